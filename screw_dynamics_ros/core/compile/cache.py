@@ -1,0 +1,101 @@
+"""Machine code on disk, by content: what was compiled once is loaded from then on.
+
+A file name is a hash of everything the code depends on, so a file is never wrong, only absent. Files are
+written aside and renamed, so that concurrent processes never see half of one; a checksum refuses a
+damaged one. Where nothing can be written (a read-only home) the cache is silently not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import screw_dynamics_ros
+
+log = logging.getLogger(__name__)
+
+ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_CACHE'
+LARGEST_SIZE = 512 * 2**20  # bytes; the files longest unused go first
+
+
+def directory() -> Path | None:
+    """Return the cache directory, or None if caching is switched off by an empty variable."""
+    chosen = os.environ.get(ENVIRONMENT_VARIABLE)
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
+    return Path(base) / 'screw_dynamics_ros'
+
+
+@cache
+def source_digest() -> str:
+    """Return a hash of this package's version and of the sources that decide what is compiled."""
+    digest = hashlib.sha256(screw_dynamics_ros.__version__.encode())
+    for path in sorted(Path(__file__).parents[1].rglob('*.py')):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def key(*parts: str) -> str:
+    """Return the hash of some strings and of the sources."""
+    return hashlib.sha256('\0'.join([source_digest(), *parts]).encode()).hexdigest()
+
+
+def load(name: str) -> tuple[dict[str, Any], bytes] | None:
+    """Return (metadata, code) stored under `name`, or None."""
+    folder = directory()
+    if folder is None:
+        return None
+    path = folder / name
+    try:
+        checksum, header, code = path.read_bytes().split(b'\n', 2)
+        if hashlib.sha256(header + code).hexdigest().encode() != checksum:
+            log.warning('ignoring a damaged file in the cache of compiled programs: %s', path)
+            return None
+        os.utime(path)
+        return json.loads(header), code
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        log.debug('cache of compiled programs not read: %s', error)
+        return None
+
+
+def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
+    """Store machine code and what is to be known about it under `name`."""
+    folder = directory()
+    if folder is None:
+        return
+    header = json.dumps(metadata).encode()
+    content = b'\n'.join([hashlib.sha256(header + code).hexdigest().encode(), header, code])
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix='.writing-')
+        try:
+            with os.fdopen(handle, 'wb') as file:
+                file.write(content)
+            os.replace(temporary, folder / name)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        _prune(folder)
+    except OSError as error:
+        log.debug('cache of compiled programs not written: %s', error)
+
+
+def _prune(folder: Path) -> None:
+    """Delete the files longest unused until the directory is below its size limit."""
+    files = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path)
+                   for entry in os.scandir(folder) if entry.is_file())
+    excess = sum(size for _, size, _ in files) - LARGEST_SIZE
+    for _, size, path in files:
+        if excess <= 0:
+            break
+        os.unlink(path)
+        excess -= size

@@ -1,0 +1,265 @@
+"""Functions of a robot made runnable: a specification, and one kernel class for each backend."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile import cache as disk
+from screw_dynamics_ros.core.compile import llvm_ir, native
+from screw_dynamics_ros.core.compile.python_source import python_functions
+from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
+from screw_dynamics_ros.core.errors import UnknownNameError
+
+log = logging.getLogger(__name__)
+
+BACKENDS = ('native', 'python', 'reference')
+
+SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
+THREAD_WORK = 1_000_000  # operations below which a second thread does not pay
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A function of vectors, as a recursion that runs on numbers and on recorded scalars.
+
+    Attributes
+    ----------
+    name : str
+        Says what is computed; part of the cache key, and shown while compiling.
+    inputs : tuple of (name, size)
+        The arguments of `build`, vectors.
+    build : callable
+        Returns the tuple of outputs, arrays of any shape.
+    identity : str
+        Hash of everything else `build` depends on: the tree and its options.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, int], ...]
+    build: Callable[..., tuple[np.ndarray, ...]]
+    identity: str
+
+    def record(self) -> Program:
+        """Run the recursion on recorded scalars."""
+        recorder = Recorder()
+        outputs = self.build(*(recorder.inputs(name, size) for name, size in self.inputs))
+        return program(recorder, self.inputs, outputs)
+
+
+def choose_backend(backend: str) -> str:
+    """Return the name of the backend to use; `auto` takes native code where llvmlite is found.
+
+    Raises `UnknownNameError`, and `BackendError` if native is asked for by name but llvmlite is missing.
+    """
+    if backend == 'auto':
+        if native.available():
+            return 'native'
+        _say_once_that_it_is_slower()
+        return 'python'
+    if backend not in BACKENDS:
+        raise UnknownNameError(
+            f'no backend named {backend!r}; choose one of auto, {", ".join(BACKENDS)}')
+    if backend == 'native':
+        native.llvm()
+    return backend
+
+
+@cache
+def _say_once_that_it_is_slower() -> None:
+    log.warning('llvmlite is not installed: everything works, some 50 times slower; '
+                'install it with "apt install python3-llvmlite" or "pip install llvmlite"')
+
+
+class ReferenceKernel:
+    """The recursion itself, run on NumPy floats, one sample after the other."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the outputs."""
+        return tuple(output.shape for output in
+                     self.single([np.zeros(size) for _, size in self.specification.inputs]))
+
+    def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the outputs for one sample; inputs are float64 vectors."""
+        with np.errstate(all='ignore'):
+            return tuple(np.array(output, dtype=float) for output in self.specification.build(*inputs))
+
+    def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
+        samples = [self.single(sample) for sample in zip(*inputs)]
+        if not samples:
+            return tuple(np.zeros((0, *shape)) for shape in self.shapes)
+        return tuple(np.stack(outputs) for outputs in zip(*samples))
+
+
+class PythonKernel:
+    """The recorded program as plain Python: floats for one sample, NumPy columns for a stack."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
+        recorded = specification.record()
+        self.shapes = tuple(shape for shape, _ in recorded.outputs)
+        self._on_floats, self._on_arrays = python_functions(recorded)
+
+    def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the outputs for one sample; inputs are float64 vectors."""
+        try:
+            outputs = self._on_floats(*(array.tolist() for array in inputs))
+        except (ArithmeticError, ValueError):  # not a finite number: NumPy follows IEEE
+            return tuple(output[0] for output in self.stack([array[None] for array in inputs]))
+        return tuple(np.array(output, dtype=float).reshape(shape)
+                     for output, shape in zip(outputs, self.shapes))
+
+    def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
+        samples = len(inputs[0])
+        with np.errstate(all='ignore'):
+            outputs = self._on_arrays(*(array.T for array in inputs))
+        result = []
+        for output, shape in zip(outputs, self.shapes):
+            array = np.empty((samples, len(output)))
+            for k, column in enumerate(output):
+                array[:, k] = column
+            result.append(array.reshape((samples, *shape)))
+        return tuple(result)
+
+
+class NativeKernel:
+    """The recorded program as machine code: `single` and `stack` are compiled when first called."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the outputs."""
+        return self.compiled.shapes
+
+    @cached_property
+    def compiled(self) -> CompiledProgram:
+        """The code for one sample."""
+        return compile_program(self.specification, 1)
+
+    @cached_property
+    def _compiled_stack(self) -> CompiledProgram:
+        return compile_program(self.specification, native.simd_lanes())
+
+    @cached_property
+    def _single(self) -> Callable[..., None]:
+        count = len(self.specification.inputs) + len(self.shapes)
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self.compiled.address)
+
+    @cached_property
+    def _stack(self) -> Callable[..., None]:
+        compiled = self._compiled_stack
+        count = len(self.specification.inputs) + len(compiled.shapes)
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count, ctypes.c_int64)(compiled.address)
+
+    def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the outputs for one sample; inputs are C-contiguous float64 vectors."""
+        outputs = tuple(np.empty(shape) for shape in self.shapes)
+        self._single(*(array.ctypes.data for array in (*inputs, *outputs)))
+        return outputs
+
+    def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the outputs for a stack; inputs are C-contiguous float64 arrays (N, size).
+
+        Whole tiles run in place, spread over threads (a call through ctypes releases the GIL); the rest
+        runs on a padded copy.
+        """
+        lanes, samples = native.simd_lanes(), len(inputs[0])
+        call, compiled = self._stack, self._compiled_stack
+        outputs = tuple(np.empty((samples, *shape)) for shape in compiled.shapes)
+        tiles, rest = divmod(samples, lanes)
+
+        def run(first: int, count: int) -> None:
+            call(*(array.ctypes.data + array.strides[0] * first * lanes
+                   for array in (*inputs, *outputs)), count)
+
+        enough_work = samples * compiled.operations > THREAD_WORK
+        threads = min(worker_count(), tiles) if enough_work else 1
+        if threads > 1:
+            edges = [tiles * k // threads for k in range(threads + 1)]
+            list(workers().map(run, edges, np.diff(edges).tolist()))
+        elif tiles:
+            run(0, tiles)
+        if rest:
+            last = slice(tiles * lanes, None)
+            padded_in = [np.concatenate([array[last], np.repeat(array[-1:], lanes - rest, axis=0)])
+                         for array in inputs]
+            padded_out = [np.empty((lanes, *shape)) for shape in compiled.shapes]
+            call(*(array.ctypes.data for array in (*padded_in, *padded_out)), 1)
+            for output, padded in zip(outputs, padded_out):
+                output[last] = padded[:rest]
+        return outputs
+
+
+Kernel = ReferenceKernel | PythonKernel | NativeKernel
+
+
+def make_kernel(specification: Specification, backend: str) -> Kernel:
+    """Return `specification` made runnable on one of `BACKENDS`."""
+    return {'native': NativeKernel, 'python': PythonKernel, 'reference': ReferenceKernel}[backend](
+        specification)
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """Machine code with one function, at `address`; `library` keeps it loaded."""
+
+    library: native.Library
+    address: int
+    shapes: tuple[tuple[int, ...], ...]
+    operations: int
+
+
+def compile_program(specification: Specification, lanes: int) -> CompiledProgram:
+    """Return machine code for one sample (`lanes` = 1) or for stacks of them.
+
+    It comes from the disk cache if it has been compiled before.
+    """
+    key = disk.key(specification.identity, specification.name, str(lanes), native.target_identity())
+    stored = disk.load(key)
+    if stored is None:
+        start = time.perf_counter()
+        recorded = specification.record()
+        if lanes == 1:
+            ir = llvm_ir.scalar_kernel(recorded, 'kernel', SINCOS_LANES, native.opaque_pointers())
+        else:
+            ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers())
+        stored = {'shapes': [shape for shape, _ in recorded.outputs],
+                  'operations': recorded.operation_count}, native.compile_object(ir)
+        disk.store(key, *stored)
+        log.info('compiled %s%s: %d operations in %.2f s', specification.name,
+                 f' ({lanes} samples at once)' if lanes > 1 else '', recorded.operation_count,
+                 time.perf_counter() - start)
+    metadata, code = stored
+    library = native.Library(code)
+    return CompiledProgram(library, library.address('kernel'),
+                           tuple(tuple(shape) for shape in metadata['shapes']), metadata['operations'])
+
+
+def worker_count() -> int:
+    """Return how many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+@cache
+def workers() -> ThreadPoolExecutor:
+    """Return the threads that share the stacks."""
+    return ThreadPoolExecutor(worker_count(), thread_name_prefix='screw_dynamics')

@@ -1,0 +1,104 @@
+"""Compile IR to machine code in this process with llvmlite, of any version from 0.38 on."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+from screw_dynamics_ros.core.errors import BackendError
+
+# LLVM is not safe to drive from several threads at once.
+LOCK = threading.RLock()
+
+
+@cache
+def llvm() -> Any:
+    """Return llvmlite's binding layer, initialised; raises `BackendError` if llvmlite is missing."""
+    try:
+        from llvmlite import binding
+    except ImportError as error:
+        raise BackendError(
+            'the native backend needs llvmlite, which cannot be imported: install it with '
+            '"apt install python3-llvmlite" or "pip install llvmlite", or use backend="python"'
+        ) from error
+    try:
+        binding.initialize()
+    except RuntimeError:
+        pass  # newer versions initialise themselves and refuse the call
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+def available() -> bool:
+    """Return whether llvmlite can be imported."""
+    try:
+        llvm()
+    except BackendError:
+        return False
+    return True
+
+
+@cache
+def opaque_pointers() -> bool:
+    """Return whether this LLVM writes `ptr`; up to 14 it wants `double*`."""
+    return llvm().llvm_version_info[0] >= 15
+
+
+@cache
+def host_features() -> str:
+    """Return the features of this processor in LLVM's notation."""
+    try:
+        return llvm().get_host_cpu_features().flatten()
+    except RuntimeError:
+        return ''
+
+
+@cache
+def simd_lanes() -> int:
+    """Return how many doubles the widest vector of this processor holds (at least 2)."""
+    features = host_features().split(',')
+    return 8 if '+avx512f' in features else 4 if '+avx' in features else 2
+
+
+def target_identity() -> str:
+    """Return what machine code depends on besides the program: LLVM's version and the processor."""
+    version = '.'.join(map(str, llvm().llvm_version_info))
+    return f'{llvm().get_process_triple()} {llvm().get_host_cpu_name()} {host_features()} llvm {version}'
+
+
+@cache
+def target_machine() -> Any:
+    """Return the code generator for this processor."""
+    target = llvm().Target.from_triple(llvm().get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm().get_host_cpu_name(), features=host_features(), opt=2, jit=True)
+
+
+def compile_object(ir: str) -> bytes:
+    """Return the relocatable machine code of a module given as IR text."""
+    with LOCK:
+        module = llvm().parse_assembly(f'target triple = "{llvm().get_process_triple()}"\n{ir}')
+        return target_machine().emit_object(module)
+
+
+class Library:
+    """Machine code loaded into the process; it lives as long as this object."""
+
+    def __init__(self, code: bytes) -> None:
+        with LOCK:
+            # an engine wants a target machine of its own and takes it over
+            machine = llvm().Target.from_triple(llvm().get_process_triple()).create_target_machine(
+                cpu=llvm().get_host_cpu_name(), features=host_features(), opt=2, jit=True)
+            self._engine = llvm().create_mcjit_compiler(llvm().parse_assembly(''), machine)
+            self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Return the address of a function; raises `BackendError` if it is not there."""
+        with LOCK:
+            address = self._engine.get_function_address(name)
+        if not address:
+            raise BackendError(f'no function {name!r} in the compiled code')
+        return address

@@ -1,0 +1,251 @@
+"""Record a recursion as a straight-line program.
+
+The recursions in `kinematics` and `dynamics` are written over NumPy arrays. Run on object arrays of
+`Scalar` they do not compute numbers: they record one operation after the other for this very robot.
+While recording, constants are folded, products with structural zeros are dropped, signs are pulled
+out of products, and common subexpressions are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# An element is the index of an earlier operation (int) or a constant (float).
+Element = int | float
+
+# Operations `(name, constant, index)`. They have names of their own because 2 == 2.0: an index and a
+# constant must not be taken for one another when common subexpressions are shared.
+WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal'})
+
+
+class Recorder:
+    """The list of recorded operations `(name, *operands)`, and the memory that shares them."""
+
+    def __init__(self) -> None:
+        self.operations: list[tuple] = []
+        self._known: dict[tuple, int] = {}
+
+    def inputs(self, name: str, size: int) -> np.ndarray:
+        """Return an object array of `size` scalars, the elements of the input called `name`."""
+        array = np.empty(size, dtype=object)
+        for k in range(size):
+            array[k] = Scalar(self, self._record('input', name, k))
+        return array
+
+    def _record(self, *operation: object) -> int:
+        index = self._known.get(operation)
+        if index is None:
+            index = self._known[operation] = len(self.operations)
+            self.operations.append(operation)
+        return index
+
+    def _new(self, *operation: object) -> Scalar:
+        return Scalar(self, self._record(*operation))
+
+    def negative(self, i: int) -> Scalar:
+        op = self.operations[i]
+        if op[0] == 'neg':
+            return Scalar(self, op[1])
+        if op[0] == 'scale':
+            return self._new('scale', -op[1], op[2])
+        return self._new('neg', i)
+
+    def sum(self, i: int, j: int) -> Scalar:
+        ops = self.operations
+        if i == j:
+            return self.scaled(2.0, i)
+        if ops[j][0] == 'neg':
+            return self.difference(i, ops[j][1])
+        if ops[i][0] == 'neg':
+            return self.difference(j, ops[i][1])
+        return self._new('add', i, j) if i < j else self._new('add', j, i)
+
+    def shifted(self, c: float, i: int) -> Scalar:
+        if c == 0.0:
+            return Scalar(self, i)
+        return self._new('shift', c, i)
+
+    def difference(self, i: int, j: int) -> Scalar | float:
+        if i == j:
+            return 0.0
+        ops = self.operations
+        if ops[j][0] == 'neg':
+            return self.sum(i, ops[j][1])
+        if ops[i][0] == 'neg':
+            return -self.sum(ops[i][1], j)
+        opposite = self._known.get(('sub', j, i))
+        if opposite is not None:
+            return self.negative(opposite)
+        return self._new('sub', i, j)
+
+    def product(self, i: int, j: int) -> Scalar:
+        ops = self.operations
+        negative = False
+        if ops[i][0] == 'neg':
+            i, negative = ops[i][1], not negative
+        if ops[j][0] == 'neg':
+            j, negative = ops[j][1], not negative
+        result = self._new('mul', i, j) if i < j else self._new('mul', j, i)
+        return -result if negative else result
+
+    def scaled(self, c: float, i: int) -> Scalar | float:
+        if c == 0.0:
+            return 0.0
+        if c == 1.0:
+            return Scalar(self, i)
+        op = self.operations[i]
+        if op[0] == 'neg':
+            return self.scaled(-c, op[1])
+        if c == -1.0:
+            return self.negative(i)
+        if op[0] == 'scale':
+            return self.scaled(c * op[1], op[2])
+        return self._new('scale', c, i)
+
+    def quotient(self, a: Element, b: Element) -> Scalar | float:
+        if type(b) is float:
+            return self.scaled(1.0 / b, a)
+        if self.operations[b][0] == 'neg':
+            return -self.quotient(a, self.operations[b][1])
+        if type(a) is float:
+            return self._new('reciprocal', a, b) if a else 0.0
+        return self._new('div', a, b)
+
+    def function(self, name: str, i: int) -> Scalar:
+        if self.operations[i][0] == 'neg':  # cosine is even, sine is odd
+            argument = self.operations[i][1]
+            if name == 'cos':
+                return self._new('cos', argument)
+            if name == 'sin':
+                return -self._new('sin', argument)
+        return self._new(name, i)
+
+
+class Scalar:
+    """A number that is not known yet: the result of one recorded operation."""
+
+    __slots__ = ('recorder', 'index')
+
+    def __init__(self, recorder: Recorder, index: int) -> None:
+        self.recorder = recorder
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f'Scalar({self.index}: {self.recorder.operations[self.index]})'
+
+    def __add__(self, other: object) -> Scalar:
+        if type(other) is Scalar:
+            return self.recorder.sum(self.index, other.index)
+        return self.recorder.shifted(float(other), self.index)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Scalar | float:
+        if type(other) is Scalar:
+            return self.recorder.difference(self.index, other.index)
+        return self.recorder.shifted(-float(other), self.index)
+
+    def __rsub__(self, other: object) -> Scalar:
+        c = float(other)
+        return self.recorder.shifted(c, (-self).index) if c else -self
+
+    def __mul__(self, other: object) -> Scalar | float:
+        if type(other) is Scalar:
+            return self.recorder.product(self.index, other.index)
+        return self.recorder.scaled(float(other), self.index)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Scalar | float:
+        return self.recorder.quotient(
+            self.index, other.index if type(other) is Scalar else float(other))
+
+    def __rtruediv__(self, other: object) -> Scalar | float:
+        return self.recorder.quotient(float(other), self.index)
+
+    def __neg__(self) -> Scalar:
+        return self.recorder.negative(self.index)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def sin(self) -> Scalar:
+        return self.recorder.function('sin', self.index)
+
+    def cos(self) -> Scalar:
+        return self.recorder.function('cos', self.index)
+
+    def sqrt(self) -> Scalar:
+        return self.recorder.function('sqrt', self.index)
+
+    def __bool__(self) -> bool:
+        raise TypeError('a recorded scalar has no value yet: a recursion must not branch on it')
+
+    def __float__(self) -> float:
+        raise TypeError('a recorded scalar has no value yet: it cannot become a float')
+
+
+@dataclass(frozen=True)
+class Program:
+    """A straight-line program: what it reads, what it does, what it returns.
+
+    Attributes
+    ----------
+    inputs : sequence of (name, size)
+        The inputs, each a vector.
+    operations : list of tuples
+        `('input', name, k)`, `('add' | 'sub' | 'mul' | 'div', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt', i)`,
+        and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i, `('reciprocal', c, i)`
+        = c / i; i and j are indices of earlier operations. Only operations that some output needs
+        are kept.
+    outputs : list of (shape, elements)
+        Each output in C order; an element is the index of an operation (int) or a constant (float).
+    """
+
+    inputs: tuple[tuple[str, int], ...]
+    operations: list[tuple]
+    outputs: list[tuple[tuple[int, ...], list[Element]]]
+
+    @property
+    def operation_count(self) -> int:
+        """Number of arithmetic operations, sines, cosines and roots included."""
+        return sum(op[0] != 'input' for op in self.operations)
+
+
+def operands(operation: tuple) -> list[int]:
+    """Return the indices of the operations that `operation` reads."""
+    kind = operation[0]
+    if kind == 'input':
+        return []
+    return [operation[2]] if kind in WITH_CONSTANT else list(operation[1:])
+
+
+def program(recorder: Recorder, inputs: Sequence[tuple[str, int]],
+            outputs: Sequence[np.ndarray]) -> Program:
+    """Keep what `outputs` need of a recording, renumbered in the order of recording."""
+    elements = [[e.index if isinstance(e, Scalar) else float(e)
+                 for e in np.asarray(output, dtype=object).ravel()] for output in outputs]
+    needed = set()
+    stack = [e for flat in elements for e in flat if type(e) is int]
+    while stack:
+        i = stack.pop()
+        if i not in needed:
+            needed.add(i)
+            stack.extend(operands(recorder.operations[i]))
+    new_index = {old: new for new, old in enumerate(sorted(needed))}
+
+    def renumbered(op: tuple) -> tuple:
+        if op[0] == 'input':
+            return op
+        if op[0] in WITH_CONSTANT:
+            return (op[0], op[1], new_index[op[2]])
+        return (op[0], *(new_index[i] for i in op[1:]))
+
+    return Program(
+        inputs=tuple(inputs),
+        operations=[renumbered(recorder.operations[i]) for i in sorted(needed)],
+        outputs=[(np.shape(output), [new_index[e] if type(e) is int else e for e in flat])
+                 for output, flat in zip(outputs, elements)])

@@ -1,0 +1,42 @@
+"""Energies and the centre of mass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
+from screw_dynamics_ros.core.model.tree import GROUND, Tree
+
+
+def kinetic_energy(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (muller.md D-17, K-22)."""
+    V: list = []
+    T = 0.0
+    for body in tree.bodies:
+        C = relative_pose(body, q)
+        R, r = C[:3, :3], C[:3, 3]
+        V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
+        V_i = (np.concatenate([R.T @ V_p[:3], R.T @ (V_p[3:] + np.cross(V_p[:3], r))])
+               + body.X @ (body.multiplier * v[body.v]))
+        V.append(V_i)
+        omega, u = V_i[:3], V_i[3:]
+        T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ np.cross(omega, body.h)
+    return np.asarray(T)
+
+
+def first_moment(tree: Tree, q: np.ndarray) -> np.ndarray:
+    """Return the (3,) sum of m r over all links, in the root frame [kg m]."""
+    moment = tree.fixed_moment
+    for body, C in zip(tree.bodies, body_poses(tree, q)):
+        moment = moment + body.m * C[:3, 3] + C[:3, :3] @ body.h
+    return moment
+
+
+def potential_energy(tree: Tree, q: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+    """Return U = -gravity . sum m r [J], zero for masses at the origin of the root frame."""
+    return np.asarray(-gravity @ first_moment(tree, q))
+
+
+def center_of_mass(tree: Tree, q: np.ndarray) -> np.ndarray:
+    """Return the (3,) centre of mass of all links, the root link included, in the root frame [m]."""
+    return first_moment(tree, q) / tree.total_mass

@@ -1,0 +1,116 @@
+"""Recursive Newton-Euler inverse dynamics on a tree.
+
+The hybrid form of the recursion (muller.md D-27, corrected), with every vector resolved in the frame of
+its own body. It needs no linear velocity at all: a body's state is its angular velocity omega, its
+angular acceleration and the acceleration of its origin, the last two through Omega = domega~ + omega~ omega~.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import GROUND, Body, Tree
+
+
+def inverse_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, gravity: np.ndarray,
+                     wrenches: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+    """Return the generalised forces Q of the motion (q, v, a): M(q) a + C(q, v) v + g(q) - sum J^T W.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,), v : (nv,), a : (nv,)
+        Configuration, velocity and acceleration of the joints.
+    gravity : (3,)
+        Acceleration of free fall in the root frame [m/s^2]; enters as base acceleration (D-29).
+    wrenches : {link: (6,)}
+        Wrench (moment, force) of the environment on a link, at its origin, in its frame [N m, N].
+
+    Returns
+    -------
+    (nv,) array
+        Torques [N m] and forces [N]; those of mimic joints are added to their master's.
+    """
+    n = len(tree.bodies)
+    C, omega, domega, ddr, W = [None] * n, [None] * n, [None] * n, [None] * n, [None] * n
+    Omega = [None] * n
+    applied = applied_wrenches(tree, wrenches)
+
+    for i, body in enumerate(tree.bodies):
+        C[i] = relative_pose(body, q)
+        R, r = C[i][:3, :3], C[i][:3, 3]
+        if body.parent == GROUND:
+            omega_p, domega_p, ddr_p = np.zeros(3), np.zeros(3), -R.T @ gravity
+        else:
+            p = body.parent
+            omega_p, domega_p = R.T @ omega[p], R.T @ domega[p]
+            ddr_p = R.T @ (ddr[p] + Omega[p] @ r)
+        omega[i], domega[i], ddr[i] = joint_motion(body, omega_p, domega_p, ddr_p, v, a)
+        Omega[i] = hat(domega[i]) + hat(omega[i]) @ hat(omega[i])
+        W[i] = newton_euler(body, Omega[i], ddr[i]) - applied.get(i, 0.0)
+
+    Q = np.zeros(tree.nv, dtype=np.result_type(*W, float) if W else float)
+    for i in reversed(range(n)):
+        body = tree.bodies[i]
+        Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i])
+        if body.parent != GROUND:
+            W[body.parent] = W[body.parent] + transported_wrench(C[i], W[i])
+    return Q
+
+
+def joint_motion(body: Body, omega_p: np.ndarray, domega_p: np.ndarray, ddr_p: np.ndarray,
+                 v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the joint's own motion to that of the predecessor at the same point, in body axes (D-27).
+
+    Returns the body's angular velocity, angular acceleration and acceleration of its origin.
+    """
+    xi, eta = body.X[:3], body.X[3:]
+    rate, acceleration = body.multiplier * v[body.v], body.multiplier * a[body.v]
+    omega_j, v_j = xi @ rate, eta @ rate
+    omega = omega_p + omega_j
+    domega = domega_p + np.cross(omega_p, omega_j) + xi @ acceleration
+    ddr = ddr_p + np.cross(omega_p + omega, v_j) + eta @ acceleration
+    return omega, domega, ddr
+
+
+def newton_euler(body: Body, Omega: np.ndarray, ddr: np.ndarray) -> np.ndarray:
+    """Return the wrench (6,) that gives the body its motion: D-21 in Binet's form.
+
+    With theta = 1/2 tr(I) 1 - I (D-17) the moment is the vector of the skew matrix
+    Omega theta - (Omega theta)^T, plus h x ddr; the force is m ddr + Omega h.
+    """
+    theta = 0.5 * np.trace(body.I) * np.eye(3) - body.I
+    N = Omega @ theta
+    moment = np.array([N[2, 1] - N[1, 2], N[0, 2] - N[2, 0], N[1, 0] - N[0, 1]])
+    return np.concatenate([moment + np.cross(body.h, ddr), body.m * ddr + Omega @ body.h])
+
+
+def transported_wrench(C: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return a wrench given in a body's frame in that of its predecessor: Ad_{C^-1}^T W (D-03)."""
+    R, r = C[:3, :3], C[:3, 3]
+    force = R @ W[3:]
+    return np.concatenate([R @ W[:3] + np.cross(r, force), force])
+
+
+def applied_wrenches(tree: Tree, wrenches: Mapping[str, np.ndarray] | None) -> dict[int, np.ndarray]:
+    """Return the sum of the wrenches on each body, in the body's frame; those on the ground do no work."""
+    total: dict[int, np.ndarray] = {}
+    for link, W in (wrenches or {}).items():
+        frame = tree.frame(link)
+        total[frame.body] = total.get(frame.body, 0.0) + transported_wrench(frame.S, W)
+    return total
+
+
+def gravity_torques(tree: Tree, q: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+    """Return g(q): the (nv,) torques that hold the robot still."""
+    rest = np.zeros(tree.nv)
+    return inverse_dynamics(tree, q, rest, rest, gravity)
+
+
+def coriolis_torques(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return C(q, v) v: the (nv,) torques of the centrifugal and Coriolis forces."""
+    return inverse_dynamics(tree, q, v, np.zeros(tree.nv), np.zeros(3))

@@ -1,0 +1,28 @@
+"""The one exception tree of the package.
+
+Every message names the thing at fault (link, joint, argument), the value found and the remedy.
+"""
+
+
+class ScrewDynamicsError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class DescriptionError(ScrewDynamicsError, ValueError):
+    """A robot description cannot be turned into a model."""
+
+
+class InertiaError(DescriptionError):
+    """A link's inertial parameters cannot belong to a physical body."""
+
+
+class ArgumentError(ScrewDynamicsError, ValueError):
+    """An argument has the wrong shape, type or value."""
+
+
+class UnknownNameError(ScrewDynamicsError, LookupError):
+    """A link, joint, representation or backend name is not known."""
+
+
+class BackendError(ScrewDynamicsError, RuntimeError):
+    """A compilation backend is missing or failed."""

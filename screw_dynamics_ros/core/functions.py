@@ -1,0 +1,72 @@
+"""The functions of a robot: which vectors each one reads, and the recursion behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics import coriolis, energy, forward_dynamics, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.kinematics import jacobians, poe, transforms
+from screw_dynamics_ros.core.model.tree import Tree
+
+#: The vectors a function may read, in the order in which it takes them.
+INPUTS = ('q', 'v', 'a', 'tau', 'gravity')
+
+#: What selects one output: the name of a function, or (name, option, ...).
+Output = str | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function: `evaluate(tree, *inputs, *options)` returns an array.
+
+    `inputs` are some of `INPUTS`, `options` names what else selects the output.
+    """
+
+    evaluate: Callable[..., np.ndarray]
+    inputs: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+
+FUNCTIONS = {
+    'link_pose': Function(poe.link_pose, ('q',), ('link',)),
+    'link_poses': Function(poe.link_poses, ('q',)),
+    'joint_transforms': Function(transforms.joint_transforms, ('q',)),
+    'jacobian': Function(jacobians.jacobian, ('q',), ('link', 'representation')),
+    'velocity': Function(jacobians.velocity, ('q', 'v'), ('link', 'representation')),
+    'inverse_dynamics': Function(inverse_dynamics.inverse_dynamics, ('q', 'v', 'a', 'gravity')),
+    'forward_dynamics': Function(forward_dynamics.forward_dynamics, ('q', 'v', 'tau', 'gravity')),
+    'mass_matrix': Function(mass_matrix, ('q',)),
+    'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
+    'coriolis_torques': Function(inverse_dynamics.coriolis_torques, ('q', 'v')),
+    'coriolis_matrix': Function(coriolis.coriolis_matrix, ('q', 'v')),
+    'potential_energy': Function(energy.potential_energy, ('q', 'gravity')),
+    'kinetic_energy': Function(energy.kinetic_energy, ('q', 'v')),
+    'center_of_mass': Function(energy.center_of_mass, ('q',)),
+}
+
+
+def input_size(tree: Tree, name: str) -> int:
+    """Return the number of elements of one of `INPUTS`."""
+    return {'q': tree.nq, 'gravity': 3}.get(name, tree.nv)
+
+
+def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:
+    """Return the function and the options of `output`; raises `UnknownNameError` with what exists."""
+    name, *options = (output,) if isinstance(output, str) else tuple(output)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise UnknownNameError(f'no function named {name!r}; choose one of {", ".join(FUNCTIONS)}')
+    if len(options) != len(function.options):
+        wanted = ', '.join((repr(name), *function.options))
+        raise UnknownNameError(f'{output!r} does not name an output; write ({wanted})')
+    for kind, option in zip(function.options, options):
+        if kind == 'link':
+            tree.frame(option)
+        else:
+            jacobians.check_representation(option)
+    return function, tuple(options)

@@ -1,0 +1,40 @@
+"""Poses of child links in their parent links, in the form tf2 wants them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.model.tree import MovingJoint, Tree, rotation_of_z_to
+
+
+def joint_transforms(tree: Tree, q: np.ndarray) -> np.ndarray:
+    """Return (n, 7) poses of child links in parent links, for all of `tree.moving_joints`.
+
+    Each row is (x, y, z, qx, qy, qz, qw), the position in m and a unit quaternion, the form of
+    geometry_msgs/Transform.
+    """
+    rows = [joint_transform(moving, q) for moving in tree.moving_joints]
+    return np.stack(rows) if rows else np.zeros((0, 7))
+
+
+def joint_transform(moving: MovingJoint, q: np.ndarray) -> np.ndarray:
+    """Return (x, y, z, qx, qy, qz, qw) of one joint."""
+    joint = moving.joint
+    R, r = joint.origin[:3, :3], joint.origin[:3, 3]
+    position, quaternion = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    q_i = q[moving.q]
+    if joint.type == 'floating':
+        position, quaternion = q_i[:3], q_i[3:] / np.sqrt(q_i[3:] @ q_i[3:])
+    elif joint.type == 'planar':
+        x, y, _ = rotation_of_z_to(joint.axis).T
+        position, quaternion = x * q_i[0] + y * q_i[1], quaternions.exp_unit_axis(joint.axis, q_i[2])
+    else:
+        coordinate = moving.multiplier * q_i[0] + moving.offset
+        if joint.type == 'prismatic':
+            position = joint.axis * coordinate
+        else:
+            quaternion = quaternions.exp_unit_axis(joint.axis, coordinate)
+    return np.concatenate([
+        r + R @ position, quaternions.product(quaternions.from_matrix(R), quaternion)])
+

@@ -1,0 +1,114 @@
+"""Argument checks and the small-angle switch shared by the modules of the Lie layer."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from screw_dynamics_ros.core.errors import ArgumentError
+
+Array = npt.NDArray[Any]
+
+# Below this angle (rad) the coefficient functions are summed as series: their closed forms divide
+# differences of nearly equal numbers by powers of the angle.
+SERIES_LIMIT = 1.0
+SERIES_TERMS = 12
+
+# Largest entry of R^T R - I, and of a pose's last row minus (0, 0, 0, 1), accepted from a caller.
+RIGID_TOLERANCE = 1e-6
+
+# dexp is singular at every multiple of 2 pi but 0; dexp_inv refuses angles closer than this (rad).
+SINGULAR_MARGIN = 1e-7
+
+
+def as_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:
+    """Return `value` as an array with trailing axes `shape`: float64 unless it holds objects.
+
+    A string in `shape` stands for any length. Raises ArgumentError, naming the function, the
+    argument and what was found.
+    """
+    wanted = '(' + ', '.join(['...', *map(str, shape)]) + ')'
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # ragged nesting
+        raise ArgumentError(f'{function}: {name} must be an array {wanted}: {error}') from error
+    if array.dtype.kind not in 'biufO':
+        raise ArgumentError(
+            f'{function}: {name} must hold real numbers, got dtype {array.dtype}'
+        )
+    found = array.shape[max(array.ndim - len(shape), 0) :]
+    if len(found) != len(shape) or any(
+        isinstance(n, int) and n != m for n, m in zip(shape, found, strict=True)
+    ):
+        raise ArgumentError(f'{function}: {name} must have shape {wanted}, got {array.shape}')
+    return array if array.dtype == object else array.astype(np.float64, copy=False)
+
+
+def as_float_stack(
+    function: str, name: str, value: npt.ArrayLike, *shape: int | str
+) -> Array:
+    """Like `as_stack`, for maps that branch on numbers: object arrays are converted or refused."""
+    array = as_stack(function, name, value, *shape)
+    try:
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f'{function}: {name} must hold numbers because the map branches on them ({error}); '
+            'symbolic or traced values need a branch-free form such as se3.exp_unit_screw'
+        ) from error
+
+
+def check_rotation(function: str, R: Array) -> None:
+    """Raise ArgumentError unless every R is orthogonal with determinant +1; NaN passes."""
+    with np.errstate(invalid='ignore', over='ignore'):
+        error = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-2, -1))
+        bad = (error > RIGID_TOLERANCE) | (np.linalg.det(R) < 0)
+    if bad.any():
+        i = np.unravel_index(np.argmax(bad), bad.shape)
+        raise ArgumentError(
+            f'{function}: not a rotation matrix{_at(i)}: |R^T R - I| = {error[i]:.3g}, '
+            f'det R = {np.linalg.det(R[i]):.6g}; orthonormalise it first'
+        )
+
+
+def check_pose(function: str, C: Array) -> None:
+    """Raise ArgumentError unless every C is [[R, r], [0, 1]] with a rotation R; NaN passes."""
+    error = np.abs(C[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(axis=-1)
+    if (error > RIGID_TOLERANCE).any():
+        i = np.unravel_index(np.argmax(error > RIGID_TOLERANCE), error.shape)
+        raise ArgumentError(
+            f'{function}: not a rigid motion{_at(i)}: last row {C[i][3]} instead of (0, 0, 0, 1)'
+        )
+    check_rotation(function, C[..., :3, :3])
+
+
+def check_regular_angle(function: str, theta: Array) -> None:
+    """Raise ArgumentError where dexp is singular, at angles 2 pi k, k = 1, 2, ...; NaN passes."""
+    with np.errstate(invalid='ignore'):
+        turns = np.round(theta / (2 * np.pi))
+        bad = (turns >= 1) & (np.abs(theta - 2 * np.pi * turns) < SINGULAR_MARGIN)
+    if bad.any():
+        i = np.unravel_index(np.argmax(bad), bad.shape)
+        raise ArgumentError(
+            f'{function}: dexp has no inverse at rotation angle {theta[i]:.9g} rad{_at(i)} '
+            '(a multiple of 2 pi); use a smaller step, or log, whose angles stay within pi'
+        )
+
+
+def by_angle(
+    theta: Array, series: Sequence[float], closed_form: Callable[[Array], Array]
+) -> Array:
+    """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form."""
+    small = theta < SERIES_LIMIT
+    square = np.where(small, theta, 0.0) ** 2
+    value = np.zeros_like(square)
+    for coefficient in reversed(series):
+        value = value * square + coefficient
+    with np.errstate(invalid='ignore'):  # an infinite angle gives NaN
+        return np.where(small, value, closed_form(np.where(small, 1.0, theta)))
+
+
+def _at(index: tuple[Any, ...]) -> str:
+    """Return ' at index (...)' for a member of a stack, nothing for a single matrix."""
+    return f' at index {tuple(int(i) for i in index)}' if index else ''

@@ -1,0 +1,164 @@
+"""Unit quaternions (x, y, z, w), scalar last: a double cover of SO(3).
+
+Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matrix` and
+`exp_unit_axis` are free of branches and so accept object arrays (traced scalars). NaN in gives NaN
+out. q and -q are the same rotation.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from screw_dynamics_ros.core.lie._arrays import (
+    Array,
+    as_float_stack,
+    as_stack,
+    check_rotation,
+)
+
+
+def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    """Hamilton product p q (...,4): the rotation q followed by p, R(p q) = R(p) R(q).
+
+    (p_w q_v + q_w p_v + p_v x q_v,  p_w q_w - p_v . q_v).
+
+    Source: B-055.
+
+    >>> product([1, 0, 0, 0], [0, 1, 0, 0])  # i j = k
+    array([0., 0., 1., 0.])
+    """
+    p = as_stack('quaternions.product', 'p', p, 4)
+    q = as_stack('quaternions.product', 'q', q, 4)
+    a, b, c, d = (p[..., k] for k in range(4))
+    x, y, z, w = (q[..., k] for k in range(4))
+    return np.stack(
+        [
+            d * x + a * w + b * z - c * y,
+            d * y + b * w + c * x - a * z,
+            d * z + c * w + a * y - b * x,
+            d * w - a * x - b * y - c * z,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(q: npt.ArrayLike) -> Array:
+    """Conjugate (-q_v, q_w) (...,4): for a unit quaternion its inverse.
+
+    Source: B-055.
+
+    >>> conjugate([0.5, 0.5, 0.5, 0.5])
+    array([-0.5, -0.5, -0.5,  0.5])
+    """
+    q = as_stack('quaternions.conjugate', 'q', q, 4)
+    return np.concatenate([-q[..., :3], q[..., 3:]], axis=-1)
+
+
+def to_matrix(q: npt.ArrayLike) -> Array:
+    """Rotation matrix (...,3,3) of a quaternion (...,4) of any length but zero.
+
+    R = I + 2 (w v~ + v~^2) / |q|^2: the division keeps R a rotation when q has drifted from
+    length 1. A zero quaternion gives NaN.
+
+    Source: B-054, B-056.
+
+    >>> to_matrix([0, 0, 1, 1]).round(6)
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    q = as_stack('quaternions.to_matrix', 'q', q, 4)
+    x, y, z, w = (q[..., k] for k in range(4))
+    with np.errstate(divide='ignore', invalid='ignore'):
+        s = 2.0 / (x * x + y * y + z * z + w * w)
+        rows = [
+            [1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
+            [s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)],
+            [s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)],
+        ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def from_matrix(R: npt.ArrayLike) -> Array:
+    """Unit quaternion (...,4) with w >= 0 of a rotation matrix (...,3,3).
+
+    The entries of R are linear in those of 4 q q^T; its row with the largest diagonal entry,
+    normalised, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
+    right and one is taken. Raises ArgumentError if R is not a rotation.
+
+    Source: B-054, B-051.
+
+    >>> from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6)
+    array([0.      , 0.      , 0.707107, 0.707107])
+    """
+    R = as_float_stack('quaternions.from_matrix', 'R', R, 3, 3)
+    check_rotation('quaternions.from_matrix', R)
+    return _from_rotation(R)
+
+
+def _from_rotation(R: Array) -> Array:
+    (a, b, c), (d, e, f), (g, h, i) = (
+        tuple(R[..., row, column] for column in range(3)) for row in range(3)
+    )
+    outer = np.stack(
+        [
+            np.stack([1 + a - e - i, b + d, c + g, h - f], axis=-1),
+            np.stack([b + d, 1 - a + e - i, f + h, c - g], axis=-1),
+            np.stack([c + g, f + h, 1 - a - e + i, d - b], axis=-1),
+            np.stack([h - f, c - g, d - b, 1 + a + e + i], axis=-1),
+        ],
+        axis=-2,
+    )
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    q: Array = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(q[..., 3:] < 0.0, -q, q)
+
+
+def exp(x: npt.ArrayLike) -> Array:
+    """Unit quaternion (...,4) of the rotation vector x = angle * axis (...,3), rad.
+
+    (sin(|x|/2) x/|x|, cos(|x|/2)).
+
+    Source: B-054.
+
+    >>> exp([0, 0, np.pi]).round(6)
+    array([0., 0., 1., 0.])
+    """
+    x = as_float_stack('quaternions.exp', 'x', x, 3)
+    half = 0.5 * np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.concatenate([0.5 * np.sinc(half / np.pi) * x, np.cos(half)], axis=-1)
+
+
+def log(q: npt.ArrayLike) -> Array:
+    """Rotation vector (...,3), rad, of length at most pi, of a quaternion (...,4).
+
+    2 atan2(|q_v|, q_w) q_v / |q_v| with the sign of q chosen so that q_w >= 0; any length of q but
+    zero, which gives NaN.
+
+    Source: B-051.
+
+    >>> log([0, 0, -1, 0]).round(6)
+    array([ 0.      ,  0.      , -3.141593])
+    """
+    q = as_float_stack('quaternions.log', 'q', q, 4)
+    q = np.where(q[..., 3:] < 0.0, -q, q)
+    v, w = q[..., :3], q[..., 3:]
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    # The length of a vector part below 1e-160 underflows to zero: then the quotient is 2/w.
+    with np.errstate(divide='ignore', invalid='ignore', over='ignore'):
+        return np.where(length == 0.0, 2.0 / w, 2.0 * np.arctan2(length, w) / length) * v
+
+
+def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
+    """Unit quaternion (...,4) of the rotation by `angle` (...), rad, about the unit axis e (...,3).
+
+    (sin(angle/2) e, cos(angle/2)), without branches: `angle` may be a traced scalar.
+
+    >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6)
+    array([0.      , 0.      , 0.707107, 0.707107])
+    """
+    e = as_stack('quaternions.exp_unit_axis', 'e', e, 3)
+    half = 0.5 * np.asarray(angle)
+    s, c = np.asarray(np.sin(half))[..., None], np.asarray(np.cos(half))[..., None]
+    vector = s * e
+    return np.concatenate([vector, np.broadcast_to(c, (*vector.shape[:-1], 1))], axis=-1)

@@ -1,0 +1,335 @@
+"""Rigid motions: the group SE(3), its algebra se(3) = R^6 and the maps between them.
+
+Angular part first: a twist or screw X = (xi, eta) has shape (..., 6), xi in rad (or rad/s), eta in
+m (or m/s). A pose C = [[R, r], [0, 1]] of shape (..., 4, 4) maps the coordinates of the moved frame
+to those of the reference frame. Leading axes are stacks and broadcast. Derivatives are trivialised
+on the right: dexp_X Xdot = vee(Cdot C^-1), the spatial twist; dexp_{-X} Xdot is the body-fixed one.
+
+NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `Ad_r`, `inverse`,
+`compose`, `pose` and `exp_unit_screw` are free of branches on their arguments' values and accept
+object arrays (traced scalars); so does the joint variable of `exp_unit_screw`.
+
+Sources: Mueller, Screw and Lie Group Theory in Multibody Kinematics, appendix A (76)-(97), and in
+Multibody Dynamics, appendix B (113)-(120) and (88), (89); Mueller and Terze, DETC2013-12151,
+(6)-(10) with the errata X1 and X5.
+"""
+
+from math import factorial
+
+import numpy as np
+import numpy.typing as npt
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.lie._arrays import (
+    SERIES_TERMS,
+    Array,
+    as_float_stack,
+    as_stack,
+    by_angle,
+    check_pose,
+    check_regular_angle,
+)
+
+# dexp_X = I + c1 a + c2 a^2 + c3 a^3 + c4 a^4 and dexp_X^-1 = I - a/2 + d2 a^2 + d4 a^4, a = ad_X.
+# Both follow from the exponential series and a^5 = -2 t^2 a^3 - t^4 a; series in t^2.
+_N = range(1, SERIES_TERMS + 1)
+_C1 = [(-1) ** (n + 1) * (2 - n) / factorial(2 * n) for n in _N]
+_C2 = [(-1) ** n * (n - 2) / factorial(2 * n + 1) for n in _N]
+_C3 = [(-1) ** (n + 1) * n / factorial(2 * n + 2) for n in _N]
+_C4 = [(-1) ** (n + 1) * n / factorial(2 * n + 3) for n in _N]
+_D2 = [(2 - n) * so3.BERNOULLI[n - 1] for n in _N]
+_D4 = [-n * so3.BERNOULLI[n] for n in _N]
+
+
+def hat(X: npt.ArrayLike) -> Array:
+    """Matrix X^ = [[xi~, eta], [0, 0]] (...,4,4) of X (...,6).
+
+    Source: K-01, (94).
+
+    >>> hat([1, 2, 3, 4, 5, 6])
+    array([[ 0., -3.,  2.,  4.],
+           [ 3.,  0., -1.,  5.],
+           [-2.,  1.,  0.,  6.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+    X = as_stack('se3.hat', 'X', X, 6)
+    matrix = np.zeros((*X.shape[:-1], 4, 4), dtype=X.dtype)
+    matrix[..., :3, :3] = so3.hat(X[..., :3])
+    matrix[..., :3, 3] = X[..., 3:]
+    return matrix
+
+
+def vee(matrix: npt.ArrayLike) -> Array:
+    """Vector (...,6) of a matrix [[xi~, eta], [0, 0]] (...,4,4), the inverse of `hat`.
+
+    Source: K-01.
+
+    >>> vee(hat([1, 2, 3, 4, 5, 6]))
+    array([1., 2., 3., 4., 5., 6.])
+    """
+    matrix = as_stack('se3.vee', 'matrix', matrix, 4, 4)
+    return np.concatenate([so3.vee(matrix[..., :3, :3]), matrix[..., :3, 3]], axis=-1)
+
+
+def ad(X: npt.ArrayLike) -> Array:
+    """Matrix [[xi~, 0], [eta~, xi~]] (...,6,6) of the screw product [X, Y] = ad_X Y.
+
+    Source: D-01, (7).
+
+    >>> ad([1, 2, 3, 4, 5, 6]) @ [-1, 0.5, 2, 0, 1, -3]
+    array([  2.5,  -5. ,   2.5,  -2. , -11. ,   8. ])
+    """
+    X = as_stack('se3.ad', 'X', X, 6)
+    matrix = np.zeros((*X.shape, 6), dtype=X.dtype)
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = so3.hat(X[..., :3])
+    matrix[..., 3:, :3] = so3.hat(X[..., 3:])
+    return matrix
+
+
+def Ad(C: npt.ArrayLike) -> Array:
+    """Adjoint matrix [[R, 0], [r~ R, R]] (...,6,6): Ad_C X = vee(C X^ C^-1).
+
+    If C is the pose of frame 2 in frame 1, Ad_C maps screw coordinates in 2 to those in 1.
+
+    Source: K-06, (87)-(91).
+
+    >>> C = pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
+    >>> (Ad(C) @ [0, 0, 1, 0, -1, 0.5]).round(6)
+    array([ 0. ,  0. ,  1. ,  3. , -1. ,  0.5])
+    """
+    C = as_stack('se3.Ad', 'C', C, 4, 4)
+    matrix = Ad_R(C[..., :3, :3])
+    matrix[..., 3:, :3] = so3.hat(C[..., :3, 3]) @ C[..., :3, :3]
+    return matrix
+
+
+def Ad_R(R: npt.ArrayLike) -> Array:
+    """Adjoint matrix diag(R, R) (...,6,6) of a rotation (...,3,3).
+
+    Source: K-06.
+
+    >>> Ad_R(so3.exp([0, 0, np.pi / 2])).round(6) @ [1, 0, 0, 0, 1, 0]
+    array([ 0.,  1.,  0., -1.,  0.,  0.])
+    """
+    R = as_stack('se3.Ad_R', 'R', R, 3, 3)
+    matrix = np.zeros((*R.shape[:-2], 6, 6), dtype=R.dtype)
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = R
+    return matrix
+
+
+def Ad_r(r: npt.ArrayLike) -> Array:
+    """Adjoint matrix [[I, 0], [r~, I]] (...,6,6) of a translation (...,3), m.
+
+    Ad_C = Ad_r Ad_R: change of axes, then of reference point.
+
+    Source: K-06.
+
+    >>> Ad_r([1, 0, 0]) @ [0, 0, 1, 0, 0, 0]
+    array([ 0.,  0.,  1.,  0., -1.,  0.])
+    """
+    r = as_stack('se3.Ad_r', 'r', r, 3)
+    matrix = np.zeros((*r.shape[:-1], 6, 6), dtype=r.dtype)
+    matrix[..., range(6), range(6)] = 1.0
+    matrix[..., 3:, :3] = so3.hat(r)
+    return matrix
+
+
+def pose(R: npt.ArrayLike, r: npt.ArrayLike) -> Array:
+    """Pose [[R, r], [0, 1]] (...,4,4) from a rotation (...,3,3) and a position (...,3), m.
+
+    Source: K-03.
+
+    >>> pose(np.eye(3), [1, 2, 3])[:3, 3]
+    array([1., 2., 3.])
+    """
+    R, r = as_stack('se3.pose', 'R', R, 3, 3), as_stack('se3.pose', 'r', r, 3)
+    stack = np.broadcast_shapes(R.shape[:-2], r.shape[:-1])
+    C = np.zeros((*stack, 4, 4), dtype=np.result_type(R, r))
+    C[..., :3, :3], C[..., :3, 3], C[..., 3, 3] = R, r, 1.0
+    return C
+
+
+def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
+    """Group product C1 C2 = (R1 R2, r1 + R1 r2) (...,4,4).
+
+    Source: K-03, (5).
+
+    >>> compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0]))[:3, 3]
+    array([1., 2., 0.])
+    """
+    C1, C2 = as_stack('se3.compose', 'C1', C1, 4, 4), as_stack('se3.compose', 'C2', C2, 4, 4)
+    product: Array = C1 @ C2
+    return product
+
+
+def inverse(C: npt.ArrayLike) -> Array:
+    """Inverse (R^T, -R^T r) (...,4,4).
+
+    Source: K-03.
+
+    >>> inverse(pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3]))[:3, 3].round(6)
+    array([-2.,  1., -3.])
+    """
+    C = as_stack('se3.inverse', 'C', C, 4, 4)
+    R_T = np.swapaxes(C[..., :3, :3], -1, -2)
+    return pose(R_T, -(R_T @ C[..., :3, 3:])[..., 0])
+
+
+def exp(X: npt.ArrayLike) -> Array:
+    """Pose (exp xi~, dexp_xi eta) (...,4,4) reached by following X (...,6) for unit time.
+
+    Equation (8) in the form that needs no case for xi = 0.
+
+    Source: K-05.
+
+    >>> exp([0, 0, np.pi / 2, 1, 0, 0.5]).round(6)
+    array([[ 0.     , -1.     ,  0.     ,  0.63662],
+           [ 1.     ,  0.     ,  0.     ,  0.63662],
+           [ 0.     ,  0.     ,  1.     ,  0.5    ],
+           [ 0.     ,  0.     ,  0.     ,  1.     ]])
+    """
+    X = as_float_stack('se3.exp', 'X', X, 6)
+    xi, eta = X[..., :3], X[..., 3:]
+    return pose(so3.exp(xi), (so3.dexp(xi) @ eta[..., None])[..., 0])
+
+
+def log(C: npt.ArrayLike) -> Array:
+    """Canonical coordinates (...,6), (rad, m), of a pose (...,4,4): exp(log(C)) = C.
+
+    The rotation angle is at most pi; at pi exactly both directions of the axis are right and one is
+    returned. Raises ArgumentError if C is not a rigid motion.
+
+    Source: K-05.
+
+    >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6)
+    array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
+    """
+    C = as_float_stack('se3.log', 'C', C, 4, 4)
+    check_pose('se3.log', C)
+    xi = so3.log(C[..., :3, :3])
+    return np.concatenate([xi, (so3.dexp_inv(xi) @ C[..., :3, 3:])[..., 0]], axis=-1)
+
+
+def dexp(X: npt.ArrayLike) -> Array:
+    """Right-trivialised differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
+
+    The sum of ad_X^k / (k + 1)!, reduced to the powers 0 to 4 because ad_X satisfies
+    a^5 + 2 t^2 a^3 + t^4 a = 0 with t = |xi|.
+
+    Source: D-44.
+
+    >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [0, 0, 1, 0, 0, 0]).round(6)
+    array([ 0.      ,  0.      ,  1.      ,  0.31831 , -0.202642,  0.      ])
+    """
+    X = as_float_stack('se3.dexp', 'X', X, 6)
+    t = np.linalg.norm(X[..., :3], axis=-1)[..., None, None]
+    c1 = by_angle(t, _C1, lambda t: (4 - 4 * np.cos(t) - t * np.sin(t)) / (2 * t**2))
+    c2 = by_angle(t, _C2, lambda t: (4 * t - 5 * np.sin(t) + t * np.cos(t)) / (2 * t**3))
+    c3 = by_angle(t, _C3, lambda t: (2 - 2 * np.cos(t) - t * np.sin(t)) / (2 * t**4))
+    c4 = by_angle(t, _C4, lambda t: (2 * t - 3 * np.sin(t) + t * np.cos(t)) / (2 * t**5))
+    a = ad(X)
+    eye = np.eye(6)
+    D: Array = eye + a @ (c1 * eye + a @ (c2 * eye + a @ (c3 * eye + c4 * a)))
+    return D
+
+
+def dexp_inv(X: npt.ArrayLike) -> Array:
+    """Inverse of `dexp` (...,6,6): Xdot = dexp_inv(X) vee(Cdot C^-1).
+
+    I - a/2 + d2 a^2 + d4 a^4 with a = ad_X and t = |xi|. Singular at t = 2 pi, 4 pi, ..., where it
+    raises ArgumentError.
+
+    Source: D-44, (10).
+
+    >>> (dexp_inv([0.3, -0.2, 0.5, 1, 2, -1]) @ [1, 2, 3, 4, 5, 6]).round(6)
+    array([1.803355, 2.112779, 2.563099, 2.071338, 7.091302, 5.062089])
+    """
+    X = as_float_stack('se3.dexp_inv', 'X', X, 6)
+    t = np.linalg.norm(X[..., :3], axis=-1)
+    check_regular_angle('se3.dexp_inv', t)
+    t = t[..., None, None]
+    # (10) with cos t - 1 written as -2 sin^2(t/2), which keeps its digits near 2 pi.
+    d2 = by_angle(
+        t, _D2, lambda t: 2 / t**2 - (t + 3 * np.sin(t)) / (8 * t * np.sin(t / 2) ** 2)
+    )
+    d4 = by_angle(
+        t, _D4, lambda t: 1 / t**4 - (t + np.sin(t)) / (8 * t**3 * np.sin(t / 2) ** 2)
+    )
+    a = ad(X)
+    a2 = a @ a
+    D: Array = np.eye(6) - 0.5 * a + a2 @ (d2 * np.eye(6) + d4 * a2)
+    return D
+
+
+def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    """Pose exp(X q) (...,4,4) of a joint with constant unit screw X (...,6) at q (...).
+
+    X = (e, p × e + h e) with |e| = 1 (q in rad) or X = (0, e) (q in m). The case is decided by X
+    alone: q may be a traced scalar. Raises ArgumentError if X is no unit screw.
+
+    Source: K-05, (85).
+
+    >>> exp_unit_screw([0, 0, 1, 0, 0, 0.1], np.pi / 2).round(6)  # pitch 0.1 m/rad
+    array([[ 0.     , -1.     ,  0.     ,  0.     ],
+           [ 1.     ,  0.     ,  0.     ,  0.     ],
+           [ 0.     ,  0.     ,  1.     ,  0.15708],
+           [ 0.     ,  0.     ,  0.     ,  1.     ]])
+    """
+    K = unit_screw_terms(X)
+    q = np.asarray(q)
+    cosine, sine, q = (np.asarray(f)[..., None, None] for f in (np.cos(q), np.sin(q), q))
+    C: Array = (
+        K[..., 0, :, :] + cosine * K[..., 1, :, :] + sine * K[..., 2, :, :] + q * K[..., 3, :, :]
+    )
+    return C
+
+
+def unit_screw_terms(X: npt.ArrayLike) -> Array:
+    """Constants K (...,4,4,4) with exp(X q) = K0 + cos(q) K1 + sin(q) K2 + q K3.
+
+    K0 = [[I + e~^2, p], [0, 1]], K1 = -[[e~^2, p], [0, 0]], K2 = [[e~, p × e], [0, 0]] and
+    K3 = [[0, h e], [0, 0]], with the axis point p = e × v and the pitch h = e . v of X = (e, v);
+    for a prismatic X = (0, e) only K0 = I and K3 = [[0, e], [0, 0]] remain. A constant pose is
+    folded in beforehand: B exp(X q) has the terms B K. Raises ArgumentError if X is no unit screw.
+
+    Source: K-05, (85).
+
+    >>> unit_screw_terms([0, 0, 0, 0, 0, 1])[3]  # prismatic
+    array([[0., 0., 0., 0.],
+           [0., 0., 0., 0.],
+           [0., 0., 0., 1.],
+           [0., 0., 0., 0.]])
+    """
+    X = as_float_stack('se3.exp_unit_screw', 'X', X, 6)
+    e, v = X[..., :3], X[..., 3:]
+    turns = (e != 0.0).any(axis=-1, keepdims=True)
+    length = np.linalg.norm(np.where(turns, e, v), axis=-1)
+    if (np.abs(length - 1.0) > 1e-9).any():
+        raise ArgumentError(
+            'se3.exp_unit_screw: X must be a unit screw, (e, v) or (0, e) with |e| = 1, '
+            f'got {X[np.unravel_index(np.argmax(np.abs(length - 1.0)), length.shape)]}; '
+            'divide it by its length and scale q, or use se3.exp'
+        )
+    e, v = e / length[..., None], v / length[..., None]
+    p = _without_residue(np.cross(e, v), v)
+    h = _without_residue(np.sum(e * v, axis=-1, keepdims=True), v)
+    K = np.zeros((*X.shape[:-1], 4, 4, 4))
+    E = so3.hat(e)
+    K[..., 0, :, :] = np.eye(4)
+    K[..., 0, :3, :3] += E @ E
+    K[..., 0, :3, 3] = p
+    K[..., 1, :3, :3] = -E @ E
+    K[..., 1, :3, 3] = -p
+    K[..., 2, :3, :3] = E
+    K[..., 2, :3, 3] = _without_residue(np.cross(p, e), v)
+    K[..., 3, :3, 3] = np.where(turns, h * e, v)
+    return K
+
+
+def _without_residue(x: Array, v: Array) -> Array:
+    """Zero the entries of x that are rounding of products with v: a revolute joint has no pitch.
+
+    Left in, they would become terms of every program traced from the model.
+    """
+    return np.where(np.abs(x) <= 1e-15 * np.abs(v).max(axis=-1, keepdims=True), 0.0, x)

@@ -1,0 +1,127 @@
+"""The direct product SO(3) x R^3: rotation and translation that do not act on each other.
+
+The same arrays as in `se3`, a pose [[R, r], [0, 1]] (..., 4, 4) and X = (xi, eta) (..., 6), angular
+part first, under another product: (R1, r1)(R2, r2) = (R1 R2, r1 + r2). It is not the group of frame
+transformations, its one-parameter subgroups are not screw motions, and the matrix product of two
+poses is not its product: use `compose`. Trivialising a motion on the right gives the hybrid twist
+(vee(Rdot R^T), rdot), on the left the mixed twist (vee(R^T Rdot), rdot).
+
+NaN in gives NaN out, without an exception. `compose`, `inverse`, `Ad` and `ad` accept object
+arrays.
+
+Sources: Mueller and Terze, DETC2013-12151, (16)-(20); Mueller, Screw and Lie Group Theory in
+Multibody Kinematics, remark 17.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack, check_pose
+
+
+def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
+    """Group product (R1 R2, r1 + r2) (...,4,4).
+
+    Source: K-36, (16).
+
+    >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 0, 0])
+    >>> compose(C, C)[:3, 3]
+    array([2., 0., 0.])
+    """
+    C1 = as_stack('so3xr3.compose', 'C1', C1, 4, 4)
+    C2 = as_stack('so3xr3.compose', 'C2', C2, 4, 4)
+    return se3.pose(C1[..., :3, :3] @ C2[..., :3, :3], C1[..., :3, 3] + C2[..., :3, 3])
+
+
+def inverse(C: npt.ArrayLike) -> Array:
+    """Inverse (R^T, -r) (...,4,4).
+
+    Source: K-36.
+
+    >>> inverse(se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3]))[:3, 3]
+    array([-1., -2., -3.])
+    """
+    C = as_stack('so3xr3.inverse', 'C', C, 4, 4)
+    return se3.pose(np.swapaxes(C[..., :3, :3], -1, -2), -C[..., :3, 3])
+
+
+def exp(X: npt.ArrayLike) -> Array:
+    """Pose (exp xi~, eta) (...,4,4) of X = (xi, eta) (...,6), (rad, m).
+
+    Source: K-36, (18).
+
+    >>> exp([0, 0, np.pi / 2, 1, 2, 3])[:3, 3]
+    array([1., 2., 3.])
+    """
+    X = as_float_stack('so3xr3.exp', 'X', X, 6)
+    return se3.pose(so3.exp(X[..., :3]), X[..., 3:])
+
+
+def log(C: npt.ArrayLike) -> Array:
+    """Canonical coordinates (log R, r) (...,6), (rad, m), of a pose (...,4,4).
+
+    Raises ArgumentError if C is not a rigid motion.
+
+    Source: K-36.
+
+    >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6)
+    array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
+    """
+    C = as_float_stack('so3xr3.log', 'C', C, 4, 4)
+    check_pose('so3xr3.log', C)
+    return np.concatenate([so3.log(C[..., :3, :3]), C[..., :3, 3]], axis=-1)
+
+
+def dexp(X: npt.ArrayLike) -> Array:
+    """Right-trivialised differential diag(dexp_xi, I) (...,6,6): hybrid twist = dexp_X Xdot.
+
+    Source: (19).
+
+    >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [1, 0, 0, 4, 5, 6]).round(6)
+    array([0.     , 0.63662, 0.     , 4.     , 5.     , 6.     ])
+    """
+    X = as_float_stack('so3xr3.dexp', 'X', X, 6)
+    return _block_diagonal(so3.dexp(X[..., :3]), np.eye(3))
+
+
+def dexp_inv(X: npt.ArrayLike) -> Array:
+    """Inverse of `dexp` (...,6,6); raises ArgumentError where |xi| = 2 pi, 4 pi, ..
+
+    Source: K-36.
+
+    >>> (dexp_inv([0, 0, np.pi, 1, 0, 0]) @ [0, 2, 0, 4, 5, 6]).round(6)
+    array([3.141593, 0.      , 0.      , 4.      , 5.      , 6.      ])
+    """
+    X = as_float_stack('so3xr3.dexp_inv', 'X', X, 6)
+    return _block_diagonal(so3.dexp_inv(X[..., :3]), np.eye(3))
+
+
+def Ad(C: npt.ArrayLike) -> Array:
+    """Adjoint matrix diag(R, I) (...,6,6): mixed to hybrid twist.
+
+    Source: K-36.
+
+    >>> Ad(exp([0, 0, np.pi / 2, 1, 2, 3])).round(6) @ [1, 0, 0, 4, 5, 6]
+    array([0., 1., 0., 4., 5., 6.])
+    """
+    C = as_stack('so3xr3.Ad', 'C', C, 4, 4)
+    return _block_diagonal(C[..., :3, :3], np.eye(3))
+
+
+def ad(X: npt.ArrayLike) -> Array:
+    """Matrix diag(xi~, 0) (...,6,6) of the Lie bracket (xi1 × xi2, 0).
+
+    Source: K-36, (17).
+
+    >>> ad([0, 0, 1, 1, 2, 3]) @ [1, 0, 0, 4, 5, 6]
+    array([0., 1., 0., 0., 0., 0.])
+    """
+    X = as_stack('so3xr3.ad', 'X', X, 6)
+    return _block_diagonal(so3.hat(X[..., :3]), np.zeros((3, 3)))
+
+
+def _block_diagonal(upper: Array, lower: Array) -> Array:
+    matrix = np.zeros((*upper.shape[:-2], 6, 6), dtype=upper.dtype)
+    matrix[..., :3, :3], matrix[..., 3:, 3:] = upper, lower
+    return matrix

@@ -1,0 +1,235 @@
+"""Physical checks of a description.
+
+`physical_findings` looks at a readable description and says what a careful engineer would: inertias
+no body can have (severity 'error'), joints that move no mass and values that smell of wrong units
+('warning'), where the mass is ('info'). It never raises; `read_urdf` decides what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .description import Finding, Inertia, Joint, RobotDescription
+
+#: A fault counts from here on, relative to the largest moment: numbers in files have six digits.
+TRIANGLE_TOLERANCE = 1e-6
+
+#: A radius of gyration in m below which a body is a point: exporters leave 1e-20 kg m^2.
+POINT_RADIUS = 1e-6
+
+#: Relative inertia about a joint axis below which the joint counts as moving nothing.
+_NOTHING = 1e-12
+
+_CHECK_TENSOR = (
+    'correct its <inertia>, which is the matrix about the centre of mass in the axes of its '
+    '<origin>, in kg m^2'
+)
+
+
+def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
+    """Return physical remarks on a description, errors first.
+
+    Parameters
+    ----------
+    description : RobotDescription
+
+    Returns
+    -------
+    tuple of Finding
+        error: inertia without mass, not positive semidefinite, or against the triangle inequality
+        (spec D-17). warning: joints that move no mass, so that forward dynamics is singular; mass
+        farther from its link than the robot is long. info: total mass, and which links have none.
+    """
+    bodies = _moving_bodies(description)
+    findings = [
+        *_impossible_inertias(description),
+        *_far_masses(description),
+        *_massless_motion(description, bodies),
+        *_mass_overview(description, bodies),
+    ]
+    order = {'error': 0, 'warning': 1, 'info': 2}
+    return tuple(sorted(findings, key=lambda finding: order[finding.severity]))
+
+
+def _impossible_inertias(description: RobotDescription) -> Iterator[Finding]:
+    for link in description.links:
+        if link.inertia is not None and (fault := _inertia_fault(link.inertia)) is not None:
+            yield Finding('error', f'link {link.name}', *fault)
+
+
+def _inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
+    """Return message and remedy if no body has this mass and inertia matrix.
+
+    Binet's matrix theta = 1/2 tr(I) 1 - I holds the second moments of the mass distribution, so it
+    is positive semidefinite. With principal moments a <= b <= c its smallest eigenvalue is
+    (a + b - c) / 2: the triangle inequality (spec D-17).
+    """
+    if inertia.mass < 0.0:
+        return f'mass is {inertia.mass:g} kg', 'a mass cannot be negative; correct it'
+    a, b, c = (float(moment) for moment in np.linalg.eigvalsh(inertia.matrix))
+    moments = f'principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2'
+    if inertia.mass == 0.0 and np.any(inertia.matrix != 0.0):
+        return f'{moments} but no mass', 'give it its mass, or set its inertia to zero as well'
+    tolerance = TRIANGLE_TOLERANCE * max(abs(a), abs(c)) + inertia.mass * POINT_RADIUS**2
+    if a < -tolerance:
+        return f'{moments}: not positive semidefinite', _CHECK_TENSOR
+    if a + b < c - tolerance:
+        return (
+            f'{moments} break the triangle inequality: {a:.6g} + {b:.6g} < {c:.6g}',
+            _CHECK_TENSOR,
+        )
+    return None
+
+
+def _far_masses(description: RobotDescription) -> Iterator[Finding]:
+    """Report masses the robot is too small for: wrong units (mm, g mm^2)."""
+    reach = sum(float(np.linalg.norm(joint.origin[:3, 3])) for joint in description.joints)
+    bound = max(1.0, reach)
+    for link in description.links:
+        if link.inertia is None or link.inertia.mass <= 0.0:
+            continue
+        distance = float(np.linalg.norm(link.inertia.com))
+        if distance > bound:
+            yield Finding(
+                'warning',
+                f'link {link.name}',
+                f'centre of mass is {distance:.4g} m from the link frame, while the whole robot is '
+                f'at most {reach:.4g} m long',
+                'check the units (m) and the <origin> of its <inertial>',
+            )
+        largest = float(np.linalg.eigvalsh(link.inertia.matrix)[-1])
+        gyration = np.sqrt(max(largest, 0.0) / link.inertia.mass)
+        if gyration > bound:
+            yield Finding(
+                'warning',
+                f'link {link.name}',
+                f'radius of gyration is {gyration:.4g} m ({largest:.4g} kg m^2 for '
+                f'{link.inertia.mass:.4g} kg), while the whole robot is at most {reach:.4g} m long',
+                'check the units (kg m^2) of its <inertia>',
+            )
+
+
+# --- bodies: links joined by fixed joints ---------------------------------------------------------
+
+
+@dataclass
+class _Body:
+    """Links that move as one, with their inertia about the frame of the first one."""
+
+    link: str
+    joint: Joint | None
+    parent: int
+    mass: float = 0.0
+    first_moment: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    second_moment: NDArray[np.float64] = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def add(self, inertia: Inertia | None, pose: NDArray[np.float64]) -> None:
+        if inertia is not None:
+            com = pose[:3, :3] @ inertia.com + pose[:3, 3]
+            matrix = pose[:3, :3] @ inertia.matrix @ pose[:3, :3].T
+            self.mass += inertia.mass
+            self.first_moment += inertia.mass * com
+            self.second_moment += matrix + _parallel_axes(inertia.mass, com)
+
+    def resists(self) -> bool:
+        """Return whether accelerating the body's own joint takes any effort."""
+        assert self.joint is not None
+        matrix, axis = self.second_moment, self.joint.axis
+        nothing = _NOTHING * float(np.trace(matrix))
+        if self.joint.type in ('prismatic', 'planar', 'floating') and self.mass == 0.0:
+            return False
+        if self.joint.type == 'prismatic':
+            return True
+        if self.joint.type in ('planar', 'floating'):  # free to turn about the centre of mass
+            matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
+        if self.joint.type == 'floating':
+            return float(np.linalg.eigvalsh(matrix)[0]) > nothing
+        return float(axis @ matrix @ axis) > nothing
+
+
+def _parallel_axes(mass: float, com: NDArray[np.float64]) -> NDArray[np.float64]:
+    return mass * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+def _moving_bodies(description: RobotDescription) -> list[_Body]:
+    """Return the root body and one body for each joint that is not fixed, parents first."""
+    inertias = {link.name: link.inertia for link in description.links}
+    bodies = [_Body(description.root, None, -1)]
+    bodies[0].add(inertias[description.root], np.eye(4))
+    placed = {description.root: (0, np.eye(4))}
+    for joint in description.joints:
+        index, pose = placed[joint.parent]
+        if joint.type == 'fixed':
+            pose = pose @ joint.origin
+        else:
+            bodies.append(_Body(joint.child, joint, index))
+            index, pose = len(bodies) - 1, np.eye(4)
+        bodies[index].add(inertias[joint.child], pose)
+        placed[joint.child] = index, pose
+    return bodies
+
+
+def _massless_motion(description: RobotDescription, bodies: list[_Body]) -> Iterator[Finding]:
+    """Report coordinates that accelerate no mass: a zero row in the mass matrix."""
+    if len(bodies) == 1:
+        return
+    carried = [0.0] * len(bodies)
+    for index in range(len(bodies) - 1, 0, -1):
+        carried[bodies[index].parent] += carried[index] + bodies[index].mass
+    if carried[0] == 0.0:
+        yield Finding(
+            'warning',
+            f'robot {description.name}',
+            'no moving link has mass: every joint torque is zero and forward dynamics is singular',
+            'add <inertial> elements; kinematics is not affected',
+        )
+        return
+    joints = {joint.name: joint for joint in description.joints}
+    moving_mass: dict[str, bool] = {}  # by independent joint: does it, or a joint that mimics it?
+    for body, beyond in zip(bodies[1:], carried[1:], strict=True):
+        assert body.joint is not None
+        leader = body.joint
+        while leader.mimic is not None:
+            leader = joints[leader.mimic.joint]
+        moves = beyond > 0.0 or body.resists()
+        moving_mass[leader.name] = moving_mass.get(leader.name, False) or moves
+    for name, moves in moving_mass.items():
+        if not moves:
+            child = joints[name].child
+            yield Finding(
+                'warning',
+                f'joint {name}',
+                f'no inertia resists its motion (link {child!r} is massless, or a point on the '
+                'axis): its torque is always zero and forward dynamics is singular',
+                f'give link {child!r} an <inertial>, or make the joint fixed',
+            )
+
+
+def _mass_overview(description: RobotDescription, bodies: list[_Body]) -> Iterator[Finding]:
+    subject = f'robot {description.name}'
+    massive = {
+        link.name
+        for link in description.links
+        if link.inertia is not None and link.inertia.mass > 0.0
+    }
+    total = sum(body.mass for body in bodies)
+    yield Finding(
+        'info',
+        subject,
+        f'total mass {total:.6g} kg, in {len(massive)} of {len(description.links)} links',
+    )
+    without = [link.name for link in description.links if link.name not in massive]
+    if without:
+        yield Finding('info', subject, f'links with no inertia: {", ".join(without)}')
+    empty = [body.link for body in bodies[1:] if body.mass == 0.0]
+    if empty:
+        yield Finding(
+            'info',
+            subject,
+            f'moving links with no inertia, nor anything fixed to them: {", ".join(empty)}; '
+            'that matters only where a warning says so',
+        )

@@ -1,0 +1,280 @@
+"""The multibody tree the recursions run on: moving bodies, fixed links folded in, mimic joints mapped.
+
+Each moving body i is connected to its predecessor p(i) by a joint with screw coordinates X_i given in the
+body-fixed frame, C_{p,i}(q_i) = B_i exp(X_i q_i): the body-fixed product of exponentials (muller.md K-13).
+Body-fixed frames sit at the joint with the 3-axis along the joint axis, so that X_i is a unit vector:
+the cheapest choice (D-31). Poses, Jacobians and wrenches of *links* are in the frames of the description.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.model.description import Inertia, Joint, RobotDescription
+
+GROUND = -1
+
+
+@dataclass(frozen=True)
+class Body:
+    """One moving body with the joint that carries it.
+
+    Attributes
+    ----------
+    name : str
+        The link that moves with the body (the first one, if fixed joints attach more).
+    joint : str
+        The joint that connects the body to its predecessor.
+    parent : int
+        Index of the predecessor, `GROUND` for the root frame.
+    B : (4, 4) array
+        Configuration in the predecessor's frame at q = 0 [m].
+    X : (6, k) array
+        Joint screws in the body frame (angular, linear): unit vectors.
+    q, v : slice
+        Where the joint's coordinates and velocities stand in the vectors of the robot.
+    multiplier, offset : float
+        Mimic map: the joint's own coordinate is multiplier * q[...] + offset (1, 0 otherwise).
+    m, h, I : float, (3,) array, (3, 3) array
+        Mass [kg], first moment m d [kg m], and inertia about the origin of the body frame [kg m^2].
+    """
+
+    name: str
+    joint: str
+    parent: int
+    B: np.ndarray
+    X: np.ndarray
+    q: slice
+    v: slice
+    multiplier: float = 1.0
+    offset: float = 0.0
+    m: float = 0.0
+    h: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    I: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
+
+    @property
+    def dof(self) -> int:
+        """Number of degrees of freedom of the joint: 1, or 6 for a free body."""
+        return self.X.shape[1]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The frame of a link: fixed at configuration S in the frame of moving body `body`."""
+
+    body: int
+    S: np.ndarray
+
+
+@dataclass(frozen=True)
+class MovingJoint:
+    """A joint as the description has it, and the coordinates it moves with (see `Body`)."""
+
+    joint: Joint
+    q: slice
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Limits of the joints that own coordinates, (number of joints,) each, infinite where none is set.
+
+    `lower`, `upper` in rad or m, `velocity` in rad/s or m/s, `effort` in N m or N.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Moving bodies in an order in which every predecessor comes before its successors.
+
+    Attributes
+    ----------
+    bodies : tuple of Body
+    frames : dict of str to Frame
+        Every link of the description, in the order of the description.
+    joint_names : tuple of str
+        The joints that own coordinates: movable and not mimic.
+    coordinates : dict of str to (slice, slice)
+        For each of them its place in q and in v.
+    nq, nv : int
+        Size of the configuration and of the velocity.
+    limits : JointLimits
+        Arrays over `joint_names`, infinite where the description sets none.
+    fixed_mass, fixed_moment : float, (3,) array
+        Mass and first moment, in the root frame, of what does not move (the root link of a fixed base).
+    moving_joints : tuple of MovingJoint
+        Every joint that is not fixed, mimic joints included, in the order of the description.
+    """
+
+    bodies: tuple[Body, ...]
+    frames: dict[str, Frame]
+    joint_names: tuple[str, ...]
+    coordinates: dict[str, tuple[slice, slice]]
+    nq: int
+    nv: int
+    limits: JointLimits
+    fixed_mass: float
+    fixed_moment: np.ndarray
+    moving_joints: tuple[MovingJoint, ...]
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of all links, the root link included [kg]."""
+        return self.fixed_mass + sum(body.m for body in self.bodies)
+
+    @property
+    def has_mimic(self) -> bool:
+        """Whether two bodies share a coordinate."""
+        return len({body.v.start for body in self.bodies}) < len(self.bodies)
+
+    def digest(self) -> str:
+        """Return a hash of everything that decides what the recursions compute."""
+        content = repr([
+            [(b.joint, b.parent, b.q, b.v, b.multiplier, b.offset, b.m, b.B.tolist(), b.X.tolist(),
+              b.h.tolist(), b.I.tolist()) for b in self.bodies],
+            [(name, frame.body, frame.S.tolist()) for name, frame in self.frames.items()],
+            [(m.joint.name, m.joint.type, m.joint.origin.tolist(), m.joint.axis.tolist())
+             for m in self.moving_joints],
+            self.nq, self.nv, self.fixed_mass, self.fixed_moment.tolist()])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def frame(self, link: str) -> Frame:
+        """Return the frame of `link`; raises `UnknownNameError` with the names that exist."""
+        try:
+            return self.frames[link]
+        except (KeyError, TypeError):
+            raise UnknownNameError(
+                f'no link named {link!r}; the links are {", ".join(self.frames)}') from None
+
+    def path(self, i: int) -> list[int]:
+        """Return the indices of the bodies from the root to body i, i included."""
+        path = []
+        while i != GROUND:
+            path.append(i)
+            i = self.bodies[i].parent
+        return path[::-1]
+
+
+def rotation_of_z_to(axis: np.ndarray) -> np.ndarray:
+    """Return a rotation whose third column is `axis` (unit); a signed permutation if `axis` is one."""
+    k = int(np.argmax(np.abs(axis)))
+    if abs(axis[k]) == 1.0:
+        Q = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]
+        return Q if axis[k] > 0 else Q @ np.diag([1.0, -1.0, -1.0])
+    x = np.eye(3)[np.argmin(np.abs(axis))]
+    x = x - axis * (axis @ x)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, float]]:
+    """Return `{joint: (master, multiplier, offset)}`, chains of mimic joints multiplied out.
+
+    A joint that mimics nobody is its own master. The description has no cycles (see `urdf`).
+    """
+    joints = {joint.name: joint for joint in description.joints}
+    result = {}
+    for name, joint in joints.items():
+        multiplier, offset = 1.0, 0.0
+        while joint.mimic is not None:
+            offset += multiplier * joint.mimic.offset
+            multiplier *= joint.mimic.multiplier
+            joint = joints[joint.mimic.joint]
+        result[name] = joint.name, multiplier, offset
+    return result
+
+
+def unit_screws(joint: Joint) -> tuple[np.ndarray, ...]:
+    """Return the screws X of the bodies that make up `joint`, one (6, k) array for each body."""
+    z, p = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
+    return {
+        'revolute': (z,), 'continuous': (z,), 'prismatic': (p,), 'floating': (np.eye(6),),
+        # macro joint of K-10: two translations in the plane, one rotation about its normal
+        'planar': (np.eye(6)[:, [3]], np.eye(6)[:, [4]], z),
+    }[joint.type]
+
+
+def build_tree(description: RobotDescription, *, floating_base: bool = False) -> Tree:
+    """Return the multibody tree of a description.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    floating_base : bool
+        Whether the root link moves freely; its coordinates then come first in q and v.
+    """
+    links = {link.name: link for link in description.links}
+    masters = mimic_map(description)
+    owners = [joint for joint in description.joints
+              if joint.type != 'fixed' and masters[joint.name][0] == joint.name]
+    nq, nv = (7, 6) if floating_base else (0, 0)
+    coordinates = {}
+    for joint in owners:
+        dq, dv = {'floating': (7, 6), 'planar': (3, 3)}.get(joint.type, (1, 1))
+        coordinates[joint.name] = slice(nq, nq + dq), slice(nv, nv + dv)
+        nq, nv = nq + dq, nv + dv
+
+    bodies: list[Body] = []
+    frames: dict[str, Frame] = {}
+    if floating_base:
+        bodies.append(Body(description.root, '', GROUND, np.eye(4), np.eye(6), slice(0, 7), slice(0, 6)))
+        frames[description.root] = Frame(0, np.eye(4))
+    else:
+        frames[description.root] = Frame(GROUND, np.eye(4))
+    for joint in description.joints:
+        parent = frames[joint.parent]
+        placement = parent.S @ joint.origin
+        if joint.type == 'fixed':
+            frames[joint.child] = Frame(parent.body, placement)
+            continue
+        Q = np.eye(4)
+        if joint.type != 'floating':
+            Q[:3, :3] = rotation_of_z_to(joint.axis)
+        master, multiplier, offset = masters[joint.name]
+        q, v = coordinates[master]
+        predecessor, B = parent.body, placement @ Q
+        screws = unit_screws(joint)
+        for k, X in enumerate(screws):
+            own_q, own_v = (q, v) if len(screws) == 1 else (
+                slice(q.start + k, q.start + k + 1), slice(v.start + k, v.start + k + 1))
+            bodies.append(Body(joint.child, joint.name, predecessor, B, X, own_q, own_v,
+                               multiplier, offset))
+            predecessor, B = len(bodies) - 1, np.eye(4)
+        frames[joint.child] = Frame(predecessor, Q.T)
+
+    mass = {i: (0.0, np.zeros(3), np.zeros((3, 3))) for i in range(GROUND, len(bodies))}
+    for name, frame in frames.items():
+        inertia = links[name].inertia
+        if inertia is not None:
+            mass[frame.body] = tuple(
+                total + part for total, part in zip(mass[frame.body], inertia_in(frame, inertia)))
+    return Tree(
+        bodies=tuple(replace(body, m=mass[i][0], h=mass[i][1], I=mass[i][2])
+                     for i, body in enumerate(bodies)),
+        frames=frames, joint_names=tuple(joint.name for joint in owners), coordinates=coordinates,
+        nq=nq, nv=nv,
+        limits=JointLimits(*(np.array([getattr(joint.limits, field) for joint in owners], dtype=float)
+                        for field in ('lower', 'upper', 'velocity', 'effort'))),
+        fixed_mass=mass[GROUND][0], fixed_moment=mass[GROUND][1],
+        moving_joints=tuple(
+            MovingJoint(joint, coordinates[masters[joint.name][0]][0], *masters[joint.name][1:])
+            for joint in description.joints if joint.type != 'fixed'))
+
+
+def inertia_in(frame: Frame, inertia: Inertia) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass, first moment and inertia about the origin of the body that carries `frame` (D-17)."""
+    R = frame.S[:3, :3]
+    d = R @ inertia.com + frame.S[:3, 3]
+    return (inertia.mass, inertia.mass * d,
+            R @ inertia.matrix @ R.T - inertia.mass * so3.hat(d) @ so3.hat(d))

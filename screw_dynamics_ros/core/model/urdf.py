@@ -1,0 +1,396 @@
+"""URDF to `RobotDescription`.
+
+A URDF arrives by topic, from anybody: it is parsed with defusedxml, every number in it is checked.
+What other readers accept by custom is accepted here (unknown elements, undeclared namespaces, a
+missing <limit>); what would silently change the numbers is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pathlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal, NoReturn
+from xml.dom.minidom import Document, Element
+from xml.parsers.expat import ExpatError
+
+import numpy as np
+from defusedxml import DefusedXmlException, expatbuilder  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from ..errors import ArgumentError, DescriptionError, InertiaError
+from .checks import physical_findings
+from .description import (
+    JOINT_FREEDOMS,
+    Finding,
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    RobotDescription,
+)
+
+InertiaCheck = Literal['error', 'warn', 'ignore']
+
+#: Rotation matrix entries this close to 0, 1 or -1 are rounding residue of a right angle.
+_SNAP = 1e-15
+
+#: No robot needs larger numbers (SI units), and their products would overflow further on.
+_LARGEST = 1e30
+
+
+def read_urdf(
+    text_or_path: str | bytes | os.PathLike[str], *, inertia_check: InertiaCheck = 'warn'
+) -> RobotDescription:
+    """Read a URDF.
+
+    Parameters
+    ----------
+    text_or_path : str, bytes or path
+        The XML itself (anything with a ``<`` in it) or the path of a file that holds it.
+    inertia_check : {'warn', 'error', 'ignore'}
+        What to do with inertias that no physical body has: report them in `findings`, refuse the
+        description, or say nothing. A negative mass is always refused.
+
+    Returns
+    -------
+    RobotDescription
+        With what is doubtful about it in `findings`.
+
+    Raises
+    ------
+    DescriptionError
+        The text is not a URDF, or not one tree; names the link or joint, the value and the remedy.
+    InertiaError
+        A negative mass, an unreadable inertial, or `inertia_check='error'` and an unphysical one.
+    ArgumentError
+        `inertia_check` or the type of `text_or_path` is not one of the above.
+
+    Examples
+    --------
+    >>> read_urdf('<robot name="stone"><link name="base"/></robot>').root
+    'base'
+    """
+    if inertia_check not in ('error', 'warn', 'ignore'):
+        raise ArgumentError(f"inertia_check is {inertia_check!r}; use 'error', 'warn' or 'ignore'")
+    robot = _parse(_source(text_or_path)).documentElement
+    if robot is None or robot.tagName != 'robot':
+        tag = robot.tagName if robot is not None else 'none'
+        raise DescriptionError(
+            f'the root element is <{tag}>, not <robot>; convert the description to URDF'
+        )
+    _refuse_xacro(robot)
+    name = robot.getAttribute('name') or 'robot'
+    remarks: list[Finding] = []
+    description = RobotDescription.from_parts(
+        name,
+        [_link(element) for element in _children(robot, 'link')],
+        [_joint(element, remarks) for element in _children(robot, 'joint')],
+    )
+    return replace(
+        description, findings=(*remarks, *_judged(physical_findings(description), inertia_check))
+    )
+
+
+def _judged(findings: tuple[Finding, ...], inertia_check: str) -> Iterator[Finding]:
+    """Apply `inertia_check` to the errors among the findings."""
+    errors = [finding for finding in findings if finding.severity == 'error']
+    if errors and inertia_check == 'error':
+        raise InertiaError('; '.join(map(str, errors)))
+    for finding in findings:
+        if finding.severity != 'error':
+            yield finding
+        elif inertia_check == 'warn':
+            yield replace(finding, severity='warning')
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+def _source(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
+    """Return the XML text, read from the file if a path is given."""
+    if isinstance(text_or_path, bytes):
+        return text_or_path.lstrip()
+    if isinstance(text_or_path, str):
+        text = text_or_path.lstrip('\ufeff \t\r\n')
+        if not text:
+            raise DescriptionError(
+                'the description is empty; expected URDF text or the path of a file'
+            )
+        if '<' in text:
+            return text
+    elif not isinstance(text_or_path, os.PathLike):
+        raise ArgumentError(
+            f'text_or_path is a {type(text_or_path).__name__}; give URDF text or a path'
+        )
+    try:
+        return pathlib.Path(text_or_path).read_bytes().lstrip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or str(error)
+        raise DescriptionError(
+            f'cannot read the file {_short(str(text_or_path))!r} ({reason}), and as text it is no '
+            'XML; check the path, or pass the URDF text itself'
+        ) from None
+
+
+def _parse(source: str | bytes) -> Document:
+    try:
+        # Namespaces off: old URDFs use prefixes they never declare, and no reader looks at them.
+        document: Document = expatbuilder.parseString(source, namespaces=False, forbid_dtd=True)
+    except DefusedXmlException as error:
+        raise DescriptionError(
+            f'the description has a DTD or entity declarations, refused as unsafe ({error}); '
+            'remove the <!DOCTYPE ...> and write the values out'
+        ) from None
+    except ExpatError as error:
+        raise DescriptionError(
+            f'the description is not well-formed XML: {error}; check it with `xmllint --noout`'
+        ) from None
+    except (ValueError, LookupError) as error:
+        raise DescriptionError(
+            f'the description cannot be decoded: {error}; save it as UTF-8'
+        ) from None
+    return document
+
+
+def _refuse_xacro(robot: Element) -> None:
+    pending = [robot]  # not getElementsByTagName: it recurses, and depth is the sender's choice
+    while pending:
+        element = pending.pop()
+        pending.extend(node for node in element.childNodes if isinstance(node, Element))
+        if element.tagName.startswith('xacro:'):
+            raise DescriptionError(
+                f'the description is a xacro file (it has <{element.tagName}>); expand it first: '
+                '`xacro robot.urdf.xacro > robot.urdf`, in a launch file Command(["xacro ", path])'
+            )
+
+
+# --- elements -----------------------------------------------------------------------------------
+
+
+def _link(element: Element) -> Link:
+    name = _name(element)
+    inertial = _child(element, 'inertial')
+    return Link(name, None if inertial is None else _inertia(inertial, f'link {name!r}'))
+
+
+def _inertia(inertial: Element, owner: str) -> Inertia:
+    mass_element, tensor = _child(inertial, 'mass'), _child(inertial, 'inertia')
+    if mass_element is None or tensor is None:
+        missing = '<mass value="..."/>' if mass_element is None else '<inertia ixx="..." .../>'
+        raise InertiaError(
+            f'{owner}: <inertial> has no {missing}; add it, or remove the <inertial> altogether'
+        )
+    try:
+        mass = _number(mass_element, 'value', owner)
+        xx, yy, zz = (_number(tensor, key, owner) for key in ('ixx', 'iyy', 'izz'))
+        xy, xz, yz = (_number(tensor, key, owner, 0.0) for key in ('ixy', 'ixz', 'iyz'))
+        origin = _origin(inertial, owner)
+    except DescriptionError as error:
+        raise InertiaError(str(error)) from None
+    if mass < 0.0:
+        raise InertiaError(f'{owner}: mass is {mass:g} kg; a mass cannot be negative, correct it')
+    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    rotation = origin[:3, :3]
+    if not np.array_equal(rotation, np.eye(3)):
+        matrix = rotation @ matrix @ rotation.T
+        matrix = 0.5 * (matrix + matrix.T)
+    return Inertia(mass, origin[:3, 3], matrix)
+
+
+def _joint(element: Element, remarks: list[Finding]) -> Joint:
+    name = _name(element)
+    owner = f'joint {name!r}'
+    kind = element.getAttribute('type')
+    if kind not in JOINT_FREEDOMS:
+        what = f'has unknown type {kind!r}' if kind else 'has no type'
+        raise DescriptionError(f'{owner} {what}; use one of {", ".join(JOINT_FREEDOMS)}')
+    mimic = _mimic(element, owner)
+    if mimic is not None and kind == 'fixed':
+        remarks.append(
+            Finding('info', f'joint {name}', f'is fixed, its <mimic> of {mimic.joint!r} is ignored')
+        )
+        mimic = None
+    dynamics = _child(element, 'dynamics')
+    return Joint(
+        name=name,
+        type=kind,  # type: ignore[arg-type]
+        parent=_end(element, 'parent', owner),
+        child=_end(element, 'child', owner),
+        origin=_origin(element, owner),
+        axis=_axis(element, owner) if kind not in ('fixed', 'floating') else np.array([1.0, 0, 0]),
+        limits=_limits(element, kind, name, remarks),
+        mimic=mimic,
+        damping=0.0 if dynamics is None else _number(dynamics, 'damping', owner, 0.0),
+        friction=0.0 if dynamics is None else _number(dynamics, 'friction', owner, 0.0),
+    )
+
+
+def _end(element: Element, role: str, owner: str) -> str:
+    end = _child(element, role)
+    link = '' if end is None else end.getAttribute('link')
+    if not link:
+        raise DescriptionError(f'{owner} has no {role} link; add <{role} link="..."/>')
+    return link
+
+
+def _axis(element: Element, owner: str) -> NDArray[np.float64]:
+    child = _child(element, 'axis')
+    axis = np.array(
+        [1.0, 0.0, 0.0] if child is None else _vector(child, 'xyz', owner, (1.0, 0.0, 0.0))
+    )
+    # Scaled first: the square of a small or large component must not vanish or overflow.
+    largest = np.abs(axis).max()
+    if largest == 0.0:
+        raise DescriptionError(
+            f'{owner}: axis is zero; give it a direction, or make the joint fixed'
+        )
+    axis /= largest
+    axis /= np.linalg.norm(axis)
+    return axis
+
+
+def _limits(element: Element, kind: str, name: str, remarks: list[Finding]) -> Limits:
+    if JOINT_FREEDOMS[kind] != 1:
+        return Limits()
+    owner = f'joint {name!r}'
+    limit = _child(element, 'limit')
+    velocity = effort = math.inf
+    if limit is not None:
+        velocity = _number(limit, 'velocity', owner, math.inf, bound=True)
+        effort = _number(limit, 'effort', owner, math.inf, bound=True)
+        for key, value in (('velocity', velocity), ('effort', effort)):
+            if value < 0.0:
+                raise DescriptionError(
+                    f'{owner}: {key} limit is {value:g}; it is a magnitude and cannot be negative'
+                )
+    if kind == 'continuous':
+        return Limits(velocity=velocity, effort=effort)
+    if limit is None or not (limit.hasAttribute('lower') or limit.hasAttribute('upper')):
+        remarks.append(
+            Finding(
+                'warning',
+                f'joint {name}',
+                f'is {kind} but has no position limits; they are taken as infinite',
+                'add <limit lower="..." upper="..." velocity="..." effort="..."/>',
+            )
+        )
+        return Limits(velocity=velocity, effort=effort)
+    # One bound alone: the other is 0, as the URDF specification says (a gripper's upper="0.04").
+    lower = _number(limit, 'lower', owner, 0.0, bound=True)
+    upper = _number(limit, 'upper', owner, 0.0, bound=True)
+    if lower > upper:
+        raise DescriptionError(
+            f'{owner}: lower limit {lower:g} is above upper limit {upper:g}; correct them'
+        )
+    if lower == math.inf or upper == -math.inf:
+        raise DescriptionError(
+            f'{owner}: limits {lower:g} .. {upper:g} leave no position; correct them'
+        )
+    return Limits(lower, upper, velocity, effort)
+
+
+def _mimic(element: Element, owner: str) -> Mimic | None:
+    mimic = _child(element, 'mimic')
+    if mimic is None:
+        return None
+    master = mimic.getAttribute('joint')
+    if not master:
+        raise DescriptionError(f'{owner}: <mimic> names no joint; add joint="..."')
+    multiplier = _number(mimic, 'multiplier', owner, 1.0)
+    return Mimic(master, multiplier, _number(mimic, 'offset', owner, 0.0))
+
+
+def _origin(element: Element, owner: str) -> NDArray[np.float64]:
+    """Return the pose (4, 4) of an <origin>; the identity where there is none."""
+    pose = np.eye(4)
+    origin = _child(element, 'origin')
+    if origin is not None:
+        pose[:3, 3] = _vector(origin, 'xyz', owner, (0.0, 0.0, 0.0))
+        pose[:3, :3] = _rotation(*_vector(origin, 'rpy', owner, (0.0, 0.0, 0.0)))
+    return pose
+
+
+def _rotation(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+    """Return R = Rz(yaw) Ry(pitch) Rx(roll), right angles exact."""
+    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a), math.cos(a)) for a in (roll, pitch, yaw))
+    rotation = np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+    nearest = np.round(rotation)
+    return np.where(np.abs(rotation - nearest) <= _SNAP, nearest + 0.0, rotation)
+
+
+# --- attributes ---------------------------------------------------------------------------------
+
+
+def _children(element: Element, tag: str) -> list[Element]:
+    return [
+        node for node in element.childNodes if isinstance(node, Element) and node.tagName == tag
+    ]
+
+
+def _child(element: Element, tag: str) -> Element | None:
+    """Return the first child of that name, as urdfdom does."""
+    return next(iter(_children(element, tag)), None)
+
+
+def _name(element: Element) -> str:
+    name = element.getAttribute('name')
+    if not name:
+        raise DescriptionError(f'a <{element.tagName}> has no name; add name="..."')
+    return name
+
+
+def _number(
+    element: Element, key: str, owner: str, default: float | None = None, *, bound: bool = False
+) -> float:
+    """Return one attribute as a finite number; a `bound` may also be infinite."""
+    if not element.hasAttribute(key):
+        if default is None:
+            raise DescriptionError(f'{owner}: <{element.tagName}> has no {key}; add {key}="..."')
+        return default
+    text = element.getAttribute(key)
+    value = _to_float(text)
+    if value is None or math.isnan(value) or not (bound or abs(value) <= _LARGEST):
+        _refuse_number(element, key, owner, text, 'a finite number')
+    return value
+
+
+def _vector(
+    element: Element, key: str, owner: str, default: tuple[float, float, float]
+) -> tuple[float, ...]:
+    """Return one attribute as three finite numbers."""
+    if not element.hasAttribute(key):
+        return default
+    text = element.getAttribute(key)
+    values = [_to_float(word) for word in text.split()]
+    if len(values) != 3 or not all(v is not None and abs(v) <= _LARGEST for v in values):
+        _refuse_number(element, key, owner, text, 'three finite numbers separated by spaces')
+    return tuple(value for value in values if value is not None)
+
+
+def _to_float(text: str) -> float | None:
+    try:
+        return None if '_' in text else float(text)
+    except ValueError:
+        return None
+
+
+def _refuse_number(element: Element, key: str, owner: str, text: str, expected: str) -> NoReturn:
+    hint = ' (a xacro expression: expand the file with xacro first)' if '${' in text else ''
+    raise DescriptionError(
+        f'{owner}: <{element.tagName} {key}="{_short(text)}"> is not {expected}, at most '
+        f'{_LARGEST:g}; correct it{hint}'
+    )
+
+
+def _short(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f'{text[:most]}...'
