@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from screw_dynamics_ros.core.compile.tracing import WITH_CONSTANT, Element, Program, operands
 
 # `contract` allows fused multiply-add. Nothing may assume that NaN or infinity do not occur.
-FLAGS = 'nsz arcp contract reassoc'
+FLAGS = 'nsz arcp contract'
 
 INSTRUCTIONS = {
     'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv',

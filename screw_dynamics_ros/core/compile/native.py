@@ -1,15 +1,15 @@
-"""Compile IR to machine code in this process with llvmlite, of any version from 0.38 on."""
+"""Compile IR to machine code in this process with llvmlite, of any version from 0.38 on.
+
+llvmlite holds a lock of its own during each call and releases the GIL, so that a node can compile in a
+background thread.
+"""
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any
 
 from screw_dynamics_ros.core.errors import BackendError
-
-# LLVM is not safe to drive from several threads at once.
-LOCK = threading.RLock()
 
 
 @cache
@@ -68,9 +68,8 @@ def target_identity() -> str:
     return f'{llvm().get_process_triple()} {llvm().get_host_cpu_name()} {host_features()} llvm {version}'
 
 
-@cache
 def target_machine() -> Any:
-    """Return the code generator for this processor."""
+    """Return a new code generator for this processor."""
     target = llvm().Target.from_triple(llvm().get_process_triple())
     return target.create_target_machine(
         cpu=llvm().get_host_cpu_name(), features=host_features(), opt=2, jit=True)
@@ -78,27 +77,21 @@ def target_machine() -> Any:
 
 def compile_object(ir: str) -> bytes:
     """Return the relocatable machine code of a module given as IR text."""
-    with LOCK:
-        module = llvm().parse_assembly(f'target triple = "{llvm().get_process_triple()}"\n{ir}')
-        return target_machine().emit_object(module)
+    module = llvm().parse_assembly(f'target triple = "{llvm().get_process_triple()}"\n{ir}')
+    return target_machine().emit_object(module)
 
 
 class Library:
     """Machine code loaded into the process; it lives as long as this object."""
 
     def __init__(self, code: bytes) -> None:
-        with LOCK:
-            # an engine wants a target machine of its own and takes it over
-            machine = llvm().Target.from_triple(llvm().get_process_triple()).create_target_machine(
-                cpu=llvm().get_host_cpu_name(), features=host_features(), opt=2, jit=True)
-            self._engine = llvm().create_mcjit_compiler(llvm().parse_assembly(''), machine)
-            self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(code))
-            self._engine.finalize_object()
+        self._engine = llvm().create_mcjit_compiler(llvm().parse_assembly(''), target_machine())
+        self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
 
     def address(self, name: str) -> int:
         """Return the address of a function; raises `BackendError` if it is not there."""
-        with LOCK:
-            address = self._engine.get_function_address(name)
+        address = self._engine.get_function_address(name)
         if not address:
             raise BackendError(f'no function {name!r} in the compiled code')
         return address

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
+from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Tree
 
 
@@ -16,11 +17,11 @@ def kinetic_energy(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         C = relative_pose(body, q)
         R, r = C[:3, :3], C[:3, 3]
         V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
-        V_i = (np.concatenate([R.T @ V_p[:3], R.T @ (V_p[3:] + np.cross(V_p[:3], r))])
+        V_i = (np.concatenate([R.T @ V_p[:3], R.T @ (V_p[3:] + hat(V_p[:3]) @ r)])
                + body.X @ (body.multiplier * v[body.v]))
         V.append(V_i)
         omega, u = V_i[:3], V_i[3:]
-        T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ np.cross(omega, body.h)
+        T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ (hat(omega) @ body.h)
     return np.asarray(T)
 
 

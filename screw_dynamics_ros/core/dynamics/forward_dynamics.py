@@ -75,7 +75,7 @@ def articulated_body(tree: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, 
         R, r = C[i][:3, :3], C[i][:3, 3]
         dV_p = np.concatenate([np.zeros(3), -gravity]) if body.parent == GROUND else dV[body.parent]
         inherited = c[i] + np.concatenate(
-            [R.T @ dV_p[:3], R.T @ (dV_p[3:] + np.cross(dV_p[:3], r))])
+            [R.T @ dV_p[:3], R.T @ (dV_p[3:] + hat(dV_p[:3]) @ r)])
         a[body.v] = solve_positive_definite(D[i], u[i] - U[i].T @ inherited)
         dV[i] = inherited + body.X @ a[body.v]
     return a

@@ -72,8 +72,8 @@ def joint_motion(body: Body, omega_p: np.ndarray, domega_p: np.ndarray, ddr_p: n
     rate, acceleration = body.multiplier * v[body.v], body.multiplier * a[body.v]
     omega_j, v_j = xi @ rate, eta @ rate
     omega = omega_p + omega_j
-    domega = domega_p + np.cross(omega_p, omega_j) + xi @ acceleration
-    ddr = ddr_p + np.cross(omega_p + omega, v_j) + eta @ acceleration
+    domega = domega_p + hat(omega_p) @ omega_j + xi @ acceleration
+    ddr = ddr_p + hat(omega_p + omega) @ v_j + eta @ acceleration
     return omega, domega, ddr
 
 
@@ -86,14 +86,14 @@ def newton_euler(body: Body, Omega: np.ndarray, ddr: np.ndarray) -> np.ndarray:
     theta = 0.5 * np.trace(body.I) * np.eye(3) - body.I
     N = Omega @ theta
     moment = np.array([N[2, 1] - N[1, 2], N[0, 2] - N[2, 0], N[1, 0] - N[0, 1]])
-    return np.concatenate([moment + np.cross(body.h, ddr), body.m * ddr + Omega @ body.h])
+    return np.concatenate([moment + hat(body.h) @ ddr, body.m * ddr + Omega @ body.h])
 
 
 def transported_wrench(C: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Return a wrench given in a body's frame in that of its predecessor: Ad_{C^-1}^T W (D-03)."""
     R, r = C[:3, :3], C[:3, 3]
     force = R @ W[3:]
-    return np.concatenate([R @ W[:3] + np.cross(r, force), force])
+    return np.concatenate([R @ W[:3] + hat(r) @ force, force])
 
 
 def applied_wrenches(tree: Tree, wrenches: Mapping[str, np.ndarray] | None) -> dict[int, np.ndarray]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import Tree
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
@@ -34,7 +35,7 @@ def jacobian(tree: Tree, q: np.ndarray, link: str, representation: str = 'hybrid
     for body, C in zip(path, poses):
         R, r = C[:3, :3], C[:3, 3]
         xi, eta = R @ body.X[:3], R @ body.X[3:]
-        columns = np.concatenate([xi, eta + np.cross(xi, point - r, axis=0)])
+        columns = np.concatenate([xi, eta + hat(r - point) @ xi])
         J[:, body.v] = J[:, body.v] + body.multiplier * columns
     if representation in ('body', 'mixed'):
         J[:3] = R_i.T @ J[:3]

@@ -3,6 +3,8 @@
 Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matrix` and
 `exp_unit_axis` are free of branches and so accept object arrays (traced scalars). NaN in gives NaN
 out. q and -q are the same rotation.
+
+Source: B-numbers, Bruyninckx and De Schutter, Introduction to Intelligent Robotics, section 3.23.
 """
 
 import numpy as np
@@ -17,7 +19,7 @@ from screw_dynamics_ros.core.lie._arrays import (
 
 
 def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
-    """Hamilton product p q (...,4): the rotation q followed by p, R(p q) = R(p) R(q).
+    """Return the Hamilton product p q (...,4): the rotation q followed by p, R(p q) = R(p) R(q).
 
     (p_w q_v + q_w p_v + p_v x q_v,  p_w q_w - p_v . q_v).
 
@@ -42,7 +44,7 @@ def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
 
 
 def conjugate(q: npt.ArrayLike) -> Array:
-    """Conjugate (-q_v, q_w) (...,4): for a unit quaternion its inverse.
+    """Return the conjugate (-q_v, q_w) (...,4): for a unit quaternion its inverse.
 
     Source: B-055.
 
@@ -54,7 +56,7 @@ def conjugate(q: npt.ArrayLike) -> Array:
 
 
 def to_matrix(q: npt.ArrayLike) -> Array:
-    """Rotation matrix (...,3,3) of a quaternion (...,4) of any length but zero.
+    """Return the rotation matrix (...,3,3) of a quaternion (...,4) of any length but zero.
 
     R = I + 2 (w v~ + v~^2) / |q|^2: the division keeps R a rotation when q has drifted from
     length 1. A zero quaternion gives NaN.
@@ -79,13 +81,13 @@ def to_matrix(q: npt.ArrayLike) -> Array:
 
 
 def from_matrix(R: npt.ArrayLike) -> Array:
-    """Unit quaternion (...,4) with w >= 0 of a rotation matrix (...,3,3).
+    """Return the unit quaternion (...,4) with w >= 0 of a rotation matrix (...,3,3).
 
     The entries of R are linear in those of 4 q q^T; its row with the largest diagonal entry,
     normalised, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
     right and one is taken. Raises ArgumentError if R is not a rotation.
 
-    Source: B-054, B-051.
+    Source: B-051, B-054.
 
     >>> from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6)
     array([0.      , 0.      , 0.707107, 0.707107])
@@ -115,7 +117,7 @@ def _from_rotation(R: Array) -> Array:
 
 
 def exp(x: npt.ArrayLike) -> Array:
-    """Unit quaternion (...,4) of the rotation vector x = angle * axis (...,3), rad.
+    """Return the unit quaternion (...,4) of the rotation vector x = angle * axis (...,3), rad.
 
     (sin(|x|/2) x/|x|, cos(|x|/2)).
 
@@ -130,7 +132,7 @@ def exp(x: npt.ArrayLike) -> Array:
 
 
 def log(q: npt.ArrayLike) -> Array:
-    """Rotation vector (...,3), rad, of length at most pi, of a quaternion (...,4).
+    """Return the rotation vector (...,3), rad, of length at most pi, of a quaternion (...,4).
 
     2 atan2(|q_v|, q_w) q_v / |q_v| with the sign of q chosen so that q_w >= 0; any length of q but
     zero, which gives NaN.
@@ -150,9 +152,10 @@ def log(q: npt.ArrayLike) -> Array:
 
 
 def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
-    """Unit quaternion (...,4) of the rotation by `angle` (...), rad, about the unit axis e (...,3).
+    """Return the unit quaternion (sin(angle/2) e, cos(angle/2)) (...,4).
 
-    (sin(angle/2) e, cos(angle/2)), without branches: `angle` may be a traced scalar.
+    It turns by `angle` (...), rad, about the unit axis e (...,3). Without branches: `angle` may be
+    a traced scalar.
 
     >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6)
     array([0.      , 0.      , 0.707107, 0.707107])

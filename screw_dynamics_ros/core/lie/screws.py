@@ -60,12 +60,12 @@ class Screw(NamedTuple):
 def unit_screw(
     axis: npt.ArrayLike, point: npt.ArrayLike = (0.0, 0.0, 0.0), pitch: npt.ArrayLike = 0.0
 ) -> Array:
-    """Unit screw (e, p × e + h e) (...,6), or (0, e) for infinite pitch.
+    """Return the unit screw (e, p × e + h e) (...,6), or (0, e) for infinite pitch.
 
     axis (...,3) of any length but zero; point (...,3), m, anywhere on the axis; pitch h (...),
     m/rad. Raises ArgumentError for a zero axis.
 
-    Source: K-04, (83), B-024.
+    Source: K-04, [K](83), B-024.
 
     >>> unit_screw([0, 0, 2], point=[1, 0, 0], pitch=0.5)
     array([ 0. ,  0. ,  1. ,  0. , -1. ,  0.5])
@@ -88,7 +88,7 @@ def unit_screw(
 
 
 def screw_axis(X: npt.ArrayLike) -> Screw:
-    """Axis, pitch and magnitude of a twist or screw X = (xi, eta) (...,6).
+    """Return the axis, pitch and magnitude of a twist or screw X = (xi, eta) (...,6).
 
     e = xi/|xi|, p = xi × eta/|xi|^2, h = xi . eta/|xi|^2. Without rotation the pitch is infinite
     and the direction that of eta. X is a 'spatial' or 'body' twist (point and direction are then in
@@ -115,7 +115,7 @@ def screw_axis(X: npt.ArrayLike) -> Screw:
 
 
 def wrench_axis(W: npt.ArrayLike) -> Screw:
-    """Poinsot's axis, pitch and magnitude of a wrench W = (t, f) (...,6).
+    """Return Poinsot's axis, pitch and magnitude of a wrench W = (t, f) (...,6).
 
     One force f along a line through p = f × t/|f|^2 and a couple h f parallel to it,
     h = t . f/|f|^2. A pure couple has infinite pitch and the direction of t.
@@ -129,21 +129,21 @@ def wrench_axis(W: npt.ArrayLike) -> Screw:
 
 
 def chasles(C: npt.ArrayLike) -> Screw:
-    """Axis, pitch and angle of the screw displacement that is the pose C (...,4,4).
+    """Return the axis, pitch and angle of the screw displacement that is the pose C (...,4,4).
 
     Rotation by the magnitude (rad, at most pi) about the axis and translation by pitch * magnitude
     along it; a pure translation has infinite pitch and its length as magnitude.
 
     Source: B-072.
 
-    >>> chasles(se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 1, 0.5])).pitch.round(6)
-    np.float64(0.31831)
+    >>> chasles(se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 1, 0.5])).point.round(6) + 0.0
+    array([0., 1., 0.])
     """
     return screw_axis(se3.log(C))
 
 
 def from_axis(screw: Screw) -> Array:
-    """Screw coordinates (...,6) of a `Screw`, inverse of `screw_axis`; swapped, of `wrench_axis`.
+    """Return the coordinates (...,6) of a `Screw`: undoes `screw_axis`; swapped, `wrench_axis`.
 
     >>> from_axis(screw_axis([0, 0, 2, 0, -2, 1]))
     array([ 0.,  0.,  2.,  0., -2.,  1.])
@@ -170,36 +170,36 @@ def swap(X: npt.ArrayLike) -> Array:
 
 
 def reciprocal_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
-    """Reciprocal product xi1 . eta2 + eta1 . xi2 (...) of two screws (...,6).
+    """Return the reciprocal product xi1 . eta2 + eta1 . xi2 (...) of two screws (...,6).
 
     Zero: a wrench along one does no work on a twist about the other. Two lines (pitch 0) are
     reciprocal if and only if they intersect or are parallel. Invariant under Ad.
 
     Source: D-03, B-026.
 
-    >>> reciprocal_product(unit_screw([1, 0, 0]), unit_screw([0, 0, 1], point=[0, 2, 0]))
-    np.float64(2.0)
+    >>> float(reciprocal_product(unit_screw([1, 0, 0]), unit_screw([0, 0, 1], point=[0, 2, 0])))
+    2.0
     """
     return _sum(swap(X1) * as_stack('screws.reciprocal_product', 'X2', X2, 6))
 
 
 def power(W: npt.ArrayLike, V: npt.ArrayLike) -> Array:
-    """Power t . omega + f . v (...), W, of a wrench and a twist in one representation.
+    """Return the power t . omega + f . v (...), W, of a wrench and a twist in one representation.
 
     Source: D-03, B-076.
 
-    >>> power([0, 0, 2, 0, 0, 0], [0, 0, 3, 0, 0, 0])
-    np.float64(6.0)
+    >>> float(power([0, 0, 2, 0, 0, 0], [0, 0, 3, 0, 0, 0]))
+    6.0
     """
     return _sum(as_stack('screws.power', 'W', W, 6) * as_stack('screws.power', 'V', V, 6))
 
 
 def motor_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
-    """Screw product (xi1 × xi2, eta1 × xi2 + xi1 × eta2) = ad_X1 X2 (...,6).
+    """Return the screw product (xi1 × xi2, eta1 × xi2 + xi1 × eta2) = ad_X1 X2 (...,6).
 
     The rate of a screw X2 carried along by a body with twist X1 (both spatial), [D-02].
 
-    Source: D-01, (113), B-028.
+    Source: D-01, [D](113), B-028.
 
     >>> motor_product([1, 2, 3, 4, 5, 6], [-1, 0.5, 2, 0, 1, -3])
     array([  2.5,  -5. ,   2.5,  -2. , -11. ,   8. ])
@@ -211,7 +211,7 @@ def motor_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
 
 
 def dual_motor_product(V: npt.ArrayLike, W: npt.ArrayLike) -> Array:
-    """Coadjoint product ad_V^T W = (t × omega + f × v, f × omega) (...,6) of twist and wrench.
+    """Return the coadjoint product ad_V^T W = (t × omega + f × v, f × omega) (...,6).
 
     power(dual_motor_product(V, W), X) = power(W, motor_product(V, X)).
 
@@ -230,9 +230,11 @@ def dual_motor_product(V: npt.ArrayLike, W: npt.ArrayLike) -> Array:
 
 
 def transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
-    """Twist or screw of frame 2 seen in frame 1: Ad_C V = (R omega, R v + r × R omega) (...,6).
+    """Return a twist or screw of frame 2 in frame 1: Ad_C V = (R omega, R v + r × R omega).
 
-    C (...,4,4) is the pose of frame 2 in frame 1.  [K-06, (87); B-030]
+    C (...,4,4) is the pose of frame 2 in frame 1, V (...,6).
+
+    Source: K-06, [K](87), B-030.
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
     >>> transform_twist(C, [0, 0, 1, 0, -1, 0.5]).round(6)
@@ -244,7 +246,9 @@ def transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
 
 
 def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
-    """Twist or screw of frame 1 seen in frame 2: Ad_C^-1 V = (R^T omega, R^T (v - r × omega)).
+    """Return a twist or screw of frame 1 in frame 2: Ad_C^-1 V = (R^T omega, R^T (v - r × omega)).
+
+    C (...,4,4) is the pose of frame 2 in frame 1, V (...,6).
 
     Source: K-06.
 
@@ -258,11 +262,11 @@ def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
 
 
 def transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
-    """Wrench of frame 2 seen in frame 1: Ad_C^-T W = (R t + r × R f, R f) (...,6).
+    """Return a wrench of frame 2 in frame 1: Ad_C^-T W = (R t + r × R f, R f).
 
-    C (...,4,4) is the pose of frame 2 in frame 1.
+    C (...,4,4) is the pose of frame 2 in frame 1, W (...,6).
 
-    Source: D-03, (120), B-069.
+    Source: D-03, [D](120), B-069.
 
     >>> transform_wrench(se3.pose(np.eye(3), [1, 0, 0]), [0, 0, 0, 0, 0, -10])
     array([  0.,  10.,   0.,   0.,   0., -10.])
@@ -273,9 +277,11 @@ def transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
 
 
 def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
-    """Wrench of frame 1 seen in frame 2: Ad_C^T W = (R^T (t - r × f), R^T f) (...,6).
+    """Return a wrench of frame 1 in frame 2: Ad_C^T W = (R^T (t - r × f), R^T f).
 
-    Source: D-03, (120).
+    C (...,4,4) is the pose of frame 2 in frame 1, W (...,6).
+
+    Source: D-03, [D](120).
 
     >>> inverse_transform_wrench(se3.pose(np.eye(3), [1, 0, 0]), [0, 10, 0, 0, 0, -10])
     array([  0.,   0.,   0.,   0.,   0., -10.])
@@ -286,12 +292,12 @@ def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
 
 
 def general_twist(V: npt.ArrayLike, C_point: npt.ArrayLike, R_axes: npt.ArrayLike) -> Array:
-    """Twist kV^j (...,6): of the spatial twist V, at the origin of F_j, resolved in F_k.
+    """Return the twist kV^j (...,6): of the spatial twist V, at the origin of F_j, resolved in F_k.
 
     C_point (...,4,4) is the pose of F_j, R_axes (...,3,3) the rotation of F_k. The body twist is
     the case j = k = body, the hybrid one j = body, k = 0.
 
-    Source: K-07, (95), (96).
+    Source: K-07, [K](95), [K](96).
 
     >>> general_twist([0, 0, 1, 0, 0, 0], se3.pose(np.eye(3), [2, 0, 0]), np.eye(3))
     array([0., 0., 1., 0., 2., 0.])
@@ -302,11 +308,11 @@ def general_twist(V: npt.ArrayLike, C_point: npt.ArrayLike, R_axes: npt.ArrayLik
 
 
 def relative_twist(V_i: npt.ArrayLike, V_j: npt.ArrayLike, C_ij: npt.ArrayLike) -> Array:
-    """Body twist (...,6) of body j relative to body i, in F_j: V_j - Ad_(C_ij)^-1 V_i.
+    """Return the body twist (...,6) of body j relative to body i, in F_j: V_j - Ad_(C_ij)^-1 V_i.
 
     V_i, V_j are body twists, C_ij (...,4,4) = C_i^-1 C_j is the pose of j in i.
 
-    Source: K-08, (97).
+    Source: K-08, [K](97).
 
     >>> relative_twist([0, 0, 1, 0, 0, 0], [0, 0, 3, 0, 2, 0], se3.pose(np.eye(3), [2, 0, 0]))
     array([0., 0., 2., 0., 0., 0.])
@@ -318,13 +324,13 @@ def relative_twist(V_i: npt.ArrayLike, V_j: npt.ArrayLike, C_ij: npt.ArrayLike) 
 
 
 def conversion_matrix(C: npt.ArrayLike, source: str, target: str) -> Array:
-    """Matrix T (...,6,6) with V^target = T V^source for the body at pose C (...,4,4).
+    """Return the matrix T (...,6,6) with V^target = T V^source for the body at pose C (...,4,4).
 
     The angular rows differ by R if one is resolved in the body and the other is not, likewise the
     linear rows; the moment r × omega enters when one reference point is the inertial origin. Only
     body <-> spatial is a frame transformation (Ad_C). Raises UnknownNameError.
 
-    Source: K-09, table 3.
+    Source: K-09, [K] table 3.
 
     >>> conversion_matrix(se3.pose(np.eye(3), [1, 2, 3]), 'hybrid', 'spatial')[3:, :3]
     array([[ 0., -3.,  2.],
@@ -350,7 +356,7 @@ def conversion_matrix(C: npt.ArrayLike, source: str, target: str) -> Array:
 
 
 def convert_twist(V: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
-    """Twist (...,6) of the body at pose C (...,4,4) in another representation.
+    """Return the twist (...,6) of the body at pose C (...,4,4) in another representation.
 
     Source: K-09, B-064.
 
@@ -362,9 +368,9 @@ def convert_twist(V: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) 
 
 
 def convert_jacobian(J: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
-    """Jacobian (...,6,n) of the body at pose C (...,4,4) in another representation.
+    """Return the Jacobian (...,6,n) of the body at pose C (...,4,4) in another representation.
 
-    Source: K-09, (70)-(75).
+    Source: K-09, [K](70)-(75).
 
     >>> convert_jacobian(np.eye(6), se3.pose(np.eye(3), [1, 2, 3]), 'body', 'mixed').shape
     (6, 6)
@@ -375,7 +381,7 @@ def convert_jacobian(J: npt.ArrayLike, C: npt.ArrayLike, source: str, target: st
 
 
 def convert_wrench(W: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
-    """Wrench (...,6) on the body at pose C (...,4,4) in another representation.
+    """Return the wrench (...,6) on the body at pose C (...,4,4) in another representation.
 
     Its power with the twist of the same representation stays: W^target = T^T W^source with the
     matrix T that takes twists from target to source.

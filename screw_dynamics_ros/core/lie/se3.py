@@ -9,9 +9,9 @@ NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `A
 `compose`, `pose` and `exp_unit_screw` are free of branches on their arguments' values and accept
 object arrays (traced scalars); so does the joint variable of `exp_unit_screw`.
 
-Sources: Mueller, Screw and Lie Group Theory in Multibody Kinematics, appendix A (76)-(97), and in
-Multibody Dynamics, appendix B (113)-(120) and (88), (89); Mueller and Terze, DETC2013-12151,
-(6)-(10) with the errata X1 and X5.
+Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
+Kinematics, appendix A; [D] the same in Multibody Dynamics, section 7 and appendix B; [I] Mueller
+and Terze, DETC2013-12151, section 2.
 """
 
 from math import factorial
@@ -43,9 +43,9 @@ _D4 = [-n * so3.BERNOULLI[n] for n in _N]
 
 
 def hat(X: npt.ArrayLike) -> Array:
-    """Matrix X^ = [[xi~, eta], [0, 0]] (...,4,4) of X (...,6).
+    """Return the matrix X^ = [[xi~, eta], [0, 0]] (...,4,4) of X (...,6).
 
-    Source: K-01, (94).
+    Source: K-01, [K](94).
 
     >>> hat([1, 2, 3, 4, 5, 6])
     array([[ 0., -3.,  2.,  4.],
@@ -61,7 +61,7 @@ def hat(X: npt.ArrayLike) -> Array:
 
 
 def vee(matrix: npt.ArrayLike) -> Array:
-    """Vector (...,6) of a matrix [[xi~, eta], [0, 0]] (...,4,4), the inverse of `hat`.
+    """Return the vector (...,6) of a matrix [[xi~, eta], [0, 0]] (...,4,4), the inverse of `hat`.
 
     Source: K-01.
 
@@ -73,9 +73,9 @@ def vee(matrix: npt.ArrayLike) -> Array:
 
 
 def ad(X: npt.ArrayLike) -> Array:
-    """Matrix [[xi~, 0], [eta~, xi~]] (...,6,6) of the screw product [X, Y] = ad_X Y.
+    """Return the matrix [[xi~, 0], [eta~, xi~]] (...,6,6) of the screw product [X, Y] = ad_X Y.
 
-    Source: D-01, (7).
+    Source: D-01, I-03, [I](7).
 
     >>> ad([1, 2, 3, 4, 5, 6]) @ [-1, 0.5, 2, 0, 1, -3]
     array([  2.5,  -5. ,   2.5,  -2. , -11. ,   8. ])
@@ -88,11 +88,11 @@ def ad(X: npt.ArrayLike) -> Array:
 
 
 def Ad(C: npt.ArrayLike) -> Array:
-    """Adjoint matrix [[R, 0], [r~ R, R]] (...,6,6): Ad_C X = vee(C X^ C^-1).
+    """Return the adjoint matrix [[R, 0], [r~ R, R]] (...,6,6): Ad_C X = vee(C X^ C^-1).
 
     If C is the pose of frame 2 in frame 1, Ad_C maps screw coordinates in 2 to those in 1.
 
-    Source: K-06, (87)-(91).
+    Source: K-06, [K](87)-(91).
 
     >>> C = pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
     >>> (Ad(C) @ [0, 0, 1, 0, -1, 0.5]).round(6)
@@ -105,7 +105,7 @@ def Ad(C: npt.ArrayLike) -> Array:
 
 
 def Ad_R(R: npt.ArrayLike) -> Array:
-    """Adjoint matrix diag(R, R) (...,6,6) of a rotation (...,3,3).
+    """Return the adjoint matrix diag(R, R) (...,6,6) of a rotation (...,3,3).
 
     Source: K-06.
 
@@ -119,7 +119,7 @@ def Ad_R(R: npt.ArrayLike) -> Array:
 
 
 def Ad_r(r: npt.ArrayLike) -> Array:
-    """Adjoint matrix [[I, 0], [r~, I]] (...,6,6) of a translation (...,3), m.
+    """Return the adjoint matrix [[I, 0], [r~, I]] (...,6,6) of a translation (...,3), m.
 
     Ad_C = Ad_r Ad_R: change of axes, then of reference point.
 
@@ -136,7 +136,7 @@ def Ad_r(r: npt.ArrayLike) -> Array:
 
 
 def pose(R: npt.ArrayLike, r: npt.ArrayLike) -> Array:
-    """Pose [[R, r], [0, 1]] (...,4,4) from a rotation (...,3,3) and a position (...,3), m.
+    """Return the pose [[R, r], [0, 1]] (...,4,4) of a rotation (...,3,3) and a position (...,3), m.
 
     Source: K-03.
 
@@ -151,9 +151,9 @@ def pose(R: npt.ArrayLike, r: npt.ArrayLike) -> Array:
 
 
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
-    """Group product C1 C2 = (R1 R2, r1 + R1 r2) (...,4,4).
+    """Return the group product C1 C2 = (R1 R2, r1 + R1 r2) (...,4,4).
 
-    Source: K-03, (5).
+    Source: K-03, I-01, [I](5).
 
     >>> compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0]))[:3, 3]
     array([1., 2., 0.])
@@ -164,7 +164,7 @@ def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
 
 
 def inverse(C: npt.ArrayLike) -> Array:
-    """Inverse (R^T, -R^T r) (...,4,4).
+    """Return the inverse (R^T, -R^T r) (...,4,4).
 
     Source: K-03.
 
@@ -177,9 +177,9 @@ def inverse(C: npt.ArrayLike) -> Array:
 
 
 def exp(X: npt.ArrayLike) -> Array:
-    """Pose (exp xi~, dexp_xi eta) (...,4,4) reached by following X (...,6) for unit time.
+    """Return the pose (exp xi~, dexp_xi eta) (...,4,4) reached along X (...,6) in unit time.
 
-    Equation (8) in the form that needs no case for xi = 0.
+    [I](8) in the form that needs no case for xi = 0.
 
     Source: K-05.
 
@@ -195,7 +195,7 @@ def exp(X: npt.ArrayLike) -> Array:
 
 
 def log(C: npt.ArrayLike) -> Array:
-    """Canonical coordinates (...,6), (rad, m), of a pose (...,4,4): exp(log(C)) = C.
+    """Return the canonical coordinates (...,6), (rad, m), of a pose (...,4,4): exp(log(C)) = C.
 
     The rotation angle is at most pi; at pi exactly both directions of the axis are right and one is
     returned. Raises ArgumentError if C is not a rigid motion.
@@ -212,7 +212,7 @@ def log(C: npt.ArrayLike) -> Array:
 
 
 def dexp(X: npt.ArrayLike) -> Array:
-    """Right-trivialised differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
+    """Return the right-trivialised differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
 
     The sum of ad_X^k / (k + 1)!, reduced to the powers 0 to 4 because ad_X satisfies
     a^5 + 2 t^2 a^3 + t^4 a = 0 with t = |xi|.
@@ -235,12 +235,12 @@ def dexp(X: npt.ArrayLike) -> Array:
 
 
 def dexp_inv(X: npt.ArrayLike) -> Array:
-    """Inverse of `dexp` (...,6,6): Xdot = dexp_inv(X) vee(Cdot C^-1).
+    """Return the inverse of `dexp` (...,6,6): Xdot = dexp_inv(X) vee(Cdot C^-1).
 
     I - a/2 + d2 a^2 + d4 a^4 with a = ad_X and t = |xi|. Singular at t = 2 pi, 4 pi, ..., where it
     raises ArgumentError.
 
-    Source: D-44, (10).
+    Source: D-44, I-08, [I](10).
 
     >>> (dexp_inv([0.3, -0.2, 0.5, 1, 2, -1]) @ [1, 2, 3, 4, 5, 6]).round(6)
     array([1.803355, 2.112779, 2.563099, 2.071338, 7.091302, 5.062089])
@@ -249,7 +249,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     t = np.linalg.norm(X[..., :3], axis=-1)
     check_regular_angle('se3.dexp_inv', t)
     t = t[..., None, None]
-    # (10) with cos t - 1 written as -2 sin^2(t/2), which keeps its digits near 2 pi.
+    # [I](10) with cos t - 1 written as -2 sin^2(t/2), which keeps its digits near 2 pi.
     d2 = by_angle(
         t, _D2, lambda t: 2 / t**2 - (t + 3 * np.sin(t)) / (8 * t * np.sin(t / 2) ** 2)
     )
@@ -263,12 +263,12 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 
 
 def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
-    """Pose exp(X q) (...,4,4) of a joint with constant unit screw X (...,6) at q (...).
+    """Return the pose exp(X q) (...,4,4) of a joint with constant unit screw X (...,6) at q (...).
 
     X = (e, p × e + h e) with |e| = 1 (q in rad) or X = (0, e) (q in m). The case is decided by X
     alone: q may be a traced scalar. Raises ArgumentError if X is no unit screw.
 
-    Source: K-05, (85).
+    Source: K-05, [K](85).
 
     >>> exp_unit_screw([0, 0, 1, 0, 0, 0.1], np.pi / 2).round(6)  # pitch 0.1 m/rad
     array([[ 0.     , -1.     ,  0.     ,  0.     ],
@@ -286,14 +286,14 @@ def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
 
 
 def unit_screw_terms(X: npt.ArrayLike) -> Array:
-    """Constants K (...,4,4,4) with exp(X q) = K0 + cos(q) K1 + sin(q) K2 + q K3.
+    """Return the constants K (...,4,4,4) with exp(X q) = K0 + cos(q) K1 + sin(q) K2 + q K3.
 
     K0 = [[I + e~^2, p], [0, 1]], K1 = -[[e~^2, p], [0, 0]], K2 = [[e~, p × e], [0, 0]] and
     K3 = [[0, h e], [0, 0]], with the axis point p = e × v and the pitch h = e . v of X = (e, v);
     for a prismatic X = (0, e) only K0 = I and K3 = [[0, e], [0, 0]] remain. A constant pose is
     folded in beforehand: B exp(X q) has the terms B K. Raises ArgumentError if X is no unit screw.
 
-    Source: K-05, (85).
+    Source: K-05, [K](85).
 
     >>> unit_screw_terms([0, 0, 0, 0, 0, 1])[3]  # prismatic
     array([[0., 0., 0., 0.],

@@ -8,8 +8,8 @@ angular velocity in the reference frame; dexp_{-x} xdot is the one in the rotate
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`, `compose` and
 `exp_unit_axis` are free of branches and accept object arrays (traced scalars).
 
-Sources: Mueller, Screw and Lie Group Theory in Multibody Kinematics, appendix A (80)-(84);
-Mueller and Terze, DETC2013-12151, (9) with the erratum X1 and (11).
+Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
+Kinematics, appendix A; [I] Mueller and Terze, DETC2013-12151, section 2.
 """
 
 from math import factorial
@@ -35,7 +35,7 @@ _DEXP = [(-1) ** n / factorial(2 * n + 3) for n in _N]  # (t - sin t) / t^3
 
 
 def _bernoulli(terms: int) -> list[float]:
-    """Coefficients b_n = |B_2n| / (2n)!, n = 1, 2, ..., of 1 - (t/2) cot(t/2) = sum b_n t^2n.
+    """Return b_n = |B_2n| / (2n)!, n = 1, 2, ..., with 1 - (t/2) cot(t/2) = sum b_n t^2n.
 
     From t g' = g - g^2 - t^2/4 for g = (t/2) cot(t/2): (2n + 1) b_n = sum b_k b_(n-k), b_1 = 1/12.
     """
@@ -49,9 +49,9 @@ BERNOULLI = _bernoulli(SERIES_TERMS + 1)
 
 
 def hat(x: npt.ArrayLike) -> Array:
-    """Antisymmetric matrix x~ (...,3,3) of a vector (...,3): x~ y = x × y.
+    """Return the antisymmetric matrix x~ (...,3,3) of a vector (...,3): x~ y = x × y.
 
-    Source: K-01, (84).
+    Source: K-01, [K](84).
 
     >>> hat([1, 2, 3])
     array([[ 0., -3.,  2.],
@@ -67,7 +67,7 @@ def hat(x: npt.ArrayLike) -> Array:
 
 
 def vee(X: npt.ArrayLike) -> Array:
-    """Vector (...,3) of an antisymmetric matrix (...,3,3), the inverse of `hat`.
+    """Return the vector (...,3) of an antisymmetric matrix (...,3,3), the inverse of `hat`.
 
     Of any other matrix, the vector of its antisymmetric part (X - X^T) / 2.
 
@@ -82,7 +82,7 @@ def vee(X: npt.ArrayLike) -> Array:
 
 
 def ad(x: npt.ArrayLike) -> Array:
-    """Matrix (...,3,3) of the Lie bracket, ad_x y = x × y; the same as `hat`.
+    """Return the matrix (...,3,3) of the Lie bracket, ad_x y = x × y; the same as `hat`.
 
     Source: D-01.
 
@@ -93,7 +93,7 @@ def ad(x: npt.ArrayLike) -> Array:
 
 
 def Ad(R: npt.ArrayLike) -> Array:
-    """Matrix (...,3,3) of the adjoint action R x~ R^T = (Ad_R x)~; on SO(3) it is R itself.
+    """Return the adjoint matrix (...,3,3), (Ad_R x)~ = R x~ R^T; on SO(3) it is R itself.
 
     >>> Ad(exp([0, 0, np.pi / 2])).round(6) @ [1, 0, 0]
     array([0., 1., 0.])
@@ -102,7 +102,7 @@ def Ad(R: npt.ArrayLike) -> Array:
 
 
 def compose(R1: npt.ArrayLike, R2: npt.ArrayLike) -> Array:
-    """Group product R1 R2 (...,3,3).
+    """Return the group product R1 R2 (...,3,3).
 
     >>> log(compose(exp([0, 0, 0.25]), exp([0, 0, 0.5]))).round(6)
     array([0.  , 0.  , 0.75])
@@ -113,7 +113,7 @@ def compose(R1: npt.ArrayLike, R2: npt.ArrayLike) -> Array:
 
 
 def inverse(R: npt.ArrayLike) -> Array:
-    """Inverse R^T (...,3,3).
+    """Return the inverse R^T (...,3,3).
 
     >>> inverse([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     array([[ 0.,  1.,  0.],
@@ -124,12 +124,12 @@ def inverse(R: npt.ArrayLike) -> Array:
 
 
 def exp(x: npt.ArrayLike) -> Array:
-    """Rotation (...,3,3) by the angle |x| (rad) about x (...,3).
+    """Return the rotation (...,3,3) by the angle |x| (rad) about x (...,3).
 
     Euler-Rodrigues: I + (sin t / t) x~ + ((1 - cos t) / t^2) x~^2 with t = |x|. (The second
     denominator is t^2; equation (9) of DETC2013-12151 prints t.)
 
-    Source: K-02, (80)-(82).
+    Source: K-02, [K](80)-(82).
 
     >>> exp([0, 0, np.pi / 2]).round(6)
     array([[ 0., -1.,  0.],
@@ -146,7 +146,7 @@ def exp(x: npt.ArrayLike) -> Array:
 
 
 def log(R: npt.ArrayLike) -> Array:
-    """Rotation vector (...,3), rad, of length at most pi: exp(log(R)) = R.
+    """Return the rotation vector (...,3), rad, of length at most pi: exp(log(R)) = R.
 
     Through the unit quaternion, hence to full precision from 0 to pi. At pi exactly both x and -x
     are right and one is returned. Raises ArgumentError if R is not a rotation.
@@ -162,11 +162,11 @@ def log(R: npt.ArrayLike) -> Array:
 
 
 def dexp(x: npt.ArrayLike) -> Array:
-    """Right-trivialised differential of exp (...,3,3): vee(Rdot R^T) = dexp_x xdot.
+    """Return the right-trivialised differential of exp (...,3,3): vee(Rdot R^T) = dexp_x xdot.
 
     I + ((1 - cos t) / t^2) x~ + ((t - sin t) / t^3) x~^2 with t = |x|.
 
-    Source: K-05, (86).
+    Source: K-05, [K](86).
 
     >>> dexp([0, 0, np.pi]).round(6)
     array([[ 0.     , -0.63662,  0.     ],
@@ -183,12 +183,12 @@ def dexp(x: npt.ArrayLike) -> Array:
 
 
 def dexp_inv(x: npt.ArrayLike) -> Array:
-    """Inverse of `dexp` (...,3,3): xdot = dexp_inv(x) vee(Rdot R^T).
+    """Return the inverse of `dexp` (...,3,3): xdot = dexp_inv(x) vee(Rdot R^T).
 
     I - x~/2 + (1 - (t/2) cot(t/2)) / t^2 x~^2 with t = |x|. Singular at t = 2 pi, 4 pi, ..., where
     it raises ArgumentError.
 
-    Source: I, (11).
+    Source: I-07, [I](11).
 
     >>> dexp_inv([0, 0, np.pi / 2]).round(6)
     array([[ 0.785398,  0.785398,  0.      ],
@@ -207,12 +207,12 @@ def dexp_inv(x: npt.ArrayLike) -> Array:
 
 
 def distance(R1: npt.ArrayLike, R2: npt.ArrayLike) -> Array:
-    """Angle (...) of R1^-1 R2, in [0, pi] rad: the bi-invariant metric of SO(3).
+    """Return the angle (...) of R1^-1 R2, in [0, pi] rad: the bi-invariant metric of SO(3).
 
     Source: B-053.
 
-    >>> distance(np.eye(3), exp([0.3, 0, 0.4])).round(6)
-    np.float64(0.5)
+    >>> float(distance(np.eye(3), exp([0.3, 0, 0.4])).round(6))
+    0.5
     """
     R1 = as_float_stack('so3.distance', 'R1', R1, 3, 3)
     R2 = as_float_stack('so3.distance', 'R2', R2, 3, 3)
@@ -220,7 +220,7 @@ def distance(R1: npt.ArrayLike, R2: npt.ArrayLike) -> Array:
 
 
 def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
-    """Rotation (...,3,3) by `angle` (...), rad, about the unit axis e (...,3).
+    """Return the rotation (...,3,3) by `angle` (...), rad, about the unit axis e (...,3).
 
     e e^T + cos(angle) (I - e e^T) + sin(angle) e~, without branches: `angle` may be a traced
     scalar. e must have length 1 (not checked here).

@@ -9,8 +9,8 @@ poses is not its product: use `compose`. Trivialising a motion on the right give
 NaN in gives NaN out, without an exception. `compose`, `inverse`, `Ad` and `ad` accept object
 arrays.
 
-Sources: Mueller and Terze, DETC2013-12151, (16)-(20); Mueller, Screw and Lie Group Theory in
-Multibody Kinematics, remark 17.
+Sources: [I] Mueller and Terze, DETC2013-12151, section 2.2; [K] Mueller, Screw and Lie Group Theory
+in Multibody Kinematics, remark 17.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack,
 
 
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
-    """Group product (R1 R2, r1 + r2) (...,4,4).
+    """Return the group product (R1 R2, r1 + r2) (...,4,4).
 
-    Source: K-36, (16).
+    Source: K-36, I-11, [I](16).
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 0, 0])
     >>> compose(C, C)[:3, 3]
@@ -35,7 +35,7 @@ def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
 
 
 def inverse(C: npt.ArrayLike) -> Array:
-    """Inverse (R^T, -r) (...,4,4).
+    """Return the inverse (R^T, -r) (...,4,4).
 
     Source: K-36.
 
@@ -47,9 +47,9 @@ def inverse(C: npt.ArrayLike) -> Array:
 
 
 def exp(X: npt.ArrayLike) -> Array:
-    """Pose (exp xi~, eta) (...,4,4) of X = (xi, eta) (...,6), (rad, m).
+    """Return the pose (exp xi~, eta) (...,4,4) of X = (xi, eta) (...,6), (rad, m).
 
-    Source: K-36, (18).
+    Source: K-36, I-11, [I](18).
 
     >>> exp([0, 0, np.pi / 2, 1, 2, 3])[:3, 3]
     array([1., 2., 3.])
@@ -59,7 +59,7 @@ def exp(X: npt.ArrayLike) -> Array:
 
 
 def log(C: npt.ArrayLike) -> Array:
-    """Canonical coordinates (log R, r) (...,6), (rad, m), of a pose (...,4,4).
+    """Return the canonical coordinates (log R, r) (...,6), (rad, m), of a pose (...,4,4).
 
     Raises ArgumentError if C is not a rigid motion.
 
@@ -74,9 +74,9 @@ def log(C: npt.ArrayLike) -> Array:
 
 
 def dexp(X: npt.ArrayLike) -> Array:
-    """Right-trivialised differential diag(dexp_xi, I) (...,6,6): hybrid twist = dexp_X Xdot.
+    """Return the differential diag(dexp_xi, I) (...,6,6) of exp: hybrid twist = dexp_X Xdot.
 
-    Source: (19).
+    Source: I-11, [I](19).
 
     >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [1, 0, 0, 4, 5, 6]).round(6)
     array([0.     , 0.63662, 0.     , 4.     , 5.     , 6.     ])
@@ -86,7 +86,9 @@ def dexp(X: npt.ArrayLike) -> Array:
 
 
 def dexp_inv(X: npt.ArrayLike) -> Array:
-    """Inverse of `dexp` (...,6,6); raises ArgumentError where |xi| = 2 pi, 4 pi, ..
+    """Return the inverse of `dexp` (...,6,6).
+
+    Raises ArgumentError at its singularities, |xi| = 2 pi, 4 pi, and so on.
 
     Source: K-36.
 
@@ -98,7 +100,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 
 
 def Ad(C: npt.ArrayLike) -> Array:
-    """Adjoint matrix diag(R, I) (...,6,6): mixed to hybrid twist.
+    """Return the adjoint matrix diag(R, I) (...,6,6): mixed to hybrid twist.
 
     Source: K-36.
 
@@ -110,9 +112,9 @@ def Ad(C: npt.ArrayLike) -> Array:
 
 
 def ad(X: npt.ArrayLike) -> Array:
-    """Matrix diag(xi~, 0) (...,6,6) of the Lie bracket (xi1 × xi2, 0).
+    """Return the matrix diag(xi~, 0) (...,6,6) of the Lie bracket (xi1 × xi2, 0).
 
-    Source: K-36, (17).
+    Source: K-36, I-11, [I](17).
 
     >>> ad([0, 0, 1, 1, 2, 3]) @ [1, 0, 0, 4, 5, 6]
     array([0., 1., 0., 0., 0., 0.])

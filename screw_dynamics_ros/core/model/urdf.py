@@ -17,7 +17,7 @@ from xml.dom.minidom import Document, Element
 from xml.parsers.expat import ExpatError
 
 import numpy as np
-from defusedxml import DefusedXmlException, expatbuilder  # type: ignore[import-untyped]
+from defusedxml import DefusedXmlException, expatbuilder
 from numpy.typing import NDArray
 
 from ..errors import ArgumentError, DescriptionError, InertiaError
