@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from screw_dynamics_ros.core.dynamics import coriolis, energy, forward_dynamics, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics import jacobians, poe, transforms
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.model.tree import Array, Tree
 
 #: The vectors a function may read, in the order in which it takes them.
 INPUTS = ('q', 'v', 'a', 'tau', 'gravity')
@@ -27,7 +25,7 @@ class Function:
     `inputs` are some of `INPUTS`, `options` names what else selects the output.
     """
 
-    evaluate: Callable[..., np.ndarray]
+    evaluate: Callable[..., Array]
     inputs: tuple[str, ...]
     options: tuple[str, ...] = ()
 
@@ -56,7 +54,7 @@ def input_size(tree: Tree, name: str) -> int:
 
 
 def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:
-    """Return the function and the options of `output`; raises `UnknownNameError` with what exists."""
+    """Return the function and the options of `output`; raises `UnknownNameError`."""
     name, *options = (output,) if isinstance(output, str) else tuple(output)
     function = FUNCTIONS.get(name)
     if function is None:

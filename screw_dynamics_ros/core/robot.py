@@ -31,14 +31,14 @@ Array = NDArray[np.float64]
 class Robot:
     """Kinematics and dynamics of one robot, compiled for it.
 
-    Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part first;
-    Jacobians (6, nv), angular rows first. A configuration q has one number for each of `joint_names`
-    (three for a planar, seven for a floating joint); a floating base puts (x, y, z, qx, qy, qz, qw) in
-    front, and its body-fixed velocity (omega, v) in front of v.
+    Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
+    first; Jacobians (6, nv), angular rows first. A configuration q has one number for each of
+    `joint_names` (three for a planar, seven for a floating joint); a floating base puts (x, y, z,
+    qx, qy, qz, qw) in front, and its body-fixed velocity (omega, v) in front of v.
 
-    Every function of (q, v, ...) also takes stacks (N, nq), (N, nv), ... and returns the stack, computed
-    on all cores; a plain vector next to stacks serves all N. NaN in gives NaN out. Each function is
-    compiled when it is first called and kept on disk.
+    Every function of (q, v, ...) also takes stacks (N, nq), (N, nv), ... and returns the stack,
+    computed on all cores; a plain vector next to stacks serves all N. NaN in gives NaN out. Each
+    function is compiled when it is first called and kept on disk.
 
     Raises
     ------
@@ -52,20 +52,32 @@ class Robot:
         If `backend='native'` and llvmlite is missing.
     """
 
-    def __init__(self, description: RobotDescription, *, floating_base: bool = False,
-                 gravity: ArrayLike = (0.0, 0.0, -9.81), backend: str = 'auto') -> None:
+    def __init__(
+        self,
+        description: RobotDescription,
+        *,
+        floating_base: bool = False,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        backend: str = 'auto',
+    ) -> None:
         self.description = description
         self.backend = choose_backend(backend)
         self._tree = build_tree(description, floating_base=floating_base)
         self._identity = self._tree.digest()
-        self._kernels: dict[tuple, Kernel] = {}
+        self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._addresses: dict[str, Addresses] = {}
         self._fast: set[str] | None = set()  # methods with a builtin function in their place
         self.gravity = gravity
 
     @classmethod
-    def from_urdf(cls, text_or_path: str | Path, *, floating_base: bool = False,
-                  gravity: ArrayLike = (0.0, 0.0, -9.81), backend: str = 'auto') -> Robot:
+    def from_urdf(
+        cls,
+        text_or_path: str | Path,
+        *,
+        floating_base: bool = False,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        backend: str = 'auto',
+    ) -> Robot:
         """Return the robot a URDF describes.
 
         Parameters
@@ -77,16 +89,20 @@ class Robot:
         gravity : (3,)
             Acceleration of free fall in the root frame [m/s^2].
         backend : {'auto', 'native', 'python', 'reference'}
-            Machine code (needs llvmlite), plain Python, or the recursions on NumPy arrays; `auto` takes
-            the fastest there is.
+            Machine code (needs llvmlite), plain Python, or the recursions on NumPy arrays; `auto`
+            takes the fastest there is.
         """
-        return cls(read_urdf(text_or_path), floating_base=floating_base, gravity=gravity, backend=backend)
+        return cls(
+            read_urdf(text_or_path), floating_base=floating_base, gravity=gravity, backend=backend
+        )
 
     def __repr__(self) -> str:
-        return (f'Robot({self.description.name!r}, nq={self.nq}, nv={self.nv}, '
-                f'{len(self.link_names)} links, {self.total_mass:.4g} kg, backend={self.backend!r})')
+        return (
+            f'Robot({self.description.name!r}, nq={self.nq}, nv={self.nv}, '
+            f'{len(self.link_names)} links, {self.total_mass:.4g} kg, backend={self.backend!r})'
+        )
 
-    # --- what the robot is ----------------------------------------------------------------------------------
+    # --- what the robot is -----------------------------------------------------------------------
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -100,7 +116,7 @@ class Robot:
 
     @property
     def transform_joints(self) -> tuple[str, ...]:
-        """All joints that move, mimic joints included: the rows of the output 'joint_transforms'."""
+        """All joints that move, mimic joints included: the rows of 'joint_transforms'."""
         return tuple(moving.joint.name for moving in self._tree.moving_joints)
 
     @property
@@ -120,7 +136,7 @@ class Robot:
 
     @property
     def limits(self) -> JointLimits:
-        """`lower`, `upper`, `velocity` and `effort`, each over `joint_names`, infinite where none is set."""
+        """`lower`, `upper`, `velocity`, `effort` over `joint_names`, infinite where none is set."""
         return self._tree.limits
 
     @property
@@ -138,8 +154,9 @@ class Robot:
         for name in self._fast or ():
             del self.__dict__[name]
         self._fast = set()
-        # Builtin functions pass what they cannot handle to a copy of this robot that never has builtin
-        # functions itself, so that no reference leads from machine code back to machine code.
+        # Builtin functions pass what they cannot handle to a copy of this robot that never has
+        # builtin functions itself, so that no reference leads from machine code back to machine
+        # code.
         self.__dict__.pop('_general', None)
         self._general = copy.copy(self)
         self._general._fast = None
@@ -148,14 +165,14 @@ class Robot:
         """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
         return self._tree.coordinates[joint]
 
-    # --- functions ------------------------------------------------------------------------------------------
+    # --- functions -------------------------------------------------------------------------------
 
     def link_pose(self, q: ArrayLike, link: str) -> Array:
         """Return the (4, 4) pose of a link frame in the root frame [m] (muller.md K-13)."""
         return self._evaluate('link_pose', (q,), (link,))
 
     def link_poses(self, q: ArrayLike) -> Array:
-        """Return the (n_links, 4, 4) poses of all links, in the order of `link_names` (muller.md K-13)."""
+        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (muller.md K-13)."""
         return self._evaluate('link_poses', (q,))
 
     def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
@@ -165,21 +182,35 @@ class Robot:
         """
         return self._evaluate('jacobian', (q,), (link, representation))
 
-    def velocity(self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
-        """Return the twist (omega, v), (6,), of a link [rad/s, m/s]; `representation` as in `jacobian`."""
+    def velocity(
+        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+    ) -> Array:
+        """Return the twist (omega, v), (6,), of a link [rad/s, m/s], as in `jacobian`."""
         return self._evaluate('velocity', (q, v), (link, representation))
 
-    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
-                         external_wrenches: Mapping[str, ArrayLike] | None = None) -> Array:
-        """Return the torques of a motion, (nv,) [N m, N]: M a + C v + g - sum J^T w_ext (muller.md D-27).
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the torques of a motion, (nv,) [N m, N] (muller.md D-27).
 
-        `external_wrenches` maps a link to the wrench (moment, force) the environment exerts on it, at
-        the origin of the link frame, in the link frame.
+        They are M a + C v + g - sum J^T w_ext.
+
+        `external_wrenches` maps a link to the wrench (moment, force) the environment exerts on it,
+        at the origin of the link frame, in the link frame.
         """
         return self._evaluate('inverse_dynamics', (q, v, a), (), external_wrenches)
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
-                         external_wrenches: Mapping[str, ArrayLike] | None = None) -> Array:
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
         """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above."""
         return self._evaluate('forward_dynamics', (q, v, tau), (), external_wrenches)
 
@@ -196,7 +227,7 @@ class Robot:
         return self._evaluate('coriolis_torques', (q, v))
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return C(q, v), (nv, nv), of the Christoffel symbols: dM/dt - 2 C is skew (muller.md D-36)."""
+        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""
         return self._evaluate('coriolis_matrix', (q, v))
 
     def potential_energy(self, q: ArrayLike) -> float | Array:
@@ -212,42 +243,56 @@ class Robot:
         return self._evaluate('center_of_mass', (q,))
 
     def fuse(self, *outputs: Output) -> FusedKernel:
-        """Return one compiled function for several outputs, which share their common subexpressions.
+        """Return one compiled function for several outputs: they share what they have in common.
 
-        Each output is the name of a function above or of 'joint_transforms', with options in a tuple:
-        `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`.
+        Each output is the name of a function above or of 'joint_transforms', with options in a
+        tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`.
         """
         return FusedKernel(self, outputs)
 
-    # --- evaluation -----------------------------------------------------------------------------------------
+    # --- evaluation ------------------------------------------------------------------------------
 
-    def _evaluate(self, name: str, arguments: Sequence[ArrayLike], options: tuple[str, ...] = (),
-                  wrenches: Mapping[str, ArrayLike] | None = None) -> Any:
+    def _evaluate(
+        self,
+        name: str,
+        arguments: Sequence[ArrayLike],
+        options: tuple[str, ...] = (),
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Any:
         """Check the arguments, then compute one sample or a stack."""
         links = tuple(wrenches or ())
         values = [*arguments, *(wrenches or {}).values()]
         kernel = self._kernels.get((name, options, links))
         if kernel is None:
             kernel = self._kernels[name, options, links] = self._make_kernel(name, options, links)
-        inputs = [self._input(name, size, value) for (name, size), value
-                  in zip(kernel.specification.inputs, values)]
+        inputs = [
+            self._input(name, size, value)
+            for (name, size), value in zip(kernel.specification.inputs, values)
+        ]
         lengths = {array.shape[0] for array in inputs if array.ndim == 2}
         if len(lengths) > 1:
             raise ArgumentError(
                 f'{name}: stacks must have the same length, got '
-                + ', '.join(f'{n}: {array.shape}' for (n, _), array
-                            in zip(kernel.specification.inputs, inputs)))
+                + ', '.join(
+                    f'{n}: {array.shape}'
+                    for (n, _), array in zip(kernel.specification.inputs, inputs)
+                )
+            )
         if lengths:
             samples = lengths.pop()
-            return kernel.stack([np.ascontiguousarray(np.broadcast_to(array, (samples, array.shape[-1])))
-                                 for array in inputs])[0]
+            return kernel.stack(
+                [
+                    np.ascontiguousarray(np.broadcast_to(array, (samples, array.shape[-1])))
+                    for array in inputs
+                ]
+            )[0]
         if isinstance(kernel, NativeKernel) and not links:
             self._install_fast(name, options, kernel)
         output = kernel.single(inputs)[0]
         return output if output.ndim else float(output)
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
-        """Return the kernel of one function with gravity folded in, and one input for each wrench."""
+        """Return the kernel of one function, gravity folded in, one input for each wrench."""
         tree, gravity = self._tree, self._gravity
         function, options = find(tree, (name, *options))
         for link in links:
@@ -257,24 +302,34 @@ class Robot:
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
             values = dict(zip(names, vectors), gravity=gravity)
             inputs = [values[n] for n in function.inputs]
-            applied = (dict(zip(links, vectors[len(names):])),) if links else ()
+            applied = (dict(zip(links, vectors[len(names) :])),) if links else ()
             return (function.evaluate(tree, *inputs, *options, *applied),)
 
         sizes = [(n, input_size(tree, n)) for n in names]
         sizes += [(f'external wrench on {link}', 6) for link in links]
-        return make_kernel(Specification(
-            ' '.join((name, *options, *links)), tuple(sizes), build,
-            f'{self._identity} {gravity.tobytes().hex()}'), self.backend)
+        return make_kernel(
+            Specification(
+                ' '.join((name, *options, *links)),
+                tuple(sizes),
+                build,
+                f'{self._identity} {gravity.tobytes().hex()}',
+            ),
+            self.backend,
+        )
 
     def _input(self, name: str, size: int, value: ArrayLike) -> Array:
         """Return an argument as a C-contiguous float64 array of shape (size,) or (N, size)."""
         array = float_array(name, value)
         if array.ndim in (1, 2) and array.shape[-1] == size:
             return array
-        order = {'q': 'the order is that of joint_names: ', 'v': 'the order is that of joint_names: '}
+        order = {
+            'q': 'the order is that of joint_names: ',
+            'v': 'the order is that of joint_names: ',
+        }
         raise ArgumentError(
             f'{name} must have shape ({size},) or (N, {size}), got {array.shape}'
-            + (f'; {order[name]}{", ".join(self.joint_names)}' if name in order else ''))
+            + (f'; {order[name]}{", ".join(self.joint_names)}' if name in order else '')
+        )
 
     def _install_fast(self, name: str, options: tuple[str, ...], kernel: NativeKernel) -> None:
         """Put a builtin function in the place of the method `name`; see `cpython_entry`."""
@@ -282,14 +337,21 @@ class Robot:
         entry: int | Addresses = compiled.address
         if options:
             entry = self._addresses.setdefault(
-                name, Addresses('hybrid' if len(options) == 2 else None))
+                name, Addresses('hybrid' if len(options) == 2 else None)
+            )
             entry.add(options, compiled.address)
         if self._fast is not None and name not in self._fast:
             method = getattr(type(self), name)
             self._fast.add(name)
             self.__dict__[name] = entry_point(
-                name, method.__doc__, entry, [(size,) for _, size in kernel.specification.inputs],
-                compiled.shapes[0], method.__get__(self._general), self._kernels)
+                name,
+                method.__doc__,
+                entry,
+                [(size,) for _, size in kernel.specification.inputs],
+                compiled.shapes[0],
+                method.__get__(self._general),
+                self._kernels,
+            )
 
 
 class FusedKernel:
@@ -300,7 +362,8 @@ class FusedKernel:
     outputs : tuple
         What is computed, as given to `Robot.fuse`.
     inputs : tuple of str
-        The vectors to pass, in this order: those of 'q', 'v', 'a', 'tau', 'gravity' that are needed.
+        The vectors to pass, in this order: those of 'q', 'v', 'a', 'tau', 'gravity' that are
+        needed.
     shapes : tuple of tuples
         Shapes of the outputs.
     """
@@ -312,12 +375,20 @@ class FusedKernel:
 
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
             values = dict(zip(names, vectors))
-            return tuple(f.evaluate(tree, *(values[name] for name in f.inputs), *options)
-                         for f, options in functions)
+            return tuple(
+                f.evaluate(tree, *(values[name] for name in f.inputs), *options)
+                for f, options in functions
+            )
 
-        kernel = make_kernel(Specification(
-            f'fused {tuple(outputs)}', tuple((name, input_size(tree, name)) for name in names), build,
-            robot._identity), robot.backend)
+        kernel = make_kernel(
+            Specification(
+                f'fused {tuple(outputs)}',
+                tuple((name, input_size(tree, name)) for name in names),
+                build,
+                robot._identity,
+            ),
+            robot.backend,
+        )
         self.outputs = tuple(outputs)
         self.inputs = names
         self.shapes = tuple(kernel.shapes)
@@ -325,8 +396,9 @@ class FusedKernel:
         self._run: Callable[..., None] = run
         if isinstance(kernel, NativeKernel):
             arguments = [(size,) for _, size in kernel.specification.inputs]
-            self._run = entry_point('run', '', kernel.compiled.address, [*arguments, *self.shapes], None,
-                                    run, kernel)
+            self._run = entry_point(
+                'run', '', kernel.compiled.address, [*arguments, *self.shapes], None, run, kernel
+            )
 
     def __call__(self, *inputs: ArrayLike, out: Sequence[Array] | None = None) -> tuple[Array, ...]:
         """Return the outputs for one sample.
@@ -344,21 +416,29 @@ class FusedKernel:
         return tuple(out)
 
 
-def run_into(kernel: Kernel, *arrays: ArrayLike) -> None:
-    """Run `kernel` for one sample; `arrays` are its inputs, then arrays to write the outputs into."""
+def run_into(kernel: Kernel, *arrays: Any) -> None:
+    """Run `kernel` for one sample; `arrays` are its inputs, then arrays for the outputs."""
     sizes = kernel.specification.inputs
     if len(arrays) != len(sizes) + len(kernel.shapes):
         raise ArgumentError(
-            f'expected the inputs {", ".join(name for name, _ in sizes)} and {len(kernel.shapes)} arrays '
-            f'for the outputs, got {len(arrays)} arrays')
+            f'expected the inputs {", ".join(name for name, _ in sizes)} '
+            f'and {len(kernel.shapes)} arrays for the outputs, got {len(arrays)} arrays'
+        )
     inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
-    targets = arrays[len(sizes):]
+    targets = arrays[len(sizes) :]
     for k, (target, shape) in enumerate(zip(targets, kernel.shapes)):
-        if not (isinstance(target, np.ndarray) and target.dtype == np.float64 and target.shape == shape
-                and target.flags.c_contiguous and target.flags.writeable):
-            raise ArgumentError(f'out[{k}] must be a writeable C-contiguous float64 array of shape {shape}')
+        if not (
+            isinstance(target, np.ndarray)
+            and target.dtype == np.float64
+            and target.shape == shape
+            and target.flags.c_contiguous
+            and target.flags.writeable
+        ):
+            raise ArgumentError(
+                f'out[{k}] must be a writeable C-contiguous float64 array of shape {shape}'
+            )
     for target, output in zip(targets, kernel.single(inputs)):
-        target[...] = output
+        np.copyto(target, output)
 
 
 def float_array(name: str, value: ArrayLike) -> Array:

@@ -1,0 +1,1 @@
+"""Recursions recorded once, then printed and compiled for one robot."""

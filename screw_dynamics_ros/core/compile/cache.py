@@ -1,8 +1,9 @@
 """Machine code on disk, by content: what was compiled once is loaded from then on.
 
-A file name is a hash of everything the code depends on, so a file is never wrong, only absent. Files are
-written aside and renamed, so that concurrent processes never see half of one; a checksum refuses a
-damaged one. Where nothing can be written (a read-only home) the cache is silently not used.
+A file name is a hash of everything the code depends on, so a file is never wrong, only absent.
+Files are written aside and renamed, so that concurrent processes never see half of one; a checksum
+refuses a damaged one. Where nothing can be written (a read-only home) the cache is silently not
+used.
 """
 
 from __future__ import annotations
@@ -91,8 +92,11 @@ def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
 
 def _prune(folder: Path) -> None:
     """Delete the files longest unused until the directory is below its size limit."""
-    files = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path)
-                   for entry in os.scandir(folder) if entry.is_file())
+    files = sorted(
+        (entry.stat().st_mtime, entry.stat().st_size, entry.path)
+        for entry in os.scandir(folder)
+        if entry.is_file()
+    )
     excess = sum(size for _, size, _ in files) - LARGEST_SIZE
     for _, size, path in files:
         if excess <= 0:

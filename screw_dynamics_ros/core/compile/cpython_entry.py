@@ -1,10 +1,10 @@
 """Python callables, written in LLVM IR, that pass arrays to a compiled kernel.
 
-A call through ctypes costs more than a whole inverse dynamics. An entry point here is a builtin function
-(METH_FASTCALL) that looks at its arguments through the public array struct, as NumPy's macros do in any
-compiled extension: if all are C-contiguous float64 arrays of the right shape it allocates the result and
-calls the kernel, 0.1 us in all. Everything else (stacks, lists, keywords, wrong shapes) goes to a Python
-function, which computes or raises.
+A call through ctypes costs more than a whole inverse dynamics. An entry point here is a builtin
+function (METH_FASTCALL) that looks at its arguments through the public array struct, as NumPy's
+macros do in any compiled extension: if all are C-contiguous float64 arrays of the right shape it
+allocates the result and calls the kernel, 0.1 us in all. Everything else (stacks, lists, keywords,
+wrong shapes) goes to a Python function, which computes or raises.
 """
 
 from __future__ import annotations
@@ -25,17 +25,23 @@ C_CONTIGUOUS_AND_ALIGNED = 0x0101
 
 # PyArrayObject: the object header, then data, nd, dimensions, strides, base, descr, flags.
 HEADER = object.__basicsize__  # longer where Python runs without the GIL
-TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = HEADER - 8, HEADER, HEADER + 8, HEADER + 16, HEADER + 40, \
-    HEADER + 48
+TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = (
+    HEADER - 8,
+    HEADER,
+    HEADER + 8,
+    HEADER + 16,
+    HEADER + 40,
+    HEADER + 48,
+)
 
 Shape = tuple[int, ...]
 
 
 class Addresses:
-    """Where the kernels of a function with one or two string options are, by the values of the options.
+    """Where the kernels of a function with string options are, by the values of the options.
 
-    `by_first[a]` serves calls that leave the second option at its default, `by_second[b][a]` calls that
-    give both. Addresses may be added while entry points use the tables.
+    `by_first[a]` serves calls that leave the second option at its default, `by_second[b][a]` calls
+    that give both. Addresses may be added while entry points use the tables.
     """
 
     def __init__(self, default: str | None = None) -> None:
@@ -52,8 +58,12 @@ class Addresses:
 
 
 class _MethodDef(ctypes.Structure):
-    _fields_ = [('name', ctypes.c_char_p), ('function', ctypes.c_void_p), ('flags', ctypes.c_int),
-                ('doc', ctypes.c_char_p)]
+    _fields_ = [
+        ('name', ctypes.c_char_p),
+        ('function', ctypes.c_void_p),
+        ('flags', ctypes.c_int),
+        ('doc', ctypes.c_char_p),
+    ]
 
 
 @cache
@@ -62,11 +72,19 @@ def _c_api() -> Mapping[str, int]:
     core = getattr(np, '_core', None) or np.core
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get(core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    names = ('PyObject_Vectorcall', 'PyFloat_FromDouble', 'Py_IncRef', 'PyDict_GetItem',
-             'PyLong_AsVoidPtr')
-    addresses = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-                 for name in names}
+    table = ctypes.cast(
+        get(core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p)
+    )
+    names = (
+        'PyObject_Vectorcall',
+        'PyFloat_FromDouble',
+        'Py_IncRef',
+        'PyDict_GetItem',
+        'PyLong_AsVoidPtr',
+    )
+    addresses = {
+        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in names
+    }
     return {**addresses, 'PyArray_Empty': table[PYARRAY_EMPTY]}
 
 
@@ -80,7 +98,7 @@ class _EntryWriter(Writer):
         return self(f'load {type_}, {self.pointer(type_)} {pointer}')
 
     def call(self, result: str, address: int | str, *arguments: tuple[str, int | str]) -> str:
-        """Call the function at an address with (type, value) arguments; return its result's name."""
+        """Call the function at an address with (type, value) arguments; return the result."""
         types = ', '.join(type_ for type_, _ in arguments)
         function = self(f'inttoptr i64 {address} to {self.pointer(f"{result} ({types})")}')
         text = f'call {result} {function}({", ".join(f"{t} {v}" for t, v in arguments)})'
@@ -103,17 +121,19 @@ class _EntryWriter(Writer):
         self.unless(self(f'icmp eq {type_} {value}, {wanted}'), 'other', block)
 
     def data_of_array(self, address: str, shape: Shape, block: str) -> str:
-        """Return the data address of a float64 array of `shape`; leave for `%other` if it is none."""
+        """Return the data address of a float64 array of `shape`; leave for `%other` if not."""
         self.require_equal('i64', self.read('i64', address, TYPE), id(np.ndarray), f'{block}_array')
         self.require_equal(
-            'i64', self.read('i64', address, DESCR), id(np.dtype(np.float64)), f'{block}_float')
+            'i64', self.read('i64', address, DESCR), id(np.dtype(np.float64)), f'{block}_float'
+        )
         flags = self(f'and i32 {self.read("i32", address, FLAGS)}, {C_CONTIGUOUS_AND_ALIGNED}')
         self.require_equal('i32', flags, C_CONTIGUOUS_AND_ALIGNED, f'{block}_plain')
         self.require_equal('i32', self.read('i32', address, ND), len(shape), f'{block}_axes')
         for axis, size in enumerate(shape):
             dimensions = self.read('i64', address, DIMENSIONS)
             self.require_equal(
-                'i64', self.read('i64', dimensions, 8 * axis), size, f'{block}_axis{axis}')
+                'i64', self.read('i64', dimensions, 8 * axis), size, f'{block}_axis{axis}'
+            )
         return self.read('i64', address, DATA)
 
     def address_for_options(self, addresses: Addresses, first: int) -> str:
@@ -141,15 +161,16 @@ class _EntryWriter(Writer):
         return self.call('i64', api['PyLong_AsVoidPtr'], ('i64', found))
 
 
-def entry_ir(kernel: int | Addresses, arguments: Sequence[Shape], result: Shape | None,
-             fallback: int) -> str:
+def entry_ir(
+    kernel: int | Addresses, arguments: Sequence[Shape], result: Shape | None, fallback: int
+) -> str:
     """Return IR of `i64 entry(i64 self, i64 args, i64 nargs, i64 kwnames)`.
 
     Parameters
     ----------
     kernel : int or Addresses
-        Address of `void kernel(double*, ...)`: the arguments, then the result if there is one. `Addresses`
-        choose it by string arguments after the arrays.
+        Address of `void kernel(double*, ...)`: the arguments, then the result if there is one.
+        `Addresses` choose it by string arguments after the arrays.
     arguments : sequence of shapes
         Shapes of the array arguments.
     result : tuple or None
@@ -168,8 +189,10 @@ def entry_ir(kernel: int | Addresses, arguments: Sequence[Shape], result: Shape 
     w.unless(w(f'icmp sge i64 %nargs, {fewest}'), 'other', 'enough')
     w.unless(w(f'icmp sle i64 %nargs, {most}'), 'other', 'not_too_many')
     address = w.address_for_options(kernel, count) if isinstance(kernel, Addresses) else kernel
-    data = [w.data_of_array(w.read('i64', '%args', 8 * k), shape, f'a{k}')
-            for k, shape in enumerate(arguments)]
+    data = [
+        w.data_of_array(w.read('i64', '%args', 8 * k), shape, f'a{k}')
+        for k, shape in enumerate(arguments)
+    ]
     declared = ''
     if result is None:
         returned: int | str = id(None)
@@ -179,12 +202,20 @@ def entry_ir(kernel: int | Addresses, arguments: Sequence[Shape], result: Shape 
         data.append(w(f'ptrtoint {w.pointer("double")} {slot} to i64'))
     else:
         dimensions = f'[{len(result)} x i64]'
-        declared = f'@shape = private constant {dimensions} [{", ".join(f"i64 {n}" for n in result)}]\n'
+        declared = (
+            f'@shape = private constant {dimensions} [{", ".join(f"i64 {n}" for n in result)}]\n'
+        )
         shape = w(f'ptrtoint {w.pointer(dimensions)} @shape to i64')
         float64 = id(np.dtype(np.float64))
         w.call('void', api['Py_IncRef'], ('i64', float64))  # PyArray_Empty takes this reference
-        returned = w.call('i64', api['PyArray_Empty'], ('i32', len(result)), ('i64', shape),
-                          ('i64', float64), ('i32', 0))
+        returned = w.call(
+            'i64',
+            api['PyArray_Empty'],
+            ('i32', len(result)),
+            ('i64', shape),
+            ('i64', float64),
+            ('i32', 0),
+        )
         w.unless(w(f'icmp ne i64 {returned}, 0'), 'no_memory', 'allocated')
         data.append(w.read('i64', returned, DATA))
     w.call('void', address, *(('i64', pointer) for pointer in data))
@@ -196,28 +227,49 @@ def entry_ir(kernel: int | Addresses, arguments: Sequence[Shape], result: Shape 
         w.label('no_memory')
         w.do('ret i64 0')
     w.label('other')
-    w.do('ret i64 ' + w.call('i64', api['PyObject_Vectorcall'], ('i64', fallback), ('i64', '%args'),
-                             ('i64', '%nargs'), ('i64', '%kwnames')))
+    w.do(
+        'ret i64 '
+        + w.call(
+            'i64',
+            api['PyObject_Vectorcall'],
+            ('i64', fallback),
+            ('i64', '%args'),
+            ('i64', '%nargs'),
+            ('i64', '%kwnames'),
+        )
+    )
     return declared + '\n'.join(
-        ['define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %kwnames) {', *w.lines, '}'])
+        ['define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %kwnames) {', *w.lines, '}']
+    )
 
 
 class _Code:
     """What a builtin function needs to live: it is the function's `__self__`.
 
-    It refers to nothing that could refer back to the function, so that the garbage collector never takes
-    it apart before the function.
+    It refers to nothing that could refer back to the function, so that the garbage collector never
+    takes it apart before the function.
     """
 
     def __init__(self, name: str, doc: str, ir: str, kept: tuple[Any, ...]) -> None:
         self.kept = kept
         self.library = native.Library(native.compile_object(ir))
         self.definition = _MethodDef(
-            name.encode(), self.library.address('entry'), METH_FASTCALL | METH_KEYWORDS, doc.encode())
+            name.encode(),
+            self.library.address('entry'),
+            METH_FASTCALL | METH_KEYWORDS,
+            doc.encode(),
+        )
 
 
-def entry_point(name: str, doc: str, kernel: int | Addresses, arguments: Sequence[Shape],
-                result: Shape | None, fallback: Callable[..., Any], kept: object) -> Callable[..., Any]:
+def entry_point(
+    name: str,
+    doc: str,
+    kernel: int | Addresses,
+    arguments: Sequence[Shape],
+    result: Shape | None,
+    fallback: Callable[..., Any],
+    kept: object,
+) -> Callable[..., Any]:
     """Return a builtin function in front of a compiled kernel; parameters as in `entry_ir`.
 
     `fallback` must not refer to the returned function, not even indirectly. `kept` is kept alive.
@@ -225,6 +277,9 @@ def entry_point(name: str, doc: str, kernel: int | Addresses, arguments: Sequenc
     ir = entry_ir(kernel, arguments, result, id(fallback))
     code = _Code(name, doc, ir, (fallback, kernel, kept))
     new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
+    )
     function: Callable[..., Any] = new(ctypes.addressof(code.definition), code, None)
     return function

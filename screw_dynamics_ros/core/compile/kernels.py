@@ -58,7 +58,8 @@ class Specification:
 def choose_backend(backend: str) -> str:
     """Return the name of the backend to use; `auto` takes native code where llvmlite is found.
 
-    Raises `UnknownNameError`, and `BackendError` if native is asked for by name but llvmlite is missing.
+    Raises `UnknownNameError`, and `BackendError` if native is asked for by name but llvmlite is
+    missing.
     """
     if backend == 'auto':
         if native.available():
@@ -67,7 +68,8 @@ def choose_backend(backend: str) -> str:
         return 'python'
     if backend not in BACKENDS:
         raise UnknownNameError(
-            f'no backend named {backend!r}; choose one of auto, {", ".join(BACKENDS)}')
+            f'no backend named {backend!r}; choose one of auto, {", ".join(BACKENDS)}'
+        )
     if backend == 'native':
         native.llvm()
     return backend
@@ -75,8 +77,10 @@ def choose_backend(backend: str) -> str:
 
 @cache
 def _say_once_that_it_is_slower() -> None:
-    log.warning('llvmlite is not installed: everything works, some 50 times slower; '
-                'install it with "apt install python3-llvmlite" or "pip install llvmlite"')
+    log.warning(
+        'llvmlite is not installed: everything works, some 50 times slower; '
+        'install it with "apt install python3-llvmlite" or "pip install llvmlite"'
+    )
 
 
 class ReferenceKernel:
@@ -88,13 +92,17 @@ class ReferenceKernel:
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of the outputs."""
-        return tuple(output.shape for output in
-                     self.single([np.zeros(size) for _, size in self.specification.inputs]))
+        return tuple(
+            output.shape
+            for output in self.single([np.zeros(size) for _, size in self.specification.inputs])
+        )
 
     def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for one sample; inputs are float64 vectors."""
         with np.errstate(all='ignore'):
-            return tuple(np.array(output, dtype=float) for output in self.specification.build(*inputs))
+            return tuple(
+                np.array(output, dtype=float) for output in self.specification.build(*inputs)
+            )
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
@@ -119,8 +127,10 @@ class PythonKernel:
             outputs = self._on_floats(*(array.tolist() for array in inputs))
         except (ArithmeticError, ValueError):  # not a finite number: NumPy follows IEEE
             return tuple(output[0] for output in self.stack([array[None] for array in inputs]))
-        return tuple(np.array(output, dtype=float).reshape(shape)
-                     for output, shape in zip(outputs, self.shapes))
+        return tuple(
+            np.array(output, dtype=float).reshape(shape)
+            for output, shape in zip(outputs, self.shapes)
+        )
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
@@ -176,8 +186,8 @@ class NativeKernel:
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack; inputs are C-contiguous float64 arrays (N, size).
 
-        Whole tiles run in place, spread over threads (a call through ctypes releases the GIL); the rest
-        runs on a padded copy.
+        Whole tiles run in place, spread over threads (a call through ctypes releases the GIL); the
+        rest runs on a padded copy.
         """
         lanes, samples = native.simd_lanes(), len(inputs[0])
         call, compiled = self._stack, self._compiled_stack
@@ -185,8 +195,13 @@ class NativeKernel:
         tiles, rest = divmod(samples, lanes)
 
         def run(first: int, count: int) -> None:
-            call(*(array.ctypes.data + array.strides[0] * first * lanes
-                   for array in (*inputs, *outputs)), count)
+            call(
+                *(
+                    array.ctypes.data + array.strides[0] * first * lanes
+                    for array in (*inputs, *outputs)
+                ),
+                count,
+            )
 
         enough_work = samples * compiled.operations > THREAD_WORK
         threads = min(worker_count(), tiles) if enough_work else 1
@@ -197,8 +212,10 @@ class NativeKernel:
             run(0, tiles)
         if rest:
             last = slice(tiles * lanes, None)
-            padded_in = [np.concatenate([array[last], np.repeat(array[-1:], lanes - rest, axis=0)])
-                         for array in inputs]
+            padded_in = [
+                np.concatenate([array[last], np.repeat(array[-1:], lanes - rest, axis=0)])
+                for array in inputs
+            ]
             padded_out = [np.empty((lanes, *shape)) for shape in compiled.shapes]
             call(*(array.ctypes.data for array in (*padded_in, *padded_out)), 1)
             for output, padded in zip(outputs, padded_out):
@@ -211,8 +228,12 @@ Kernel = ReferenceKernel | PythonKernel | NativeKernel
 
 def make_kernel(specification: Specification, backend: str) -> Kernel:
     """Return `specification` made runnable on one of `BACKENDS`."""
-    return {'native': NativeKernel, 'python': PythonKernel, 'reference': ReferenceKernel}[backend](
-        specification)
+    kinds: dict[str, type[Kernel]] = {
+        'native': NativeKernel,
+        'python': PythonKernel,
+        'reference': ReferenceKernel,
+    }
+    return kinds[backend](specification)
 
 
 @dataclass(frozen=True)
@@ -239,16 +260,29 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
             ir = llvm_ir.scalar_kernel(recorded, 'kernel', SINCOS_LANES, native.opaque_pointers())
         else:
             ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers())
-        stored = {'shapes': [shape for shape, _ in recorded.outputs],
-                  'operations': recorded.operation_count}, native.compile_object(ir)
+        stored = (
+            {
+                'shapes': [shape for shape, _ in recorded.outputs],
+                'operations': recorded.operation_count,
+            },
+            native.compile_object(ir),
+        )
         disk.store(key, *stored)
-        log.info('compiled %s%s: %d operations in %.2f s', specification.name,
-                 f' ({lanes} samples at once)' if lanes > 1 else '', recorded.operation_count,
-                 time.perf_counter() - start)
+        log.info(
+            'compiled %s%s: %d operations in %.2f s',
+            specification.name,
+            f' ({lanes} samples at once)' if lanes > 1 else '',
+            recorded.operation_count,
+            time.perf_counter() - start,
+        )
     metadata, code = stored
     library = native.Library(code)
-    return CompiledProgram(library, library.address('kernel'),
-                           tuple(tuple(shape) for shape in metadata['shapes']), metadata['operations'])
+    return CompiledProgram(
+        library,
+        library.address('kernel'),
+        tuple(tuple(shape) for shape in metadata['shapes']),
+        metadata['operations'],
+    )
 
 
 def worker_count() -> int:

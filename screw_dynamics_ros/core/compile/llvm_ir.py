@@ -1,11 +1,14 @@
 """Print a straight-line program as LLVM IR text.
 
-Two forms come from the same program. `scalar_kernel` computes one sample. `stack_kernel` computes a stack
-of samples, `lanes` at a time: every value is a SIMD vector, rows are transposed on the way in and out.
-Sine and cosine are computed for all joint angles at once, as vector polynomials, before everything else.
+Two forms come from the same program. `scalar_kernel` computes one sample. `stack_kernel` computes
+a stack of samples, `lanes` at a time: every value is a SIMD vector, rows are transposed on the way
+in and out.
+Sine and cosine are computed for all joint angles at once, as vector polynomials, before everything
+else.
 
-The text is valid for LLVM with typed pointers (up to 14) and opaque ones (from 15). It is compiled without
-any optimisation pass: the recording has already folded, shared and dropped what a pass would find.
+The text is valid for LLVM with typed pointers (up to 14) and opaque ones (from 15). It is compiled
+without any optimisation pass: the recording has already folded, shared and dropped what a pass
+would find.
 """
 
 from __future__ import annotations
@@ -19,8 +22,13 @@ from screw_dynamics_ros.core.compile.tracing import WITH_CONSTANT, Element, Prog
 FLAGS = 'nsz arcp contract'
 
 INSTRUCTIONS = {
-    'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul', 'div': 'fdiv',
-    'shift': 'fadd', 'scale': 'fmul', 'reciprocal': 'fdiv',
+    'add': 'fadd',
+    'sub': 'fsub',
+    'mul': 'fmul',
+    'div': 'fdiv',
+    'shift': 'fadd',
+    'scale': 'fmul',
+    'reciprocal': 'fdiv',
 }
 
 
@@ -88,26 +96,40 @@ class Writer:
         return self(f'shufflevector {type_} {a}, {type_} {b}, <{len(mask)} x i32> <{indices}>')
 
 
-# --- sine and cosine ---------------------------------------------------------------------------------------
+# --- sine and cosine ----------------------------------------------------------------------------
 
 # Coefficients of fdlibm's kernels on [-pi/4, pi/4] (error below one unit in the last place).
-SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-       2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)
-COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-       -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)
+SIN = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+COS = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
 # pi/2 as a sum of three doubles, each holding the bits the one before leaves over.
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-# Adding and subtracting this rounds to the nearest integer; the low bits of the sum are the integer.
+# Adding and subtracting this rounds to the nearest integer; the low bits of the sum are the
+# integer.
 ROUNDER = 6755399441055744.0
 # Above this angle [rad] the integer above is no longer exact enough and libm takes over.
 LARGEST_ANGLE = 2.0**30
 
 
 def sincos_function(lanes: int, opaque: bool) -> str:
-    """Return IR of `@sincos`: sine and cosine of `lanes` angles, each to about one unit in the last place.
+    """Return IR of `@sincos`: sine and cosine of `lanes` angles, to about one last digit.
 
-    The argument is reduced by multiples of pi/2 with fused multiply-adds (Cody and Waite), so the quotient
-    may be large; angles beyond `LARGEST_ANGLE`, infinities and NaN go through the C library lane by lane.
+    The argument is reduced by multiples of pi/2 with fused multiply-adds (Cody and Waite), so the
+    quotient may be large; angles beyond `LARGEST_ANGLE`, infinities and NaN go through the C
+    library lane by lane.
     """
     w = Writer(opaque)
     T, L, B = vector_type(lanes), vector_type(lanes, 'i64'), vector_type(lanes, 'i1')
@@ -167,15 +189,21 @@ def sincos_function(lanes: int, opaque: bool) -> str:
             w.store(w(f'call double @{name}(double {angle})'), target, lane)
     w.do('ret void')
     P = w.pointer('double')
-    return '\n'.join([
-        'declare double @sin(double)', 'declare double @cos(double)',
-        f'declare {T} @llvm.fma.v{lanes}f64({T}, {T}, {T})',
-        f'declare {T} @llvm.fabs.v{lanes}f64({T})',
-        f'define internal void @sincos({T} %x, {P} noalias %s, {P} noalias %c) noinline {{',
-        *w.lines, '}'])
+    return '\n'.join(
+        [
+            'declare double @sin(double)',
+            'declare double @cos(double)',
+            f'declare {T} @llvm.fma.v{lanes}f64({T}, {T}, {T})',
+            f'declare {T} @llvm.fabs.v{lanes}f64({T})',
+            f'define internal void @sincos({T} %x, {P} noalias %s, {P} noalias %c) noinline {{',
+            *w.lines,
+            '}',
+        ]
+    )
 
 
-# --- kernels -----------------------------------------------------------------------------------------------
+# --- kernels ------------------------------------------------------------------------------------
+
 
 def angles_of(program: Program) -> list[int]:
     """Return the indices of the operations whose sine or cosine is taken."""
@@ -193,12 +221,17 @@ def prerequisites(program: Program, indices: Sequence[int]) -> list[int]:
     return sorted(needed)
 
 
-def body(w: Writer, program: Program, lanes: int, load_input: Callable[[str, int], str],
-         sincos_lanes: int) -> Callable[[Element], str]:
+def body(
+    w: Writer,
+    program: Program,
+    lanes: int,
+    load_input: Callable[[str, int], str],
+    sincos_lanes: int,
+) -> Callable[[Element], str]:
     """Write all operations of `program`; return the function that names the value of an element.
 
-    Angles are collected into vectors of `sincos_lanes` joints (one sample) or of `lanes` samples (a stack);
-    sines and cosines come back through memory, to be loaded where they are used.
+    Angles are collected into vectors of `sincos_lanes` joints (one sample) or of `lanes` samples
+    (a stack); sines and cosines come back through memory, to be loaded where they are used.
     """
     T = vector_type(lanes)
     names: dict[int, str] = {}
@@ -236,7 +269,7 @@ def body(w: Writer, program: Program, lanes: int, load_input: Callable[[str, int
         for k in range(0, padded, group):
             if lanes == 1:
                 x = 'undef' if k + group <= len(angles) else constant(0.0, group)
-                for lane, angle in enumerate(angles[k:k + group]):
+                for lane, angle in enumerate(angles[k : k + group]):
                     x = w(f'insertelement {V} {x}, double {names[angle]}, i32 {lane}')
             else:
                 x = names[angles[k]]
@@ -288,7 +321,9 @@ def stack_kernel(program: Program, name: str, lanes: int, opaque: bool) -> str:
     bases += [f'%out_{k}' for k in range(len(program.outputs))]
     place = {input_name: k for k, (input_name, _) in enumerate(program.inputs)}
 
-    tiles = [w.address(base, w(f'mul i64 %tile, {size * lanes}')) for base, size in zip(bases, sizes)]
+    tiles = [
+        w.address(base, w(f'mul i64 %tile, {size * lanes}')) for base, size in zip(bases, sizes)
+    ]
     used = {(op[1], op[2]) for op in program.operations if op[0] == 'input'}
     columns: dict[tuple[str, int], str] = {}
     for (input_name, size), tile in zip(program.inputs, tiles):
@@ -298,10 +333,10 @@ def stack_kernel(program: Program, name: str, lanes: int, opaque: bool) -> str:
                 for c, column in enumerate(rows_to_columns(w, rows, width)):
                     columns[input_name, start + c] = column
     value = body(w, program, lanes, lambda n, k: columns[n, k], lanes)
-    for (_, elements), tile in zip(program.outputs, tiles[len(place):]):
+    for (_, elements), tile in zip(program.outputs, tiles[len(place) :]):
         size = len(elements)
         for start, width in blocks(size, lanes):
-            block = [value(e) for e in elements[start:start + width]]
+            block = [value(e) for e in elements[start : start + width]]
             for row, part in enumerate(columns_to_rows(w, block, lanes)):
                 w.store(part, tile, row * size + start, width)
     tile_body = w.lines
@@ -310,22 +345,34 @@ def stack_kernel(program: Program, name: str, lanes: int, opaque: bool) -> str:
     parts = declarations(program, lanes)
     if angles_of(program):
         parts.append(sincos_function(lanes, opaque))
-    return '\n'.join([
-        *parts,
-        f'define internal void @tile({", ".join([*pointers, "i64 %tile"])}) noinline {{',
-        *tile_body, '  ret void', '}',
-        f'define void @{name}({", ".join([*pointers, "i64 %tiles"])}) {{', 'entry:', '  br label %loop', 'loop:',
-        '  %k = phi i64 [0, %entry], [%next, %loop]',
-        f'  call void @tile({arguments})',
-        '  %next = add i64 %k, 1',
-        '  %more = icmp slt i64 %next, %tiles',
-        '  br i1 %more, label %loop, label %done', 'done:', '  ret void', '}'])
+    return '\n'.join(
+        [
+            *parts,
+            f'define internal void @tile({", ".join([*pointers, "i64 %tile"])}) noinline {{',
+            *tile_body,
+            '  ret void',
+            '}',
+            f'define void @{name}({", ".join([*pointers, "i64 %tiles"])}) {{',
+            'entry:',
+            '  br label %loop',
+            'loop:',
+            '  %k = phi i64 [0, %entry], [%next, %loop]',
+            f'  call void @tile({arguments})',
+            '  %next = add i64 %k, 1',
+            '  %more = icmp slt i64 %next, %tiles',
+            '  br i1 %more, label %loop, label %done',
+            'done:',
+            '  ret void',
+            '}',
+        ]
+    )
 
 
-# --- transposition -----------------------------------------------------------------------------------------
+# --- transposition ------------------------------------------------------------------------------
+
 
 def blocks(size: int, lanes: int) -> list[tuple[int, int]]:
-    """Cut `size` columns into (start, width) with widths that are powers of two, at most `lanes`."""
+    """Cut `size` columns into (start, width), widths powers of two, at most `lanes`."""
     result, start, width = [], 0, lanes
     while start < size:
         while width > size - start:
@@ -345,7 +392,9 @@ def rows_to_columns(w: Writer, rows: list[str], width: int) -> list[str]:
         return [column]
     vectors, length = rows, width  # first join rows until the vectors have full length
     while length < lanes:
-        vectors = [w.shuffle(a, b, length, range(2 * length)) for a, b in zip(vectors[::2], vectors[1::2])]
+        vectors = [
+            w.shuffle(a, b, length, range(2 * length)) for a, b in zip(vectors[::2], vectors[1::2])
+        ]
         length *= 2
     groups, columns = [vectors], width
     while columns > 1:  # then split the columns into halves and join twice as many rows
@@ -353,18 +402,26 @@ def rows_to_columns(w: Writer, rows: list[str], width: int) -> list[str]:
         split = []
         for group in groups:
             for part in (0, half):
-                mask = [source * lanes + row * columns + part + c
-                        for source in (0, 1) for row in range(count) for c in range(half)]
-                split.append([w.shuffle(a, b, lanes, mask) for a, b in zip(group[::2], group[1::2])])
+                mask = [
+                    source * lanes + row * columns + part + c
+                    for source in (0, 1)
+                    for row in range(count)
+                    for c in range(half)
+                ]
+                split.append(
+                    [w.shuffle(a, b, lanes, mask) for a, b in zip(group[::2], group[1::2])]
+                )
         groups, columns = split, half
     return [group[0] for group in groups]
 
 
 def columns_to_rows(w: Writer, columns: list[str], lanes: int) -> list[str]:
-    """Transpose column vectors of `lanes` elements into `lanes` row vectors: the inverse of the above."""
+    """Transpose column vectors of `lanes` elements into `lanes` row vectors."""
     width = len(columns)
     if width == 1:
-        return [w(f'extractelement <{lanes} x double> {columns[0]}, i32 {row}') for row in range(lanes)]
+        return [
+            w(f'extractelement <{lanes} x double> {columns[0]}, i32 {row}') for row in range(lanes)
+        ]
     groups, count = [[column] for column in columns], 1
     while count < width:  # join the columns of two groups, half the rows in each result
         rows = lanes // count // 2
@@ -373,12 +430,20 @@ def columns_to_rows(w: Writer, columns: list[str], lanes: int) -> list[str]:
             group = []
             for a, b in zip(left, right):
                 for part in (0, rows):
-                    mask = [source * lanes + (part + row) * count + c
-                            for row in range(rows) for source in (0, 1) for c in range(count)]
+                    mask = [
+                        source * lanes + (part + row) * count + c
+                        for row in range(rows)
+                        for source in (0, 1)
+                        for c in range(count)
+                    ]
                     group.append(w.shuffle(a, b, lanes, mask))
             merged.append(group)
         groups, count = merged, 2 * count
     rows_per_vector = lanes // width
-    return [vector if rows_per_vector == 1
-            else w.shuffle(vector, vector, lanes, range(row * width, (row + 1) * width))
-            for vector in groups[0] for row in range(rows_per_vector)]
+    return [
+        vector
+        if rows_per_vector == 1
+        else w.shuffle(vector, vector, lanes, range(row * width, (row + 1) * width))
+        for vector in groups[0]
+        for row in range(rows_per_vector)
+    ]

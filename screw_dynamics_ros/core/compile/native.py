@@ -1,11 +1,12 @@
 """Compile IR to machine code in this process with llvmlite, of any version from 0.38 on.
 
-llvmlite holds a lock of its own during each call and releases the GIL, so that a node can compile in a
-background thread.
+llvmlite holds a lock of its own during each call and releases the GIL, so that a node can compile
+in a background thread.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from screw_dynamics_ros.core.errors import BackendError
 
 @cache
 def llvm() -> Any:
-    """Return llvmlite's binding layer, initialised; raises `BackendError` if llvmlite is missing."""
+    """Return llvmlite's binding layer; raises `BackendError` if llvmlite is missing."""
     try:
         from llvmlite import binding
     except ImportError as error:
@@ -22,10 +23,8 @@ def llvm() -> Any:
             'the native backend needs llvmlite, which cannot be imported: install it with '
             '"apt install python3-llvmlite" or "pip install llvmlite", or use backend="python"'
         ) from error
-    try:
+    with suppress(RuntimeError):  # newer versions initialise themselves and refuse the call
         binding.initialize()
-    except RuntimeError:
-        pass  # newer versions initialise themselves and refuse the call
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
@@ -65,14 +64,16 @@ def simd_lanes() -> int:
 def target_identity() -> str:
     """Return what machine code depends on besides the program: LLVM's version and the processor."""
     version = '.'.join(map(str, llvm().llvm_version_info))
-    return f'{llvm().get_process_triple()} {llvm().get_host_cpu_name()} {host_features()} llvm {version}'
+    processor = f'{llvm().get_host_cpu_name()} {host_features()}'
+    return f'{llvm().get_process_triple()} {processor} llvm {version}'
 
 
 def target_machine() -> Any:
     """Return a new code generator for this processor."""
     target = llvm().Target.from_triple(llvm().get_process_triple())
     return target.create_target_machine(
-        cpu=llvm().get_host_cpu_name(), features=host_features(), opt=2, jit=True)
+        cpu=llvm().get_host_cpu_name(), features=host_features(), opt=2, jit=True
+    )
 
 
 def compile_object(ir: str) -> bytes:

@@ -35,7 +35,8 @@ def python_source(program: Program, name: str) -> str:
             expression = f'{kind}(x{op[1]})'
         lines.append(f'    x{i} = {expression}')
     returned = ', '.join(
-        '[' + ', '.join(_element(e) for e in elements) + ']' for _, elements in program.outputs)
+        '[' + ', '.join(_element(e) for e in elements) + ']' for _, elements in program.outputs
+    )
     lines.append(f'    return ({returned},)')
     return '\n'.join(lines)
 
@@ -47,8 +48,8 @@ def _element(element: Element) -> str:
 def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the program as two Python functions: on floats (fast) and on NumPy arrays.
 
-    The first raises ZeroDivisionError, ValueError or OverflowError where IEEE arithmetic has infinities
-    and NaN; the second follows IEEE and serves stacks and those cases.
+    The first raises ZeroDivisionError, ValueError or OverflowError where IEEE arithmetic has
+    infinities and NaN; the second follows IEEE and serves stacks and those cases.
     """
     code = compile(python_source(program, 'function'), '<straight-line program>', 'exec')
     functions = []

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 # An element is the index of an earlier operation (int) or a constant (float).
 Element = int | float
 
-# Operations `(name, constant, index)`. They have names of their own because 2 == 2.0: an index and a
-# constant must not be taken for one another when common subexpressions are shared.
+Operation = tuple[Any, ...]
+
+# Operations `(name, constant, index)`. They have names of their own because 2 == 2.0: an index and
+# a constant must not be taken for one another when common subexpressions are shared.
 WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal'})
 
 
@@ -25,8 +28,8 @@ class Recorder:
     """The list of recorded operations `(name, *operands)`, and the memory that shares them."""
 
     def __init__(self) -> None:
-        self.operations: list[tuple] = []
-        self._known: dict[tuple, int] = {}
+        self.operations: list[Operation] = []
+        self._known: dict[Operation, int] = {}
 
     def inputs(self, name: str, size: int) -> np.ndarray:
         """Return an object array of `size` scalars, the elements of the input called `name`."""
@@ -46,6 +49,7 @@ class Recorder:
         return Scalar(self, self._record(*operation))
 
     def negative(self, i: int) -> Scalar:
+        """Record -i."""
         op = self.operations[i]
         if op[0] == 'neg':
             return Scalar(self, op[1])
@@ -53,7 +57,8 @@ class Recorder:
             return self._new('scale', -op[1], op[2])
         return self._new('neg', i)
 
-    def sum(self, i: int, j: int) -> Scalar:
+    def sum(self, i: int, j: int) -> Any:
+        """Record i + j."""
         ops = self.operations
         if i == j:
             return self.scaled(2.0, i)
@@ -64,11 +69,13 @@ class Recorder:
         return self._new('add', i, j) if i < j else self._new('add', j, i)
 
     def shifted(self, c: float, i: int) -> Scalar:
+        """Record c + i."""
         if c == 0.0:
             return Scalar(self, i)
         return self._new('shift', c, i)
 
-    def difference(self, i: int, j: int) -> Scalar | float:
+    def difference(self, i: int, j: int) -> Any:
+        """Record i - j."""
         if i == j:
             return 0.0
         ops = self.operations
@@ -82,6 +89,7 @@ class Recorder:
         return self._new('sub', i, j)
 
     def product(self, i: int, j: int) -> Scalar:
+        """Record i j."""
         ops = self.operations
         negative = False
         if ops[i][0] == 'neg':
@@ -91,7 +99,8 @@ class Recorder:
         result = self._new('mul', i, j) if i < j else self._new('mul', j, i)
         return -result if negative else result
 
-    def scaled(self, c: float, i: int) -> Scalar | float:
+    def scaled(self, c: float, i: int) -> Any:
+        """Record c i; a product with zero is the number zero."""
         if c == 0.0:
             return 0.0
         if c == 1.0:
@@ -105,9 +114,10 @@ class Recorder:
             return self.scaled(c * op[1], op[2])
         return self._new('scale', c, i)
 
-    def quotient(self, a: Element, b: Element) -> Scalar | float:
-        if type(b) is float:
-            return self.scaled(1.0 / b, a)
+    def quotient(self, a: Element, b: Element) -> Any:
+        """Record a / b."""
+        if isinstance(b, float):
+            return self.scaled(1.0 / b, int(a))
         if self.operations[b][0] == 'neg':
             return -self.quotient(a, self.operations[b][1])
         if type(a) is float:
@@ -115,6 +125,7 @@ class Recorder:
         return self._new('div', a, b)
 
     def function(self, name: str, i: int) -> Scalar:
+        """Record the sine, cosine or square root of i."""
         if self.operations[i][0] == 'neg':  # cosine is even, sine is odd
             argument = self.operations[i][1]
             if name == 'cos':
@@ -127,7 +138,7 @@ class Recorder:
 class Scalar:
     """A number that is not known yet: the result of one recorded operation."""
 
-    __slots__ = ('recorder', 'index')
+    __slots__ = ('index', 'recorder')
 
     def __init__(self, recorder: Recorder, index: int) -> None:
         self.recorder = recorder
@@ -136,34 +147,35 @@ class Scalar:
     def __repr__(self) -> str:
         return f'Scalar({self.index}: {self.recorder.operations[self.index]})'
 
-    def __add__(self, other: object) -> Scalar:
+    def __add__(self, other: Any) -> Scalar:
         if type(other) is Scalar:
             return self.recorder.sum(self.index, other.index)
         return self.recorder.shifted(float(other), self.index)
 
     __radd__ = __add__
 
-    def __sub__(self, other: object) -> Scalar | float:
+    def __sub__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return self.recorder.difference(self.index, other.index)
         return self.recorder.shifted(-float(other), self.index)
 
-    def __rsub__(self, other: object) -> Scalar:
+    def __rsub__(self, other: Any) -> Scalar:
         c = float(other)
         return self.recorder.shifted(c, (-self).index) if c else -self
 
-    def __mul__(self, other: object) -> Scalar | float:
+    def __mul__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return self.recorder.product(self.index, other.index)
         return self.recorder.scaled(float(other), self.index)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: object) -> Scalar | float:
+    def __truediv__(self, other: Any) -> Any:
         return self.recorder.quotient(
-            self.index, other.index if type(other) is Scalar else float(other))
+            self.index, other.index if type(other) is Scalar else float(other)
+        )
 
-    def __rtruediv__(self, other: object) -> Scalar | float:
+    def __rtruediv__(self, other: Any) -> Any:
         return self.recorder.quotient(float(other), self.index)
 
     def __neg__(self) -> Scalar:
@@ -173,12 +185,15 @@ class Scalar:
         return self
 
     def sin(self) -> Scalar:
+        """Record the sine; NumPy calls this."""
         return self.recorder.function('sin', self.index)
 
     def cos(self) -> Scalar:
+        """Record the cosine; NumPy calls this."""
         return self.recorder.function('cos', self.index)
 
     def sqrt(self) -> Scalar:
+        """Record the square root; NumPy calls this."""
         return self.recorder.function('sqrt', self.index)
 
     def __bool__(self) -> bool:
@@ -197,16 +212,16 @@ class Program:
     inputs : sequence of (name, size)
         The inputs, each a vector.
     operations : list of tuples
-        `('input', name, k)`, `('add' | 'sub' | 'mul' | 'div', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt', i)`,
-        and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i, `('reciprocal', c, i)`
-        = c / i; i and j are indices of earlier operations. Only operations that some output needs
-        are kept.
+        `('input', name, k)`, `('add' | 'sub' | 'mul' | 'div', i, j)`, `('neg' | 'sin' | 'cos' |
+        'sqrt', i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
+        `('reciprocal', c, i)` = c / i; i and j are indices of earlier operations. Only operations
+        that some output needs are kept.
     outputs : list of (shape, elements)
         Each output in C order; an element is the index of an operation (int) or a constant (float).
     """
 
     inputs: tuple[tuple[str, int], ...]
-    operations: list[tuple]
+    operations: list[Operation]
     outputs: list[tuple[tuple[int, ...], list[Element]]]
 
     @property
@@ -215,7 +230,7 @@ class Program:
         return sum(op[0] != 'input' for op in self.operations)
 
 
-def operands(operation: tuple) -> list[int]:
+def operands(operation: Operation) -> list[int]:
     """Return the indices of the operations that `operation` reads."""
     kind = operation[0]
     if kind == 'input':
@@ -223,11 +238,17 @@ def operands(operation: tuple) -> list[int]:
     return [operation[2]] if kind in WITH_CONSTANT else list(operation[1:])
 
 
-def program(recorder: Recorder, inputs: Sequence[tuple[str, int]],
-            outputs: Sequence[np.ndarray]) -> Program:
+def program(
+    recorder: Recorder, inputs: Sequence[tuple[str, int]], outputs: Sequence[np.ndarray]
+) -> Program:
     """Keep what `outputs` need of a recording, renumbered in the order of recording."""
-    elements = [[e.index if isinstance(e, Scalar) else float(e)
-                 for e in np.asarray(output, dtype=object).ravel()] for output in outputs]
+    elements = [
+        [
+            e.index if isinstance(e, Scalar) else float(e)
+            for e in np.asarray(output, dtype=object).ravel()
+        ]
+        for output in outputs
+    ]
     needed = set()
     stack = [e for flat in elements for e in flat if type(e) is int]
     while stack:
@@ -237,7 +258,7 @@ def program(recorder: Recorder, inputs: Sequence[tuple[str, int]],
             stack.extend(operands(recorder.operations[i]))
     new_index = {old: new for new, old in enumerate(sorted(needed))}
 
-    def renumbered(op: tuple) -> tuple:
+    def renumbered(op: Operation) -> Operation:
         if op[0] == 'input':
             return op
         if op[0] in WITH_CONSTANT:
@@ -247,5 +268,8 @@ def program(recorder: Recorder, inputs: Sequence[tuple[str, int]],
     return Program(
         inputs=tuple(inputs),
         operations=[renumbered(recorder.operations[i]) for i in sorted(needed)],
-        outputs=[(np.shape(output), [new_index[e] if type(e) is int else e for e in flat])
-                 for output, flat in zip(outputs, elements)])
+        outputs=[
+            (np.shape(output), [new_index[e] if type(e) is int else e for e in flat])
+            for output, flat in zip(outputs, elements)
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Dynamics of a tree: recursions on numbers and on recorded scalars alike."""

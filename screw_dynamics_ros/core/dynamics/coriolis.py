@@ -8,23 +8,23 @@ from screw_dynamics_ros.core.dynamics.forward_dynamics import inertia_matrix
 from screw_dynamics_ros.core.dynamics.linear import symmetric
 from screw_dynamics_ros.core.kinematics.poe import body_poses
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.model.tree import GROUND, Tree
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
 
 
-def coriolis_matrix(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
     """Return C(q, v), (nv, nv): C v are the Coriolis torques and dM/dt - 2 C is skew-symmetric.
 
-    It is the matrix of Christoffel symbols C_ij = sum_k Gamma_ijk v_k of muller.md D-36 (corrected), the
-    sum over k done: with spatial twists V, momenta Pi = M V and Jacobian columns J_j = Ad_{C_j} X_j,
+    It is the matrix of Christoffel symbols C_ij = sum_k Gamma_ijk v_k of muller.md D-36
+    (corrected), the sum over k done: with spatial twists V, momenta Pi = M V and Jacobian columns
+    J_j = Ad_{C_j} X_j,
 
         C_ij = J_i^T (M J'_j + B J_j),    J'_j = ad_{V_j} J_j (D-10),
         B = 1/2 sum_l (K(Pi_l) - M_l ad_{V_l} - ad_{V_l}^T M_l),    K(Pi) X = -ad_X^T Pi,
 
     where M and B are summed over the bodies l that both joints i and j carry.
     """
-    n = len(tree.bodies)
     C = body_poses(tree, q)
-    J, V, M, B = [None] * n, [None] * n, [None] * n, [None] * n
+    J, V, M, B = per_body(4)
     for i, body in enumerate(tree.bodies):
         Ad, Ad_inverse = se3.Ad(C[i]), se3.Ad(se3.inverse(C[i]))
         J[i] = Ad @ body.X
@@ -34,8 +34,8 @@ def coriolis_matrix(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         M_ad = M[i] @ se3.ad(V[i])
         B[i] = 0.5 * (bracket_with_momentum(M[i] @ V[i]) - M_ad - M_ad.T)
 
-    result = np.zeros((tree.nv, tree.nv), dtype=np.result_type(*C, *V, float) if n else float)
-    for j in reversed(range(n)):
+    result = zeros((tree.nv, tree.nv), *C, *V.values())
+    for j in reversed(range(len(tree.bodies))):
         body = tree.bodies[j]
         dJ = se3.ad(V[j]) @ J[j]
         column, row = M[j] @ dJ + B[j] @ J[j], (J[j].T @ M[j], J[j].T @ B[j])
@@ -52,7 +52,7 @@ def coriolis_matrix(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return result
 
 
-def bracket_with_momentum(Pi: np.ndarray) -> np.ndarray:
+def bracket_with_momentum(Pi: Array) -> Array:
     """Return the (6, 6) matrix K with K X = -ad_X^T Pi for every screw X; Pi = (L, P)."""
     L, P = so3.hat(Pi[:3]), so3.hat(Pi[3:])
     return -np.block([[L, P], [P, np.zeros((3, 3))]])

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Tree
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
 
 
-def kinetic_energy(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
     """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (muller.md D-17, K-22)."""
-    V: list = []
-    T = 0.0
+    V: list[Array] = []
+    T: Any = 0.0
     for body in tree.bodies:
         C = relative_pose(body, q)
         R, r = C[:3, :3], C[:3, 3]
         V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
-        V_i = (np.concatenate([R.T @ V_p[:3], R.T @ (V_p[3:] + hat(V_p[:3]) @ r)])
-               + body.X @ (body.multiplier * v[body.v]))
+        V_i = np.concatenate([R.T @ V_p[:3], R.T @ (V_p[3:] + hat(V_p[:3]) @ r)]) + body.X @ (
+            body.multiplier * v[body.v]
+        )
         V.append(V_i)
         omega, u = V_i[:3], V_i[3:]
         T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ (hat(omega) @ body.h)
     return np.asarray(T)
 
 
-def first_moment(tree: Tree, q: np.ndarray) -> np.ndarray:
+def first_moment(tree: Tree, q: Array) -> Array:
     """Return the (3,) sum of m r over all links, in the root frame [kg m]."""
     moment = tree.fixed_moment
     for body, C in zip(tree.bodies, body_poses(tree, q)):
@@ -33,11 +36,11 @@ def first_moment(tree: Tree, q: np.ndarray) -> np.ndarray:
     return moment
 
 
-def potential_energy(tree: Tree, q: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+def potential_energy(tree: Tree, q: Array, gravity: Array) -> Array:
     """Return U = -gravity . sum m r [J], zero for masses at the origin of the root frame."""
     return np.asarray(-gravity @ first_moment(tree, q))
 
 
-def center_of_mass(tree: Tree, q: np.ndarray) -> np.ndarray:
-    """Return the (3,) centre of mass of all links, the root link included, in the root frame [m]."""
+def center_of_mass(tree: Tree, q: Array) -> Array:
+    """Return the (3,) centre of mass of all links, root link included, in the root frame [m]."""
     return first_moment(tree, q) / tree.total_mass

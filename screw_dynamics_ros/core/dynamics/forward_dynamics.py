@@ -1,4 +1,4 @@
-"""Forward dynamics: articulated bodies on a tree, dense reduced equations where joints mimic others."""
+"""Forward dynamics: articulated bodies, or dense reduced equations where joints mimic others."""
 
 from __future__ import annotations
 
@@ -17,15 +17,22 @@ from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, sym
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Body, Tree
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, per_body, zeros
 
 
-def forward_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, gravity: np.ndarray,
-                     wrenches: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+def forward_dynamics(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
     """Return the joint accelerations (nv,) under the generalised forces tau and applied wrenches.
 
-    Arguments as in `inverse_dynamics`. With mimic joints several bodies share one coordinate, and the
-    reduced equations G^T M G a = tau - G^T h are solved; otherwise the articulated-body recursion runs.
+    Arguments as in `inverse_dynamics`. With mimic joints several bodies share one coordinate, and
+    the reduced equations G^T M G a = tau - G^T h are solved; otherwise the articulated-body
+    recursion runs.
     """
     if tree.has_mimic:
         bias = inverse_dynamics(tree, q, v, np.zeros(tree.nv), gravity, wrenches)
@@ -33,15 +40,21 @@ def forward_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, 
     return articulated_body(tree, q, v, tau, gravity, wrenches)
 
 
-def articulated_body(tree: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, gravity: np.ndarray,
-                     wrenches: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
-    """Articulated-body forward dynamics (muller.md D-38), hybrid form in body axes as `inverse_dynamics`.
+def articulated_body(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """Articulated-body forward dynamics (muller.md D-38), in the form of `inverse_dynamics`.
 
-    P is the articulated inertia, beta the bias wrench, c the bias acceleration of a body.
+    P is the articulated inertia, beta the bias wrench, c the bias acceleration of a body, and dV
+    its acceleration (domega, ddr): angular acceleration and acceleration of the origin.
     """
-    n, rest = len(tree.bodies), np.zeros(tree.nv)
-    C, omega, c, P, beta = [None] * n, [None] * n, [None] * n, [None] * n, [None] * n
-    U, D, u = [None] * n, [None] * n, [None] * n
+    C, omega, c, P, beta, U, D, u, dV = per_body(9)
+    rest = np.zeros(tree.nv)
     applied = applied_wrenches(tree, wrenches)
 
     for i, body in enumerate(tree.bodies):
@@ -50,13 +63,15 @@ def articulated_body(tree: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, 
         omega_p = np.zeros(3) if body.parent == GROUND else omega[body.parent]
         centripetal = hat(omega_p) @ (hat(omega_p) @ r)
         omega[i], domega, ddr = joint_motion(
-            body, R.T @ omega_p, np.zeros(3), R.T @ centripetal, v, rest)
+            body, R.T @ omega_p, np.zeros(3), R.T @ centripetal, v, rest
+        )
         c[i] = np.concatenate([domega, ddr])
         P[i] = inertia_matrix(body)
-        beta[i] = (newton_euler(body, hat(omega[i]) @ hat(omega[i]), np.zeros(3))
-                   - applied.get(i, 0.0))
+        beta[i] = newton_euler(body, hat(omega[i]) @ hat(omega[i]), np.zeros(3)) - applied.get(
+            i, 0.0
+        )
 
-    for i in reversed(range(n)):
+    for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         X, free = body.X, body.X.argmax(axis=0)
         U[i] = P[i] @ X
@@ -69,27 +84,26 @@ def articulated_body(tree: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, 
             P[body.parent] = P[body.parent] + transported_inertia(C[i], P_a)
             beta[body.parent] = beta[body.parent] + transported_wrench(C[i], beta_a)
 
-    dV: list = [None] * n  # (domega, ddr): angular acceleration and acceleration of the origin
-    a = np.zeros(tree.nv, dtype=np.result_type(*beta, *u, float) if n else float)
+    a = zeros(tree.nv, *beta.values(), *u.values())
     for i, body in enumerate(tree.bodies):
         R, r = C[i][:3, :3], C[i][:3, 3]
         dV_p = np.concatenate([np.zeros(3), -gravity]) if body.parent == GROUND else dV[body.parent]
-        inherited = c[i] + np.concatenate(
-            [R.T @ dV_p[:3], R.T @ (dV_p[3:] + hat(dV_p[:3]) @ r)])
+        inherited = c[i] + np.concatenate([R.T @ dV_p[:3], R.T @ (dV_p[3:] + hat(dV_p[:3]) @ r)])
         a[body.v] = solve_positive_definite(D[i], u[i] - U[i].T @ inherited)
         dV[i] = inherited + body.X @ a[body.v]
     return a
 
 
-def inertia_matrix(body: Body) -> np.ndarray:
+def inertia_matrix(body: Body) -> Array:
     """Return the (6, 6) inertia matrix [[I, h~], [-h~, m 1]] of a body in its own frame (D-17)."""
     return np.block([[body.I, hat(body.h)], [-hat(body.h), body.m * np.eye(3)]])
 
 
-def transported_inertia(C: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return a symmetric (6, 6) inertia in the predecessor's frame: Ad_{C^-1}^T P Ad_{C^-1} (D-17, D-38).
+def transported_inertia(C: Array, P: Array) -> Array:
+    """Return Ad_{C^-1}^T P Ad_{C^-1}: a symmetric (6, 6) inertia in the predecessor's frame (D-17).
 
-    In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: rotating first and shifting then takes half the operations.
+    In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: rotating first and shifting then takes half the
+    operations.
     """
     R, r, zero, one = C[:3, :3], C[:3, 3], np.zeros((3, 3)), np.eye(3)
     Ad_R = np.block([[R, zero], [zero, R]])

@@ -1,8 +1,9 @@
 """Recursive Newton-Euler inverse dynamics on a tree.
 
-The hybrid form of the recursion (muller.md D-27, corrected), with every vector resolved in the frame of
-its own body. It needs no linear velocity at all: a body's state is its angular velocity omega, its
-angular acceleration and the acceleration of its origin, the last two through Omega = domega~ + omega~ omega~.
+The hybrid form of the recursion (muller.md D-27, corrected), with every vector resolved in the
+frame of its own body. It needs no linear velocity at all: a body's state is its angular velocity
+omega, its angular acceleration and the acceleration of its origin, the last two through Omega =
+domega~ + omega~ omega~.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ import numpy as np
 
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Body, Tree
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, per_body, zeros
 
 
-def inverse_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, gravity: np.ndarray,
-                     wrenches: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
-    """Return the generalised forces Q of the motion (q, v, a): M(q) a + C(q, v) v + g(q) - sum J^T W.
+def inverse_dynamics(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """Return the generalised forces Q of the motion (q, v, a) under applied wrenches.
+
+    Q = M(q) a + C(q, v) v + g(q) - sum J^T W.
 
     Parameters
     ----------
@@ -35,9 +44,7 @@ def inverse_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, gr
     (nv,) array
         Torques [N m] and forces [N]; those of mimic joints are added to their master's.
     """
-    n = len(tree.bodies)
-    C, omega, domega, ddr, W = [None] * n, [None] * n, [None] * n, [None] * n, [None] * n
-    Omega = [None] * n
+    C, omega, domega, ddr, Omega, W = per_body(6)
     applied = applied_wrenches(tree, wrenches)
 
     for i, body in enumerate(tree.bodies):
@@ -53,8 +60,8 @@ def inverse_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, gr
         Omega[i] = hat(domega[i]) + hat(omega[i]) @ hat(omega[i])
         W[i] = newton_euler(body, Omega[i], ddr[i]) - applied.get(i, 0.0)
 
-    Q = np.zeros(tree.nv, dtype=np.result_type(*W, float) if W else float)
-    for i in reversed(range(n)):
+    Q = zeros(tree.nv, *W.values())
+    for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i])
         if body.parent != GROUND:
@@ -62,8 +69,9 @@ def inverse_dynamics(tree: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, gr
     return Q
 
 
-def joint_motion(body: Body, omega_p: np.ndarray, domega_p: np.ndarray, ddr_p: np.ndarray,
-                 v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def joint_motion(
+    body: Body, omega_p: Array, domega_p: Array, ddr_p: Array, v: Array, a: Array
+) -> tuple[Array, Array, Array]:
     """Add the joint's own motion to that of the predecessor at the same point, in body axes (D-27).
 
     Returns the body's angular velocity, angular acceleration and acceleration of its origin.
@@ -77,7 +85,7 @@ def joint_motion(body: Body, omega_p: np.ndarray, domega_p: np.ndarray, ddr_p: n
     return omega, domega, ddr
 
 
-def newton_euler(body: Body, Omega: np.ndarray, ddr: np.ndarray) -> np.ndarray:
+def newton_euler(body: Body, Omega: Array, ddr: Array) -> Array:
     """Return the wrench (6,) that gives the body its motion: D-21 in Binet's form.
 
     With theta = 1/2 tr(I) 1 - I (D-17) the moment is the vector of the skew matrix
@@ -89,28 +97,28 @@ def newton_euler(body: Body, Omega: np.ndarray, ddr: np.ndarray) -> np.ndarray:
     return np.concatenate([moment + hat(body.h) @ ddr, body.m * ddr + Omega @ body.h])
 
 
-def transported_wrench(C: np.ndarray, W: np.ndarray) -> np.ndarray:
+def transported_wrench(C: Array, W: Array) -> Array:
     """Return a wrench given in a body's frame in that of its predecessor: Ad_{C^-1}^T W (D-03)."""
     R, r = C[:3, :3], C[:3, 3]
     force = R @ W[3:]
     return np.concatenate([R @ W[:3] + hat(r) @ force, force])
 
 
-def applied_wrenches(tree: Tree, wrenches: Mapping[str, np.ndarray] | None) -> dict[int, np.ndarray]:
-    """Return the sum of the wrenches on each body, in the body's frame; those on the ground do no work."""
-    total: dict[int, np.ndarray] = {}
+def applied_wrenches(tree: Tree, wrenches: Mapping[str, Array] | None) -> dict[int, Array]:
+    """Return the sum of the wrenches on each body, in the body's frame."""
+    total: dict[int, Array] = {}
     for link, W in (wrenches or {}).items():
         frame = tree.frame(link)
         total[frame.body] = total.get(frame.body, 0.0) + transported_wrench(frame.S, W)
     return total
 
 
-def gravity_torques(tree: Tree, q: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+def gravity_torques(tree: Tree, q: Array, gravity: Array) -> Array:
     """Return g(q): the (nv,) torques that hold the robot still."""
     rest = np.zeros(tree.nv)
     return inverse_dynamics(tree, q, rest, rest, gravity)
 
 
-def coriolis_torques(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def coriolis_torques(tree: Tree, q: Array, v: Array) -> Array:
     """Return C(q, v) v: the (nv,) torques of the centrifugal and Coriolis forces."""
     return inverse_dynamics(tree, q, v, np.zeros(tree.nv), np.zeros(3))

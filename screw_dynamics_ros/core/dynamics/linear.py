@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from screw_dynamics_ros.core.model.tree import Array
 
-def symmetric(A: np.ndarray) -> np.ndarray:
+
+def symmetric(A: Array) -> Array:
     """Return a symmetric matrix from its upper triangle.
 
     Entries below the diagonal are copies: a recording then does not compute them a second time.
@@ -13,11 +15,11 @@ def symmetric(A: np.ndarray) -> np.ndarray:
     return np.triu(A) + np.triu(A, 1).T
 
 
-def solve_positive_definite(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def solve_positive_definite(A: Array, b: Array) -> Array:
     """Solve A x = b for a symmetric positive definite A by A = L^T D L, last row first.
 
-    Eliminating from the last coordinate to the first makes no fill-in when A is the mass matrix of a
-    tree (Featherstone 2005), so that a recording drops the zeros of A.
+    Eliminating from the last coordinate to the first makes no fill-in when A is the mass matrix of
+    a tree (Featherstone 2005), so that a recording drops the zeros of A.
 
     Parameters
     ----------

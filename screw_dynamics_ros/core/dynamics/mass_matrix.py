@@ -8,23 +8,22 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import transported_wrench
 from screw_dynamics_ros.core.dynamics.linear import symmetric
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Tree
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
 
 
-def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:
+def mass_matrix(tree: Tree, q: Array) -> Array:
     """Return M(q), (nv, nv): M_ij = X_i^T Ad^T (sum of the inertias outboard) X_j (muller.md D-37).
 
-    Every composite inertia (m, h, I) is carried to its predecessor; the momentum of a unit rate of joint
-    i is carried to the root and meets each joint on the way. Mimic joints add up to G^T M G.
+    Every composite inertia (m, h, I) is carried to its predecessor; the momentum of a unit rate of
+    joint i is carried to the root and meets each joint on the way. Mimic joints add up to G^T M G.
     """
-    n = len(tree.bodies)
     C = [relative_pose(body, q) for body in tree.bodies]
     m = [body.m for body in tree.bodies]
     h = [body.h for body in tree.bodies]
     I = [body.I for body in tree.bodies]  # noqa: E741
-    M = np.zeros((tree.nv, tree.nv), dtype=np.result_type(*C, float) if n else float)
+    M = zeros((tree.nv, tree.nv), *C)
 
-    for i in reversed(range(n)):
+    for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         xi, eta = body.X[:3], body.X[3:]
         momentum = np.concatenate([I[i] @ xi + hat(h[i]) @ eta, m[i] * eta - hat(h[i]) @ xi])

@@ -1,0 +1,1 @@
+"""Kinematics of a tree: recursions on numbers and on recorded scalars alike."""

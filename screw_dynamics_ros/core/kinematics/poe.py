@@ -8,15 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.model.tree import GROUND, Body, Tree
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
 
 
-def joint_coordinate(body: Body, q: np.ndarray) -> np.ndarray:
-    """Return the joint's own coordinates; a mimic joint's follow from those of its master [rad or m]."""
+def joint_coordinate(body: Body, q: Array) -> Array:
+    """Return the joint's own coordinates; those of a mimic joint follow from its master's."""
     return body.multiplier * q[body.q] + body.offset if body.dof == 1 else q[body.q]
 
 
-def relative_pose(body: Body, q: np.ndarray) -> np.ndarray:
+def relative_pose(body: Body, q: Array) -> Array:
     """Return C_{p,i} = B_i exp(X_i q_i), the (4, 4) configuration in the predecessor's frame."""
     q_i = joint_coordinate(body, q)
     if body.dof == 6:
@@ -24,16 +24,16 @@ def relative_pose(body: Body, q: np.ndarray) -> np.ndarray:
     return body.B @ se3.exp_unit_screw(body.X[:, 0], q_i[0])
 
 
-def body_poses(tree: Tree, q: np.ndarray) -> list[np.ndarray]:
+def body_poses(tree: Tree, q: Array) -> list[Array]:
     """Return C_i = C_{p(i)} B_i exp(X_i q_i) for every body, (4, 4) each, in the root frame."""
-    C: list[np.ndarray] = []
+    C: list[Array] = []
     for body in tree.bodies:
         relative = relative_pose(body, q)
         C.append(relative if body.parent == GROUND else C[body.parent] @ relative)
     return C
 
 
-def link_pose(tree: Tree, q: np.ndarray, link: str) -> np.ndarray:
+def link_pose(tree: Tree, q: Array, link: str) -> Array:
     """Return the (4, 4) pose of one link in the root frame."""
     frame = tree.frame(link)
     C = np.eye(4)
@@ -42,9 +42,12 @@ def link_pose(tree: Tree, q: np.ndarray, link: str) -> np.ndarray:
     return C @ frame.S
 
 
-def link_poses(tree: Tree, q: np.ndarray) -> np.ndarray:
-    """Return the (n_links, 4, 4) poses of all links in the root frame, in the order of `tree.frames`."""
+def link_poses(tree: Tree, q: Array) -> Array:
+    """Return the (n_links, 4, 4) poses of all links in the root frame, as in `tree.frames`."""
     C = body_poses(tree, q)
-    return np.stack([frame.S if frame.body == GROUND else C[frame.body] @ frame.S
-                     for frame in tree.frames.values()])
-
+    return np.stack(
+        [
+            frame.S if frame.body == GROUND else C[frame.body] @ frame.S
+            for frame in tree.frames.values()
+        ]
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.lie import quaternions
-from screw_dynamics_ros.core.model.tree import MovingJoint, Tree, rotation_of_z_to
+from screw_dynamics_ros.core.model.tree import Array, MovingJoint, Tree, rotation_of_z_to
 
 
-def joint_transforms(tree: Tree, q: np.ndarray) -> np.ndarray:
+def joint_transforms(tree: Tree, q: Array) -> Array:
     """Return (n, 7) poses of child links in parent links, for all of `tree.moving_joints`.
 
     Each row is (x, y, z, qx, qy, qz, qw), the position in m and a unit quaternion, the form of
@@ -18,7 +18,7 @@ def joint_transforms(tree: Tree, q: np.ndarray) -> np.ndarray:
     return np.stack(rows) if rows else np.zeros((0, 7))
 
 
-def joint_transform(moving: MovingJoint, q: np.ndarray) -> np.ndarray:
+def joint_transform(moving: MovingJoint, q: Array) -> Array:
     """Return (x, y, z, qx, qy, qz, qw) of one joint."""
     joint = moving.joint
     R, r = joint.origin[:3, :3], joint.origin[:3, 3]
@@ -28,13 +28,16 @@ def joint_transform(moving: MovingJoint, q: np.ndarray) -> np.ndarray:
         position, quaternion = q_i[:3], q_i[3:] / np.sqrt(q_i[3:] @ q_i[3:])
     elif joint.type == 'planar':
         x, y, _ = rotation_of_z_to(joint.axis).T
-        position, quaternion = x * q_i[0] + y * q_i[1], quaternions.exp_unit_axis(joint.axis, q_i[2])
+        position, quaternion = (
+            x * q_i[0] + y * q_i[1],
+            quaternions.exp_unit_axis(joint.axis, q_i[2]),
+        )
     else:
         coordinate = moving.multiplier * q_i[0] + moving.offset
         if joint.type == 'prismatic':
             position = joint.axis * coordinate
         else:
             quaternion = quaternions.exp_unit_axis(joint.axis, coordinate)
-    return np.concatenate([
-        r + R @ position, quaternions.product(quaternions.from_matrix(R), quaternion)])
-
+    return np.concatenate(
+        [r + R @ position, quaternions.product(quaternions.from_matrix(R), quaternion)]
+    )

@@ -34,9 +34,7 @@ def as_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) 
     except ValueError as error:  # ragged nesting
         raise ArgumentError(f'{function}: {name} must be an array {wanted}: {error}') from error
     if array.dtype.kind not in 'biufO':
-        raise ArgumentError(
-            f'{function}: {name} must hold real numbers, got dtype {array.dtype}'
-        )
+        raise ArgumentError(f'{function}: {name} must hold real numbers, got dtype {array.dtype}')
     found = array.shape[max(array.ndim - len(shape), 0) :]
     if len(found) != len(shape) or any(
         isinstance(n, int) and n != m for n, m in zip(shape, found, strict=True)
@@ -45,9 +43,7 @@ def as_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) 
     return array if array.dtype == object else array.astype(np.float64, copy=False)
 
 
-def as_float_stack(
-    function: str, name: str, value: npt.ArrayLike, *shape: int | str
-) -> Array:
+def as_float_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:
     """Like `as_stack`, for maps that branch on numbers: object arrays are converted or refused."""
     array = as_stack(function, name, value, *shape)
     try:
@@ -96,9 +92,7 @@ def check_regular_angle(function: str, theta: Array) -> None:
         )
 
 
-def by_angle(
-    theta: Array, series: Sequence[float], closed_form: Callable[[Array], Array]
-) -> Array:
+def by_angle(theta: Array, series: Sequence[float], closed_form: Callable[[Array], Array]) -> Array:
     """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form."""
     small = theta < SERIES_LIMIT
     square = np.where(small, theta, 0.0) ** 2

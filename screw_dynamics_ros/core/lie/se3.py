@@ -250,12 +250,8 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     check_regular_angle('se3.dexp_inv', t)
     t = t[..., None, None]
     # [I](10) with cos t - 1 written as -2 sin^2(t/2), which keeps its digits near 2 pi.
-    d2 = by_angle(
-        t, _D2, lambda t: 2 / t**2 - (t + 3 * np.sin(t)) / (8 * t * np.sin(t / 2) ** 2)
-    )
-    d4 = by_angle(
-        t, _D4, lambda t: 1 / t**4 - (t + np.sin(t)) / (8 * t**3 * np.sin(t / 2) ** 2)
-    )
+    d2 = by_angle(t, _D2, lambda t: 2 / t**2 - (t + 3 * np.sin(t)) / (8 * t * np.sin(t / 2) ** 2))
+    d4 = by_angle(t, _D4, lambda t: 1 / t**4 - (t + np.sin(t)) / (8 * t**3 * np.sin(t / 2) ** 2))
     a = ad(X)
     a2 = a @ a
     D: Array = np.eye(6) - 0.5 * a + a2 @ (d2 * np.eye(6) + d4 * a2)

@@ -1,23 +1,39 @@
-"""The multibody tree the recursions run on: moving bodies, fixed links folded in, mimic joints mapped.
+"""The multibody tree the recursions run on: fixed links folded in, mimic joints mapped.
 
-Each moving body i is connected to its predecessor p(i) by a joint with screw coordinates X_i given in the
-body-fixed frame, C_{p,i}(q_i) = B_i exp(X_i q_i): the body-fixed product of exponentials (muller.md K-13).
-Body-fixed frames sit at the joint with the 3-axis along the joint axis, so that X_i is a unit vector:
-the cheapest choice (D-31). Poses, Jacobians and wrenches of *links* are in the frames of the description.
+Each moving body i is connected to its predecessor p(i) by a joint with screw coordinates X_i given
+in the body-fixed frame, C_{p,i}(q_i) = B_i exp(X_i q_i): the body-fixed product of exponentials
+(muller.md K-13).
+Body-fixed frames sit at the joint with the 3-axis along the joint axis, so that X_i is a unit
+vector: the cheapest choice (D-31). Poses, Jacobians and wrenches of *links* are in the frames of
+the description.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.model.description import Inertia, Joint, RobotDescription
 
 GROUND = -1
+
+Array = NDArray[Any]  # of float64, or of recorded scalars
+
+
+def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
+    """Return zeros that can hold what the arrays `like` hold: numbers, or recorded scalars."""
+    return np.zeros(shape, dtype=np.result_type(float, *like))
+
+
+def per_body(count: int) -> tuple[dict[int, Array], ...]:
+    """Return empty tables of quantities that every body has, by the index of the body."""
+    return tuple({} for _ in range(count))
 
 
 @dataclass(frozen=True)
@@ -47,15 +63,15 @@ class Body:
     name: str
     joint: str
     parent: int
-    B: np.ndarray
-    X: np.ndarray
+    B: Array
+    X: Array
     q: slice
     v: slice
     multiplier: float = 1.0
     offset: float = 0.0
     m: float = 0.0
-    h: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    I: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
+    h: Array = field(default_factory=lambda: np.zeros(3))
+    I: Array = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
 
     @property
     def dof(self) -> int:
@@ -68,7 +84,7 @@ class Frame:
     """The frame of a link: fixed at configuration S in the frame of moving body `body`."""
 
     body: int
-    S: np.ndarray
+    S: Array
 
 
 @dataclass(frozen=True)
@@ -83,15 +99,16 @@ class MovingJoint:
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of the joints that own coordinates, (number of joints,) each, infinite where none is set.
+    """Limits of the joints that own coordinates, (number of joints,) each.
 
-    `lower`, `upper` in rad or m, `velocity` in rad/s or m/s, `effort` in N m or N.
+    Infinite where none is set; `lower`, `upper` in rad or m, `velocity` in rad/s or m/s, `effort`
+    in N m or N.
     """
 
-    lower: np.ndarray
-    upper: np.ndarray
-    velocity: np.ndarray
-    effort: np.ndarray
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
 
 
 @dataclass(frozen=True)
@@ -112,7 +129,8 @@ class Tree:
     limits : JointLimits
         Arrays over `joint_names`, infinite where the description sets none.
     fixed_mass, fixed_moment : float, (3,) array
-        Mass and first moment, in the root frame, of what does not move (the root link of a fixed base).
+        Mass and first moment, in the root frame, of what does not move (the root link of a fixed
+        base).
     moving_joints : tuple of MovingJoint
         Every joint that is not fixed, mimic joints included, in the order of the description.
     """
@@ -125,7 +143,7 @@ class Tree:
     nv: int
     limits: JointLimits
     fixed_mass: float
-    fixed_moment: np.ndarray
+    fixed_moment: Array
     moving_joints: tuple[MovingJoint, ...]
 
     @property
@@ -140,13 +158,35 @@ class Tree:
 
     def digest(self) -> str:
         """Return a hash of everything that decides what the recursions compute."""
-        content = repr([
-            [(b.joint, b.parent, b.q, b.v, b.multiplier, b.offset, b.m, b.B.tolist(), b.X.tolist(),
-              b.h.tolist(), b.I.tolist()) for b in self.bodies],
-            [(name, frame.body, frame.S.tolist()) for name, frame in self.frames.items()],
-            [(m.joint.name, m.joint.type, m.joint.origin.tolist(), m.joint.axis.tolist())
-             for m in self.moving_joints],
-            self.nq, self.nv, self.fixed_mass, self.fixed_moment.tolist()])
+        content = repr(
+            [
+                [
+                    (
+                        b.joint,
+                        b.parent,
+                        b.q,
+                        b.v,
+                        b.multiplier,
+                        b.offset,
+                        b.m,
+                        b.B.tolist(),
+                        b.X.tolist(),
+                        b.h.tolist(),
+                        b.I.tolist(),
+                    )
+                    for b in self.bodies
+                ],
+                [(name, frame.body, frame.S.tolist()) for name, frame in self.frames.items()],
+                [
+                    (m.joint.name, m.joint.type, m.joint.origin.tolist(), m.joint.axis.tolist())
+                    for m in self.moving_joints
+                ],
+                self.nq,
+                self.nv,
+                self.fixed_mass,
+                self.fixed_moment.tolist(),
+            ]
+        )
         return hashlib.sha256(content.encode()).hexdigest()
 
     def frame(self, link: str) -> Frame:
@@ -155,7 +195,8 @@ class Tree:
             return self.frames[link]
         except (KeyError, TypeError):
             raise UnknownNameError(
-                f'no link named {link!r}; the links are {", ".join(self.frames)}') from None
+                f'no link named {link!r}; the links are {", ".join(self.frames)}'
+            ) from None
 
     def path(self, i: int) -> list[int]:
         """Return the indices of the bodies from the root to body i, i included."""
@@ -166,8 +207,8 @@ class Tree:
         return path[::-1]
 
 
-def rotation_of_z_to(axis: np.ndarray) -> np.ndarray:
-    """Return a rotation whose third column is `axis` (unit); a signed permutation if `axis` is one."""
+def rotation_of_z_to(axis: Array) -> Array:
+    """Return a rotation whose third column is `axis`, a signed permutation if possible."""
     k = int(np.argmax(np.abs(axis)))
     if abs(axis[k]) == 1.0:
         Q = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]
@@ -195,11 +236,14 @@ def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, floa
     return result
 
 
-def unit_screws(joint: Joint) -> tuple[np.ndarray, ...]:
+def unit_screws(joint: Joint) -> tuple[Array, ...]:
     """Return the screws X of the bodies that make up `joint`, one (6, k) array for each body."""
     z, p = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
     return {
-        'revolute': (z,), 'continuous': (z,), 'prismatic': (p,), 'floating': (np.eye(6),),
+        'revolute': (z,),
+        'continuous': (z,),
+        'prismatic': (p,),
+        'floating': (np.eye(6),),
         # macro joint of K-10: two translations in the plane, one rotation about its normal
         'planar': (np.eye(6)[:, [3]], np.eye(6)[:, [4]], z),
     }[joint.type]
@@ -216,8 +260,11 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
     """
     links = {link.name: link for link in description.links}
     masters = mimic_map(description)
-    owners = [joint for joint in description.joints
-              if joint.type != 'fixed' and masters[joint.name][0] == joint.name]
+    owners = [
+        joint
+        for joint in description.joints
+        if joint.type != 'fixed' and masters[joint.name][0] == joint.name
+    ]
     nq, nv = (7, 6) if floating_base else (0, 0)
     coordinates = {}
     for joint in owners:
@@ -228,7 +275,9 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
     bodies: list[Body] = []
     frames: dict[str, Frame] = {}
     if floating_base:
-        bodies.append(Body(description.root, '', GROUND, np.eye(4), np.eye(6), slice(0, 7), slice(0, 6)))
+        bodies.append(
+            Body(description.root, '', GROUND, np.eye(4), np.eye(6), slice(0, 7), slice(0, 6))
+        )
         frames[description.root] = Frame(0, np.eye(4))
     else:
         frames[description.root] = Frame(GROUND, np.eye(4))
@@ -246,35 +295,57 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
         predecessor, B = parent.body, placement @ Q
         screws = unit_screws(joint)
         for k, X in enumerate(screws):
-            own_q, own_v = (q, v) if len(screws) == 1 else (
-                slice(q.start + k, q.start + k + 1), slice(v.start + k, v.start + k + 1))
-            bodies.append(Body(joint.child, joint.name, predecessor, B, X, own_q, own_v,
-                               multiplier, offset))
+            own_q, own_v = (
+                (q, v)
+                if len(screws) == 1
+                else (slice(q.start + k, q.start + k + 1), slice(v.start + k, v.start + k + 1))
+            )
+            bodies.append(
+                Body(joint.child, joint.name, predecessor, B, X, own_q, own_v, multiplier, offset)
+            )
             predecessor, B = len(bodies) - 1, np.eye(4)
         frames[joint.child] = Frame(predecessor, Q.T)
 
-    mass = {i: (0.0, np.zeros(3), np.zeros((3, 3))) for i in range(GROUND, len(bodies))}
+    mass: dict[int, tuple[Any, ...]] = {
+        i: (0.0, np.zeros(3), np.zeros((3, 3))) for i in range(GROUND, len(bodies))
+    }
     for name, frame in frames.items():
         inertia = links[name].inertia
         if inertia is not None:
             mass[frame.body] = tuple(
-                total + part for total, part in zip(mass[frame.body], inertia_in(frame, inertia)))
+                total + part for total, part in zip(mass[frame.body], inertia_in(frame, inertia))
+            )
     return Tree(
-        bodies=tuple(replace(body, m=mass[i][0], h=mass[i][1], I=mass[i][2])
-                     for i, body in enumerate(bodies)),
-        frames=frames, joint_names=tuple(joint.name for joint in owners), coordinates=coordinates,
-        nq=nq, nv=nv,
-        limits=JointLimits(*(np.array([getattr(joint.limits, field) for joint in owners], dtype=float)
-                        for field in ('lower', 'upper', 'velocity', 'effort'))),
-        fixed_mass=mass[GROUND][0], fixed_moment=mass[GROUND][1],
+        bodies=tuple(
+            replace(body, m=mass[i][0], h=mass[i][1], I=mass[i][2]) for i, body in enumerate(bodies)
+        ),
+        frames=frames,
+        joint_names=tuple(joint.name for joint in owners),
+        coordinates=coordinates,
+        nq=nq,
+        nv=nv,
+        limits=JointLimits(
+            *(
+                np.array([getattr(joint.limits, field) for joint in owners], dtype=float)
+                for field in ('lower', 'upper', 'velocity', 'effort')
+            )
+        ),
+        fixed_mass=mass[GROUND][0],
+        fixed_moment=mass[GROUND][1],
         moving_joints=tuple(
             MovingJoint(joint, coordinates[masters[joint.name][0]][0], *masters[joint.name][1:])
-            for joint in description.joints if joint.type != 'fixed'))
+            for joint in description.joints
+            if joint.type != 'fixed'
+        ),
+    )
 
 
-def inertia_in(frame: Frame, inertia: Inertia) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return mass, first moment and inertia about the origin of the body that carries `frame` (D-17)."""
+def inertia_in(frame: Frame, inertia: Inertia) -> tuple[float, Array, Array]:
+    """Return mass, first moment and inertia in the body that carries `frame` (D-17)."""
     R = frame.S[:3, :3]
     d = R @ inertia.com + frame.S[:3, 3]
-    return (inertia.mass, inertia.mass * d,
-            R @ inertia.matrix @ R.T - inertia.mass * so3.hat(d) @ so3.hat(d))
+    return (
+        inertia.mass,
+        inertia.mass * d,
+        R @ inertia.matrix @ R.T - inertia.mass * so3.hat(d) @ so3.hat(d),
+    )

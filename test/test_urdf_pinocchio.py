@@ -1,0 +1,109 @@
+"""Every robot of example-robot-data, read here and by Pinocchio."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from robots import UNREADABLE, all_example_robots, example_robots, robot_id
+
+from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.model import Mimic, read_urdf
+
+pin = pytest.importorskip('pinocchio')
+
+
+def link_poses_at_zero(description):
+    poses = {description.root: np.eye(4)}
+    for j in description.joints:
+        poses[j.child] = poses[j.parent] @ j.origin
+    return poses
+
+
+def folded(description):
+    """Inertia (6, 6), linear part first, of each moving body in the frame of its joint (B-095)."""
+    carrier = {description.root: ('universe', np.eye(4))}
+    for j in description.joints:
+        body, pose = carrier[j.parent]
+        carrier[j.child] = (body, pose @ j.origin) if j.type == 'fixed' else (j.name, np.eye(4))
+    bodies = {}
+    for link in description.links:
+        body, pose = carrier[link.name]
+        if link.inertia is not None:
+            m, turn = link.inertia.mass, pose[:3, :3]
+            cross = pin.skew(turn @ link.inertia.com + pose[:3, 3])
+            rotational = turn @ link.inertia.matrix @ turn.T - m * cross @ cross
+            one = np.block([[m * np.eye(3), -m * cross], [m * cross, rotational]])
+            bodies[body] = bodies.get(body, np.zeros((6, 6))) + one
+    return bodies
+
+
+@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+def test_agrees_with_pinocchio(path):
+    """Tree, origins, axes, limits, damping, friction; masses and inertias of the moving bodies."""
+    description = read_urdf(path)
+    model = pin.buildModelFromUrdf(str(path), mimic=False)
+    data = model.createData()
+
+    movable = [j for j in description.joints if j.type != 'fixed']
+    assert sorted(model.names) == sorted(['universe', *(j.name for j in movable)])
+    frames = {f.name: i for i, f in enumerate(model.frames) if f.type == pin.FrameType.BODY}
+    assert sorted(frames) == sorted(link.name for link in description.links)
+
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    for name, pose in link_poses_at_zero(description).items():
+        np.testing.assert_allclose(
+            data.oMf[frames[name]].homogeneous, pose, rtol=0, atol=1e-12, err_msg=name
+        )
+
+    for j in movable:
+        joint_id = model.getJointId(j.name)
+        jmodel, jdata = model.joints[joint_id], model.joints[joint_id].createData()
+        if jmodel.nv != 1:
+            continue
+        jmodel.calc(jdata, pin.neutral(model))
+        subspace = np.asarray(jdata.S).reshape(6)  # linear part first
+        rows = slice(0, 3) if j.type == 'prismatic' else slice(3, 6)
+        np.testing.assert_allclose(subspace[rows], j.axis, rtol=0, atol=1e-12, err_msg=j.name)
+        assert np.count_nonzero(np.abs(np.delete(subspace, np.r_[rows]))) == 0
+        v = jmodel.idx_v
+        assert model.damping[v] == j.damping
+        assert model.upperDryFrictionLimit[v] == j.friction
+        if math.isfinite(j.limits.lower):
+            q = jmodel.idx_q
+            assert model.lowerPositionLimit[q] == j.limits.lower
+            assert model.upperPositionLimit[q] == j.limits.upper
+            assert model.velocityLimit[v] == j.limits.velocity
+            assert model.effortLimit[v] == j.limits.effort
+
+    ours = folded(description)
+    for name, theirs in zip(model.names, model.inertias, strict=True):
+        mine = ours.get(name, np.zeros((6, 6)))
+        np.testing.assert_allclose(
+            mine, theirs.matrix(), rtol=1e-12, atol=1e-12 * max(mine[0, 0], 1e-3), err_msg=name
+        )
+
+
+@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+def test_mimic_agrees_with_pinocchio(path):
+    description = read_urdf(path)
+    try:
+        model = pin.buildModelFromUrdf(str(path), mimic=True)
+    except ValueError:
+        pytest.skip('Pinocchio cannot place these mimic joints: leader after follower, or chained')
+    followers = {model.names[i]: model.joints[i].extract() for i in model.mimicking_joints}
+    ours = {j.name: j.mimic for j in description.joints if j.mimic is not None}
+    assert sorted(followers) == sorted(ours)
+    for follower, leader in zip(model.mimicking_joints, model.mimicked_joints, strict=True):
+        mimic, theirs = ours[model.names[follower]], followers[model.names[follower]]
+        assert mimic == Mimic(model.names[leader], theirs.scaling, theirs.offset)
+
+
+@pytest.mark.parametrize(
+    'path', [p for p in all_example_robots() if p.name in UNREADABLE], ids=robot_id
+)
+def test_examples_that_are_no_robots_say_why(path):
+    with pytest.raises(DescriptionError) as caught:
+        read_urdf(path)
+    assert UNREADABLE[path.name] in str(caught.value)
