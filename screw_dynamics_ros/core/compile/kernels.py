@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 BACKENDS = ('native', 'python', 'reference')
 
-SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
 THREAD_WORK = 1_000_000  # operations below which a second thread does not pay
 
 
@@ -257,7 +256,7 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
         start = time.perf_counter()
         recorded = specification.record()
         if lanes == 1:
-            ir = llvm_ir.scalar_kernel(recorded, 'kernel', SINCOS_LANES, native.opaque_pointers())
+            ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
         else:
             ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers())
         stored = (

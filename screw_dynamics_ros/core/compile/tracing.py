@@ -147,9 +147,13 @@ class Scalar:
     def __repr__(self) -> str:
         return f'Scalar({self.index}: {self.recorder.operations[self.index]})'
 
-    def __add__(self, other: Any) -> Scalar:
+    # An array operand is left to NumPy, which comes back with its elements.
+
+    def __add__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return self.recorder.sum(self.index, other.index)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self.recorder.shifted(float(other), self.index)
 
     __radd__ = __add__
@@ -157,23 +161,27 @@ class Scalar:
     def __sub__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return self.recorder.difference(self.index, other.index)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self.recorder.shifted(-float(other), self.index)
 
-    def __rsub__(self, other: Any) -> Scalar:
-        c = float(other)
-        return self.recorder.shifted(c, (-self).index) if c else -self
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is Scalar:
             return self.recorder.product(self.index, other.index)
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return self.recorder.scaled(float(other), self.index)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return self.recorder.quotient(
-            self.index, other.index if type(other) is Scalar else float(other)
-        )
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        divisor = other.index if type(other) is Scalar else float(other)
+        return self.recorder.quotient(self.index, divisor)
 
     def __rtruediv__(self, other: Any) -> Any:
         return self.recorder.quotient(float(other), self.index)
@@ -198,6 +206,12 @@ class Scalar:
 
     def __bool__(self) -> bool:
         raise TypeError('a recorded scalar has no value yet: a recursion must not branch on it')
+
+    def _compared(self, other: object) -> bool:
+        raise TypeError('a recorded scalar has no value yet: a recursion must not compare it')
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __hash__ = None  # type: ignore[assignment]
 
     def __float__(self) -> float:
         raise TypeError('a recorded scalar has no value yet: it cannot become a float')

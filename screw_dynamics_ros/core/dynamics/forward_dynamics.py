@@ -6,18 +6,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.inertia import (
+    inertia_matrix,
+    transported_matrix,
+    transported_wrench,
+)
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
     inverse_dynamics,
     joint_motion,
     newton_euler,
-    transported_wrench,
 )
 from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, per_body, zeros
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
 
 
 def forward_dynamics(
@@ -81,7 +85,7 @@ def articulated_body(
             P_a = symmetric(P[i] - U[i] @ solve_positive_definite(D[i], U[i].T))
             P_a[free, :] = P_a[:, free] = 0.0  # P_a X = 0: nothing is felt along a free joint
             beta_a = beta[i] + P_a @ c[i] + U[i] @ solve_positive_definite(D[i], u[i])
-            P[body.parent] = P[body.parent] + transported_inertia(C[i], P_a)
+            P[body.parent] = P[body.parent] + transported_matrix(C[i], P_a)
             beta[body.parent] = beta[body.parent] + transported_wrench(C[i], beta_a)
 
     a = zeros(tree.nv, *beta.values(), *u.values())
@@ -92,21 +96,3 @@ def articulated_body(
         a[body.v] = solve_positive_definite(D[i], u[i] - U[i].T @ inherited)
         dV[i] = inherited + body.X @ a[body.v]
     return a
-
-
-def inertia_matrix(body: Body) -> Array:
-    """Return the (6, 6) inertia matrix [[I, h~], [-h~, m 1]] of a body in its own frame (D-17)."""
-    return np.block([[body.I, hat(body.h)], [-hat(body.h), body.m * np.eye(3)]])
-
-
-def transported_inertia(C: Array, P: Array) -> Array:
-    """Return Ad_{C^-1}^T P Ad_{C^-1}: a symmetric (6, 6) inertia in the predecessor's frame (D-17).
-
-    In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: rotating first and shifting then takes half the
-    operations.
-    """
-    R, r, zero, one = C[:3, :3], C[:3, 3], np.zeros((3, 3)), np.eye(3)
-    Ad_R = np.block([[R, zero], [zero, R]])
-    Ad_r = np.block([[one, zero], [-hat(r), one]])
-    rotated = symmetric(Ad_R @ P @ Ad_R.T)
-    return symmetric(Ad_r.T @ rotated @ Ad_r)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from screw_dynamics_ros.core.dynamics.inertia import binet, transported_wrench
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, per_body, zeros
@@ -91,17 +92,9 @@ def newton_euler(body: Body, Omega: Array, ddr: Array) -> Array:
     With theta = 1/2 tr(I) 1 - I (D-17) the moment is the vector of the skew matrix
     Omega theta - (Omega theta)^T, plus h x ddr; the force is m ddr + Omega h.
     """
-    theta = 0.5 * np.trace(body.I) * np.eye(3) - body.I
-    N = Omega @ theta
+    N = Omega @ binet(body.I)
     moment = np.array([N[2, 1] - N[1, 2], N[0, 2] - N[2, 0], N[1, 0] - N[0, 1]])
     return np.concatenate([moment + hat(body.h) @ ddr, body.m * ddr + Omega @ body.h])
-
-
-def transported_wrench(C: Array, W: Array) -> Array:
-    """Return a wrench given in a body's frame in that of its predecessor: Ad_{C^-1}^T W (D-03)."""
-    R, r = C[:3, :3], C[:3, 3]
-    force = R @ W[3:]
-    return np.concatenate([R @ W[:3] + hat(r) @ force, force])
 
 
 def applied_wrenches(tree: Tree, wrenches: Mapping[str, Array] | None) -> dict[int, Array]:

@@ -1,0 +1,70 @@
+"""Text of LLVM IR: types, constants, and a writer for the lines of a function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+
+def constant(value: float, lanes: int = 1) -> str:
+    """Return a double, or a vector of `lanes` equal doubles, as an IR constant."""
+    bits = f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
+    return bits if lanes == 1 else '<' + ', '.join([f'double {bits}'] * lanes) + '>'
+
+
+def vector_type(lanes: int, element: str = 'double') -> str:
+    """Return the IR type of `lanes` elements; a plain element for one lane."""
+    return element if lanes == 1 else f'<{lanes} x {element}>'
+
+
+class Writer:
+    """Lines of one IR function, with fresh names for intermediate values."""
+
+    def __init__(self, opaque_pointers: bool) -> None:
+        self.lines: list[str] = []
+        self.opaque = opaque_pointers
+        self._count = 0
+
+    def pointer(self, pointee: str) -> str:
+        """Return the type of a pointer to `pointee`."""
+        return 'ptr' if self.opaque else f'{pointee}*'
+
+    def __call__(self, expression: str) -> str:
+        """Append `%name = expression` and return the name."""
+        self._count += 1
+        name = f'%t{self._count}'
+        self.lines.append(f'  {name} = {expression}')
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f'  {instruction}')
+
+    def address(self, base: str, index: int | str) -> str:
+        """Return the address of double number `index` after `base`."""
+        return self(f'getelementptr double, {self.pointer("double")} {base}, i64 {index}')
+
+    def vector_address(self, base: str, index: int | str, lanes: int) -> str:
+        """Return the address of double number `index` after `base`, as one of a vector."""
+        address = self.address(base, index)
+        if lanes == 1 or self.opaque:
+            return address
+        return self(f'bitcast double* {address} to {vector_type(lanes)}*')
+
+    def load(self, base: str, index: int | str, lanes: int = 1) -> str:
+        """Return the double, or the `lanes` doubles, at `base` + `index`."""
+        type_ = vector_type(lanes)
+        address = self.vector_address(base, index, lanes)
+        return self(f'load {type_}, {self.pointer(type_)} {address}, align 8')
+
+    def store(self, value: str, base: str, index: int | str, lanes: int = 1) -> None:
+        """Store a double, or `lanes` doubles, at `base` + `index`."""
+        type_ = vector_type(lanes)
+        address = self.vector_address(base, index, lanes)
+        self.do(f'store {type_} {value}, {self.pointer(type_)} {address}, align 8')
+
+    def shuffle(self, a: str, b: str, width: int, mask: Sequence[int]) -> str:
+        """Return elements `mask` of the concatenation of two vectors of `width`."""
+        indices = ', '.join(f'i32 {k}' for k in mask)
+        type_ = f'<{width} x double>'
+        return self(f'shufflevector {type_} {a}, {type_} {b}, <{len(mask)} x i32> <{indices}>')

@@ -1,0 +1,69 @@
+"""Inertias of bodies, their transport between frames, and wrenches that follow them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.linear import symmetric
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import Array, Body
+
+#: Mass m, first moment h = m d and inertia about the origin of a frame, all in that frame.
+RigidInertia = tuple[Any, Array, Array]
+
+
+def added(a: RigidInertia, b: RigidInertia) -> RigidInertia:
+    """Return the inertia of two bodies that move as one."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def inertia_matrix(body: Body) -> Array:
+    """Return the (6, 6) inertia matrix [[I, h~], [-h~, m 1]] of a body in its own frame (D-17)."""
+    return np.block([[body.I, hat(body.h)], [-hat(body.h), body.m * np.eye(3)]])
+
+
+def binet(I: Array) -> Array:  # noqa: E741
+    """Return Binet's inertia theta = 1/2 tr(I) 1 - I, (3, 3) (D-17)."""
+    return 0.5 * np.trace(I) * np.eye(3) - I
+
+
+def momentum(inertia: RigidInertia, V: Array) -> Array:
+    """Return M V = (I omega + h x v, m v - h x omega) for twists V, (6,) or (6, k) (D-18)."""
+    m, h, I = inertia  # noqa: E741
+    omega, v = V[:3], V[3:]
+    return np.concatenate([I @ omega + hat(h) @ v, m * v - hat(h) @ omega])
+
+
+def transported(C: Array, inertia: RigidInertia) -> RigidInertia:
+    """Return a rigid inertia given in a body's frame in that of its predecessor (D-17).
+
+    I' = R I R^T - r~ (R h)~ - (R h)~ r~ - m r~ r~, the parallel axes of a body whose first moment
+    need not vanish.
+    """
+    m, h, I = inertia  # noqa: E741
+    R, r = C[:3, :3], C[:3, 3]
+    Rh = R @ h
+    shift = symmetric(hat(r) @ hat(Rh) + hat(Rh) @ hat(r) + m * (hat(r) @ hat(r)))
+    return m, Rh + m * r, symmetric(R @ I @ R.T) - shift
+
+
+def transported_matrix(C: Array, P: Array) -> Array:
+    """Return Ad_{C^-1}^T P Ad_{C^-1}: a symmetric (6, 6) inertia in the predecessor's frame (D-17).
+
+    In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: rotating first and shifting then takes half the
+    operations.
+    """
+    R, r, zero, one = C[:3, :3], C[:3, 3], np.zeros((3, 3)), np.eye(3)
+    Ad_R = np.block([[R, zero], [zero, R]])
+    Ad_r = np.block([[one, zero], [-hat(r), one]])
+    rotated = symmetric(Ad_R @ P @ Ad_R.T)
+    return symmetric(Ad_r.T @ rotated @ Ad_r)
+
+
+def transported_wrench(C: Array, W: Array) -> Array:
+    """Return Ad_{C^-1}^T W: wrenches (6,) or (6, k) in the predecessor's frame (D-03)."""
+    R, r = C[:3, :3], C[:3, 3]
+    force = R @ W[3:]
+    return np.concatenate([R @ W[:3] + hat(r) @ force, force])
