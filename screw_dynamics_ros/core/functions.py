@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from screw_dynamics_ros.core.dynamics import coriolis, energy, forward_dynamics, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics import jacobians, poe, transforms
+from screw_dynamics_ros.core.kinematics import higher_order, jacobians, poe, transforms
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
 #: The vectors a function may read, in the order in which it takes them.
@@ -36,6 +36,12 @@ FUNCTIONS = {
     'joint_transforms': Function(transforms.joint_transforms, ('q',)),
     'jacobian': Function(jacobians.jacobian, ('q',), ('link', 'representation')),
     'velocity': Function(jacobians.velocity, ('q', 'v'), ('link', 'representation')),
+    'acceleration': Function(
+        higher_order.acceleration, ('q', 'v', 'a'), ('link', 'representation')
+    ),
+    'jacobian_derivative': Function(
+        higher_order.jacobian_derivative, ('q', 'v'), ('link', 'representation')
+    ),
     'inverse_dynamics': Function(inverse_dynamics.inverse_dynamics, ('q', 'v', 'a', 'gravity')),
     'forward_dynamics': Function(forward_dynamics.forward_dynamics, ('q', 'v', 'tau', 'gravity')),
     'mass_matrix': Function(mass_matrix, ('q',)),

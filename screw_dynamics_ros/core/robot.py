@@ -188,6 +188,26 @@ class Robot:
         """Return the twist (omega, v), (6,), of a link [rad/s, m/s], as in `jacobian`."""
         return self._evaluate('velocity', (q, v), (link, representation))
 
+    def acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+    ) -> Array:
+        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (muller.md D-16).
+
+        The linear part of a hybrid or mixed acceleration is that of the link's origin.
+        """
+        return self._evaluate('acceleration', (q, v, a), (link, representation))
+
+    def jacobian_derivative(
+        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+    ) -> Array:
+        """Return the time derivative of the Jacobian of a link, (6, nv) (muller.md D-14, D-16)."""
+        return self._evaluate('jacobian_derivative', (q, v), (link, representation))
+
     def inverse_dynamics(
         self,
         q: ArrayLike,
