@@ -8,7 +8,9 @@ from screw_dynamics_ros.core.errors import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.robot import FusedKernel, Robot
+from screw_dynamics_ros.core.fused import FusedKernel
+from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
+from screw_dynamics_ros.core.robot import Robot
 
 __all__ = [
     'ArgumentError',
@@ -16,6 +18,7 @@ __all__ = [
     'DescriptionError',
     'FusedKernel',
     'InertiaError',
+    'InverseKinematicsResult',
     'Robot',
     'ScrewDynamicsError',
     'UnknownNameError',

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import Array, float_array, vector
 from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
@@ -20,12 +22,13 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.functions import INPUTS, Output, find, input_size
+from screw_dynamics_ros.core.functions import Output, find, input_size
+from screw_dynamics_ros.core.fused import FusedKernel
+from screw_dynamics_ros.core.kinematics import inverse
+from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
 from screw_dynamics_ros.core.model.description import RobotDescription
 from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
 from screw_dynamics_ros.core.model.urdf import read_urdf
-
-Array = NDArray[np.float64]
 
 
 class Robot:
@@ -66,6 +69,7 @@ class Robot:
         self._identity = self._tree.digest()
         self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._addresses: dict[str, Addresses] = {}
+        self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
         self._fast: set[str] | None = set()  # methods with a builtin function in their place
         self.gravity = gravity
 
@@ -262,13 +266,72 @@ class Robot:
         """Return the (3,) centre of mass of all links, in the root frame [m]."""
         return self._evaluate('center_of_mass', (q,))
 
+    def inverse_kinematics(
+        self,
+        target: ArrayLike,
+        link: str | Sequence[str],
+        q0: ArrayLike | None = None,
+        *,
+        tolerance: float = 1e-9,
+        max_iterations: int = 100,
+        restarts: int = 100,
+        damping: float = 0.1,
+        respect_limits: bool = True,
+        seed: int = 0,
+    ) -> InverseKinematicsResult:
+        """Return a configuration that brings one link, or several, to target poses.
+
+        Damped Newton-Raphson steps from `q0`, then from random configurations (bruyninckx_2.md
+        C-043, C-100). The answer is never silently wrong: look at `success`.
+
+        Parameters
+        ----------
+        target : (4, 4) or (k, 4, 4)
+            Pose of the link frame in the root frame [m], one for each link.
+        link : str or sequence of k str
+        q0 : (nq,), optional
+            Where to start; the middle of the joint ranges otherwise.
+        tolerance : float
+            Largest pose error accepted (rotation [rad] and displacement [m] in one norm).
+        max_iterations : int
+            Newton steps before a restart.
+        restarts : int
+            Random configurations to start from if q0 does not lead to the target.
+        damping : float
+            Damping in proportion to the squared error; larger is slower and steadier.
+        respect_limits : bool
+            Whether joints must stay within their limits.
+        seed : int
+            Of the random configurations: the same call returns the same answer.
+        """
+        links = (link,) if isinstance(link, str) else tuple(link)
+        targets = float_array('target', target)
+        if targets.shape != (len(links), 4, 4) and targets.shape != (4, 4)[: 2 * (len(links) == 1)]:
+            raise ArgumentError(
+                f'target must have shape {(4, 4) if len(links) == 1 else (len(links), 4, 4)}, '
+                f'got {targets.shape}'
+            )
+        solver = self._solvers.get((links, respect_limits))
+        if solver is None:
+            solver = self._make_solver(links, respect_limits)
+        q = solver.middle if q0 is None else vector('q0', self.nq, q0)
+        return solver.solve(
+            targets,
+            q,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            restarts=restarts,
+            damping=damping,
+            seed=seed,
+        )
+
     def fuse(self, *outputs: Output) -> FusedKernel:
         """Return one compiled function for several outputs: they share what they have in common.
 
         Each output is the name of a function above or of 'joint_transforms', with options in a
         tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`.
         """
-        return FusedKernel(self, outputs)
+        return FusedKernel(self._tree, self.backend, outputs)
 
     # --- evaluation ------------------------------------------------------------------------------
 
@@ -337,6 +400,25 @@ class Robot:
             self.backend,
         )
 
+    def _make_solver(self, links: tuple[str, ...], respect_limits: bool) -> InverseKinematics:
+        """Return a solver of inverse position kinematics, compiled."""
+        tree = self._tree
+        for link in links:
+            tree.frame(link)
+        if not respect_limits:
+            infinite = np.full(len(tree.joint_names), np.inf)
+            tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
+        limits = [tree.limits.lower.tobytes().hex(), tree.limits.upper.tobytes().hex()]
+        specification = Specification(
+            f'inverse kinematics {links}',
+            (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
+            partial(inverse.program, tree, links),
+            ' '.join([self._identity, *limits]),
+        )
+        kernel = make_kernel(specification, self.backend)
+        solver = self._solvers[links, respect_limits] = InverseKinematics(kernel, tree, links)
+        return solver
+
     def _input(self, name: str, size: int, value: ArrayLike) -> Array:
         """Return an argument as a C-contiguous float64 array of shape (size,) or (N, size)."""
         array = float_array(name, value)
@@ -372,109 +454,3 @@ class Robot:
                 method.__get__(self._general),
                 self._kernels,
             )
-
-
-class FusedKernel:
-    """One compiled function with several outputs; gravity is always an input, never a constant.
-
-    Attributes
-    ----------
-    outputs : tuple
-        What is computed, as given to `Robot.fuse`.
-    inputs : tuple of str
-        The vectors to pass, in this order: those of 'q', 'v', 'a', 'tau', 'gravity' that are
-        needed.
-    shapes : tuple of tuples
-        Shapes of the outputs.
-    """
-
-    def __init__(self, robot: Robot, outputs: Sequence[Output]) -> None:
-        tree = robot._tree
-        functions = [find(tree, output) for output in outputs]
-        names = tuple(name for name in INPUTS if any(name in f.inputs for f, _ in functions))
-
-        def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-            values = dict(zip(names, vectors))
-            return tuple(
-                f.evaluate(tree, *(values[name] for name in f.inputs), *options)
-                for f, options in functions
-            )
-
-        kernel = make_kernel(
-            Specification(
-                f'fused {tuple(outputs)}',
-                tuple((name, input_size(tree, name)) for name in names),
-                build,
-                robot._identity,
-            ),
-            robot.backend,
-        )
-        self.outputs = tuple(outputs)
-        self.inputs = names
-        self.shapes = tuple(kernel.shapes)
-        run = partial(run_into, kernel)
-        self._run: Callable[..., None] = run
-        if isinstance(kernel, NativeKernel):
-            arguments = [(size,) for _, size in kernel.specification.inputs]
-            self._run = entry_point(
-                'run', '', kernel.compiled.address, [*arguments, *self.shapes], None, run, kernel
-            )
-
-    def __call__(self, *inputs: ArrayLike, out: Sequence[Array] | None = None) -> tuple[Array, ...]:
-        """Return the outputs for one sample.
-
-        Parameters
-        ----------
-        *inputs : (size,) arrays
-            The vectors named by `inputs`.
-        out : sequence of arrays, optional
-            C-contiguous float64 arrays of `shapes` to write into; new ones are made otherwise.
-        """
-        if out is None:
-            out = [np.empty(shape) for shape in self.shapes]
-        self._run(*inputs, *out)
-        return tuple(out)
-
-
-def run_into(kernel: Kernel, *arrays: Any) -> None:
-    """Run `kernel` for one sample; `arrays` are its inputs, then arrays for the outputs."""
-    sizes = kernel.specification.inputs
-    if len(arrays) != len(sizes) + len(kernel.shapes):
-        raise ArgumentError(
-            f'expected the inputs {", ".join(name for name, _ in sizes)} '
-            f'and {len(kernel.shapes)} arrays for the outputs, got {len(arrays)} arrays'
-        )
-    inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
-    targets = arrays[len(sizes) :]
-    for k, (target, shape) in enumerate(zip(targets, kernel.shapes)):
-        if not (
-            isinstance(target, np.ndarray)
-            and target.dtype == np.float64
-            and target.shape == shape
-            and target.flags.c_contiguous
-            and target.flags.writeable
-        ):
-            raise ArgumentError(
-                f'out[{k}] must be a writeable C-contiguous float64 array of shape {shape}'
-            )
-    for target, output in zip(targets, kernel.single(inputs)):
-        np.copyto(target, output)
-
-
-def float_array(name: str, value: ArrayLike) -> Array:
-    """Return `value` as a C-contiguous float64 array; raises `ArgumentError`."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in 'fiubO':
-            raise TypeError(f'dtype {array.dtype}')
-        return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f'{name} must hold real numbers: {error}') from None
-
-
-def vector(name: str, size: int, value: ArrayLike) -> Array:
-    """Return `value` as a float64 array of shape (size,); raises `ArgumentError`."""
-    array = float_array(name, value)
-    if array.shape != (size,):
-        raise ArgumentError(f'{name} must have shape ({size},), got {array.shape}')
-    return array

@@ -14,6 +14,8 @@ would find.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from screw_dynamics_ros.core.compile.ir_sincos import sincos_function
 from screw_dynamics_ros.core.compile.ir_transpose import blocks, columns_to_rows, rows_to_columns
@@ -75,23 +77,34 @@ def stack_kernel(program: Program, name: str, lanes: int, opaque: bool) -> str:
     )
 
 
-def prerequisites(program: Program, indices: Sequence[int]) -> list[int]:
-    """Return the operations that `indices` depend on, themselves included, in order."""
-    needed, stack = set(), list(indices)
+def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
+    """Return the operations that `indices` depend on, themselves included."""
+    needed: set[int] = set()
+    stack = list(indices)
     while stack:
         i = stack.pop()
         if i not in needed:
             needed.add(i)
             stack.extend(operands(program.operations[i]))
-    return sorted(needed)
+    return needed
+
+
+@dataclass
+class _Part:
+    """A run of operations, then the sines and cosines of angles that are now known."""
+
+    operations: list[int]
+    angles: list[int]
+    place: int = 0  # where in the workspace the sines start; the cosines follow
 
 
 class _Kernel:
     """The functions that compute `lanes` samples.
 
-    Their steps: inputs, angles, sines and cosines (step 0), operations (steps 1, 2, ...), outputs
-    (the last step). A short program takes all steps in one function; otherwise each step has a
-    function of its own, and the values it shares with others have places in the workspace.
+    First come the angles and what they depend on, then their sines and cosines (again, if angles
+    depend on other sines), then everything else. A short program takes all of it in one function;
+    otherwise each part has a function of its own, and the values it shares with others have places
+    in the workspace.
     """
 
     def __init__(self, program: Program, lanes: int, opaque: bool) -> None:
@@ -100,48 +113,70 @@ class _Kernel:
         self.sizes += [len(elements) for _, elements in program.outputs]
         self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
         self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
-        self.angles = sorted({op[1] for op in program.operations if op[0] in ('sin', 'cos')})
-        first = prerequisites(program, self.angles)
-        known = set(first)
-        rest = [
-            i
-            for i, op in enumerate(program.operations)
-            if i not in known and op[0] not in ('input', 'sin', 'cos')
-        ]
-        pieces = -(-len(rest) // LONGEST_FUNCTION)
-        self.steps = [first]
-        self.steps += [
-            rest[len(rest) * k // pieces : len(rest) * (k + 1) // pieces] for k in range(pieces)
-        ]
-        self.single = pieces < 2
+        self.parts = self._schedule()
+        self.single = sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION
+        if not self.single:
+            self.parts = [piece for part in self.parts for piece in self._pieces(part)]
         self.places = self._assign_places()
+
+    def _schedule(self) -> list[_Part]:
+        """Order the operations so that all angles of a part are known at its end."""
+        operations = self.program.operations
+        depth: list[int] = []  # how many sines lie between an operation and the inputs
+        for op in operations:
+            below = max((depth[k] for k in operands(op)), default=0)
+            depth.append(below + (op[0] in ('sin', 'cos')))
+        angles = sorted({op[1] for op in operations if op[0] in ('sin', 'cos')})
+        needed = prerequisites(self.program, angles)
+        parts = [_Part([], []) for _ in range(max((depth[k] for k in angles), default=-1) + 1)]
+        for k in angles:
+            parts[depth[k]].angles.append(k)
+        computed = [i for i, op in enumerate(operations) if op[0] not in ('input', 'sin', 'cos')]
+        for i in computed:
+            if i in needed:
+                parts[depth[i]].operations.append(i)
+        return [*parts, _Part([i for i in computed if i not in needed], [])]
+
+    @staticmethod
+    def _pieces(part: _Part) -> list[_Part]:
+        """Cut a part into pieces of at most `LONGEST_FUNCTION` operations."""
+        count = max(1, -(-len(part.operations) // LONGEST_FUNCTION))
+        edges = [len(part.operations) * k // count for k in range(count + 1)]
+        pieces = [_Part(part.operations[a:b], []) for a, b in pairwise(edges)]
+        pieces[-1].angles = part.angles
+        return pieces
 
     def _assign_places(self) -> dict[int, int]:
         """Return where in the workspace sines, cosines and shared values are, in units of lanes."""
+        operations = self.program.operations
         group = SINCOS_LANES if self.lanes == 1 else 1
-        self.padded_angles = -(-len(self.angles) // group) * group
-        column = {angle: k for k, angle in enumerate(self.angles)}
-        places = {}
-        for i, op in enumerate(self.program.operations):
-            if op[0] in ('sin', 'cos'):
-                places[i] = column[op[1]] + (self.padded_angles if op[0] == 'cos' else 0)
-        self.workspace = 2 * self.padded_angles
+        self.workspace = 0
+        sine: dict[int, int] = {}
+        cosine: dict[int, int] = {}
+        for part in self.parts:
+            part.place = self.workspace
+            padded = -(-len(part.angles) // group) * group
+            sine |= {angle: part.place + k for k, angle in enumerate(part.angles)}
+            cosine |= {angle: part.place + padded + k for k, angle in enumerate(part.angles)}
+            self.workspace += 2 * padded
+        places = {
+            i: (sine if op[0] == 'sin' else cosine)[op[1]]
+            for i, op in enumerate(operations)
+            if op[0] in ('sin', 'cos')
+        }
         if self.single:
             return places
-        home = {i: step for step, indices in enumerate(self.steps) for i in indices}
-        uses = [
-            (operand, step)
-            for step, indices in enumerate(self.steps)
-            for i in indices
-            for operand in operands(self.program.operations[i])
-        ]
-        last = len(self.steps)
-        uses += [(e, last) for _, es in self.program.outputs for e in es if type(e) is int]
-        for i, step in uses:
-            is_input = self.program.operations[i][0] == 'input'
-            if i in places or (self.lanes == 1 and is_input):
+        home = {i: k for k, part in enumerate(self.parts) for i in part.operations}
+        uses = [(e, len(self.parts)) for _, es in self.program.outputs for e in es]
+        for k, part in enumerate(self.parts):
+            uses += [(angle, k) for angle in part.angles]
+            uses += [(operand, k) for i in part.operations for operand in operands(operations[i])]
+        for i, k in uses:
+            if isinstance(i, float) or i in places:
+                continue
+            if self.lanes == 1 and operations[i][0] == 'input':
                 continue  # one sample reads its inputs where they are
-            if home.get(i, 0) != step:
+            if home.get(i, 0) != k:
                 places[i] = self.workspace
                 self.workspace += 1
         return places
@@ -153,16 +188,16 @@ class _Kernel:
         parts = []
         if any(op[0] == 'sqrt' for op in self.program.operations):
             parts.append(f'declare {T} @llvm.sqrt.{suffix}({T})')
-        if self.angles:
+        if any(part.angles for part in self.parts):
             parts.append(sincos_function(self._sincos_lanes, self.opaque))
         main = [f'  %w = alloca double, i64 {max(self.workspace, 1) * self.lanes}, align 64']
         passed = ', '.join(f'{P} {p}' for p in [*self.parameters, '%w'])
         noalias = [f'{P} noalias {p}' for p in self.parameters]
         step: _Step | None = None
-        for k in range(len(self.steps) + 1):
+        for k in range(len(self.parts) + 1):
             if step is None or not self.single:
                 step = _Step(self)
-            self._write_step(step, k)
+            self._write_part(step, k)
             if not self.single:
                 head = ', '.join([*noalias, f'{P} noalias %w'])
                 parts += [f'define internal void @{name}_{k}({head}) noinline {{', *step.w.lines]
@@ -177,16 +212,16 @@ class _Kernel:
     def _sincos_lanes(self) -> int:
         return SINCOS_LANES if self.lanes == 1 else self.lanes
 
-    def _write_step(self, step: _Step, k: int) -> None:
+    def _write_part(self, step: _Step, k: int) -> None:
+        """Write part k; the inputs come before the first, the outputs after the last."""
         if k == 0 and self.lanes > 1:
             self._write_inputs(step)
-        if k < len(self.steps):
-            for i in self.steps[k]:
-                step.operation(i)
-        if k == 0:
-            self._write_sincos(step)
-        if k == len(self.steps):
+        if k == len(self.parts):
             self._write_outputs(step)
+            return
+        for i in self.parts[k].operations:
+            step.operation(i)
+        self._write_sincos(step, self.parts[k])
 
     def _write_inputs(self, step: _Step) -> None:
         """Load rows of `lanes` samples and turn them into one vector for each element in use."""
@@ -199,19 +234,21 @@ class _Kernel:
                         if (name, start + c) in index:
                             step.define(index[name, start + c], column)
 
-    def _write_sincos(self, step: _Step) -> None:
+    def _write_sincos(self, step: _Step, part: _Part) -> None:
         """Collect angles into vectors, of joints (one sample) or of samples, and call `@sincos`."""
-        w, lanes = step.w, self._sincos_lanes
+        w, lanes, angles = step.w, self._sincos_lanes, part.angles
         V, P = vector_type(lanes), w.pointer('double')
-        for k in range(0, self.padded_angles, lanes if self.lanes == 1 else 1):
+        group = lanes if self.lanes == 1 else 1
+        padded = -(-len(angles) // group) * group
+        for k in range(0, padded, group):
             if self.lanes == 1:
-                x = 'undef' if k + lanes <= len(self.angles) else constant(0.0, lanes)
-                for lane, angle in enumerate(self.angles[k : k + lanes]):
+                x = 'undef' if k + lanes <= len(angles) else constant(0.0, lanes)
+                for lane, angle in enumerate(angles[k : k + lanes]):
                     x = w(f'insertelement {V} {x}, double {step.value(angle)}, i32 {lane}')
             else:
-                x = step.value(self.angles[k])
-            sine = w.address('%w', k * self.lanes)
-            cosine = w.address('%w', (self.padded_angles + k) * self.lanes)
+                x = step.value(angles[k])
+            sine = w.address('%w', (part.place + k) * self.lanes)
+            cosine = w.address('%w', (part.place + padded + k) * self.lanes)
             w.do(f'call void @sincos({V} {x}, {P} {sine}, {P} {cosine})')
 
     def _write_outputs(self, step: _Step) -> None:
@@ -262,14 +299,18 @@ class _Step:
         """Write one operation."""
         op, T = self.kernel.program.operations[i], vector_type(self.kernel.lanes)
         kind = op[0]
-        if kind == 'input':
-            self.value(i)
-        elif kind == 'neg':
+        if kind == 'neg':
             self.define(i, self.w(f'fneg {FLAGS} {T} {self.value(op[1])}'))
         elif kind == 'sqrt':
             suffix = 'f64' if self.kernel.lanes == 1 else f'v{self.kernel.lanes}f64'
             argument = self.value(op[1])
             self.define(i, self.w(f'call {FLAGS} {T} @llvm.sqrt.{suffix}({T} {argument})'))
+        elif kind in ('min', 'max'):
+            c, x = self.value(float(op[1])), self.value(op[2])
+            bit = vector_type(self.kernel.lanes, 'i1')
+            order = 'olt' if kind == 'min' else 'ogt'
+            beyond = self.w(f'fcmp {order} {T} {c}, {x}')  # false for NaN, which stays
+            self.define(i, self.w(f'select {bit} {beyond}, {T} {c}, {T} {x}'))
         else:
             first = float(op[1]) if kind in WITH_CONSTANT else op[1]
             a, b = self.value(first), self.value(op[2])

@@ -29,6 +29,8 @@ def python_source(program: Program, name: str) -> str:
             expression = f'x{op[1]} {BINARY[kind]} x{op[2]}'
         elif kind in WITH_CONSTANT_FIRST:
             expression = f'{op[1]!r} {WITH_CONSTANT_FIRST[kind]} x{op[2]}'
+        elif kind in ('min', 'max'):
+            expression = f'{kind}imum({op[1]!r}, x{op[2]})'
         elif kind == 'neg':
             expression = f'-x{op[1]}'
         else:
@@ -52,9 +54,14 @@ def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[...
     infinities and NaN; the second follows IEEE and serves stacks and those cases.
     """
     code = compile(python_source(program, 'function'), '<straight-line program>', 'exec')
-    functions = []
-    for library in (math, np):
-        namespace = {name: getattr(library, name) for name in ('sin', 'cos', 'sqrt')}
-        exec(code, namespace)
-        functions.append(namespace['function'])
-    return functions[0], functions[1]
+    on_floats: dict[str, Any] = {
+        'sin': math.sin,
+        'cos': math.cos,
+        'sqrt': math.sqrt,
+        'minimum': lambda c, x: c if c < x else x,  # NaN stays
+        'maximum': lambda c, x: c if c > x else x,
+    }
+    on_arrays: dict[str, Any] = {name: getattr(np, name) for name in on_floats}
+    exec(code, on_floats)
+    exec(code, on_arrays)
+    return on_floats['function'], on_arrays['function']

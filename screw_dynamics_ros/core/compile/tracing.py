@@ -21,7 +21,7 @@ Operation = tuple[Any, ...]
 
 # Operations `(name, constant, index)`. They have names of their own because 2 == 2.0: an index and
 # a constant must not be taken for one another when common subexpressions are shared.
-WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal'})
+WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal', 'min', 'max'})
 
 
 class Recorder:
@@ -124,6 +124,15 @@ class Recorder:
             return self._new('reciprocal', a, b) if a else 0.0
         return self._new('div', a, b)
 
+    def clamped(self, lower: float, upper: float, i: int) -> Scalar:
+        """Record i limited to a range; infinite limits are left out."""
+        result = Scalar(self, i)
+        if lower > -np.inf:
+            result = self._new('max', float(lower), result.index)
+        if upper < np.inf:
+            result = self._new('min', float(upper), result.index)
+        return result
+
     def function(self, name: str, i: int) -> Scalar:
         """Record the sine, cosine or square root of i."""
         if self.operations[i][0] == 'neg':  # cosine is even, sine is odd
@@ -204,6 +213,10 @@ class Scalar:
         """Record the square root; NumPy calls this."""
         return self.recorder.function('sqrt', self.index)
 
+    def clamped(self, lower: float, upper: float) -> Any:
+        """Record the nearest number between two constants; `clamp` calls this."""
+        return self.recorder.clamped(lower, upper, self.index)
+
     def __bool__(self) -> bool:
         raise TypeError('a recorded scalar has no value yet: a recursion must not branch on it')
 
@@ -217,6 +230,11 @@ class Scalar:
         raise TypeError('a recorded scalar has no value yet: it cannot become a float')
 
 
+def clamp(x: Any, lower: float, upper: float) -> Any:
+    """Return the number between two constants that is nearest to x; NaN stays NaN."""
+    return x.clamped(lower, upper) if isinstance(x, Scalar) else np.clip(x, lower, upper)
+
+
 @dataclass(frozen=True)
 class Program:
     """A straight-line program: what it reads, what it does, what it returns.
@@ -228,8 +246,8 @@ class Program:
     operations : list of tuples
         `('input', name, k)`, `('add' | 'sub' | 'mul' | 'div', i, j)`, `('neg' | 'sin' | 'cos' |
         'sqrt', i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
-        `('reciprocal', c, i)` = c / i; i and j are indices of earlier operations. Only operations
-        that some output needs are kept.
+        `('reciprocal', c, i)` = c / i, `('min' | 'max', c, i)`; i and j are indices of earlier
+        operations. Only operations that some output needs are kept.
     outputs : list of (shape, elements)
         Each output in C order; an element is the index of an operation (int) or a constant (float).
     """

@@ -77,7 +77,7 @@ def articulated_body(
 
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
-        X, free = body.X, body.X.argmax(axis=0)
+        X, free = body.X, unit_rows(body.X)
         U[i] = P[i] @ X
         D[i] = X.T @ U[i]
         u[i] = tau[body.v] - X.T @ beta[i]
@@ -96,3 +96,9 @@ def articulated_body(
         a[body.v] = solve_positive_definite(D[i], u[i] - U[i].T @ inherited)
         dV[i] = inherited + body.X @ a[body.v]
     return a
+
+
+def unit_rows(X: Array) -> Array:
+    """Return k for each column of X that is the unit vector e_k; a helical joint has none."""
+    columns = X[:, np.abs(X).sum(axis=0) == 1.0]
+    return columns.argmax(axis=0)

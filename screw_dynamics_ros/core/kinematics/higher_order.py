@@ -70,8 +70,7 @@ def spatial_joints(
 
 
 class LinkMotion:
-    """Orientation, position and angular velocity of a link with their derivatives, in the root
-    frame.
+    """Orientation, position and angular velocity of a link, with derivatives, in the root frame.
 
     Attributes
     ----------

@@ -12,8 +12,8 @@ Array = npt.NDArray[Any]
 
 # Below this angle (rad) the coefficient functions are summed as series: their closed forms divide
 # differences of nearly equal numbers by powers of the angle.
-SERIES_LIMIT = 1.0
-SERIES_TERMS = 12
+SERIES_LIMIT = 0.5
+SERIES_TERMS = 8
 
 # Largest entry of R^T R - I, and of a pose's last row minus (0, 0, 0, 1), accepted from a caller.
 RIGID_TOLERANCE = 1e-6
@@ -95,12 +95,15 @@ def check_regular_angle(function: str, theta: Array) -> None:
 def by_angle(theta: Array, series: Sequence[float], closed_form: Callable[[Array], Array]) -> Array:
     """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form."""
     small = theta < SERIES_LIMIT
+    if not small.any():
+        return closed_form(theta)
     square = np.where(small, theta, 0.0) ** 2
-    value = np.zeros_like(square)
-    for coefficient in reversed(series):
+    value = np.full_like(square, series[-1])
+    for coefficient in reversed(series[:-1]):
         value = value * square + coefficient
-    with np.errstate(invalid='ignore'):  # an infinite angle gives NaN
-        return np.where(small, value, closed_form(np.where(small, 1.0, theta)))
+    if small.all():
+        return value
+    return np.where(small, value, closed_form(np.where(small, 1.0, theta)))
 
 
 def _at(index: tuple[Any, ...]) -> str:

@@ -308,17 +308,18 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
             'divide it by its length and scale q, or use se3.exp'
         )
     e, v = e / length[..., None], v / length[..., None]
-    p = _without_residue(np.cross(e, v), v)
+    E = so3.hat(e)
+    p = _without_residue((E @ v[..., None])[..., 0], v)
     h = _without_residue(np.sum(e * v, axis=-1, keepdims=True), v)
     K = np.zeros((*X.shape[:-1], 4, 4, 4))
-    E = so3.hat(e)
+    E2 = E @ E
     K[..., 0, :, :] = np.eye(4)
-    K[..., 0, :3, :3] += E @ E
+    K[..., 0, :3, :3] += E2
     K[..., 0, :3, 3] = p
-    K[..., 1, :3, :3] = -E @ E
+    K[..., 1, :3, :3] = -E2
     K[..., 1, :3, 3] = -p
     K[..., 2, :3, :3] = E
-    K[..., 2, :3, 3] = _without_residue(np.cross(p, e), v)
+    K[..., 2, :3, 3] = _without_residue(-(E @ p[..., None])[..., 0], v)
     K[..., 3, :3, 3] = np.where(turns, h * e, v)
     return K
 

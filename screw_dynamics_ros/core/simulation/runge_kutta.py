@@ -1,4 +1,4 @@
-"""Motion of a robot under given torques, step by step."""
+"""One step of the classical Runge-Kutta method for joint motions."""
 
 from __future__ import annotations
 

@@ -1,0 +1,55 @@
+"""Gravity compensation with joint springs and dampers, around a resting or slowly moving posture."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+class Posture:
+    """Torques that hold a robot near a reference motion that starts at rest.
+
+    The reference of joint i is q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different
+    for each joint; the excursion A_i leads away from the nearer limit, and at most half way to the other.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : (n,) array
+        Where the reference starts [rad, m].
+    frequency : float
+        Natural frequency of the springs with the inertia at q [rad/s]; damping is critical.
+    amplitude : float
+        Excursion of the reference [rad, m]; 0 holds still.
+    period : float
+        T of the first joint [s].
+    """
+
+    def __init__(self, robot: Robot, q: Array, *, frequency: float = 20.0, amplitude: float = 0.0,
+                 period: float = 10.0) -> None:
+        inertia = np.diag(robot.mass_matrix(q))
+        self._robot = robot
+        self._start = np.array(q)
+        self._stiffness, self._damping = inertia * frequency**2, 2.0 * inertia * frequency
+        joints = np.arange(robot.nv)
+        self._rate = 2 * np.pi / (period * (1.0 + 0.1 * (joints % 5)))
+        lower, upper = robot.limits.lower, robot.limits.upper
+        up, down = upper - self._start, self._start - lower
+        self._excursion = np.where(up >= down, 1.0, -1.0) * np.minimum(
+            amplitude, np.clip(np.maximum(up, down), 0.0, None) / 2)
+
+    def reference(self, t: float) -> tuple[Array, Array]:
+        """Return where the robot should be at time t [s], and how fast, (n,) each."""
+        phase = self._rate * t
+        return (self._start + self._excursion * (1.0 - np.cos(phase)) / 2,
+                self._excursion * self._rate * np.sin(phase) / 2)
+
+    def torques(self, t: float, q: Array, v: Array) -> Array:
+        """Return the motor torques (n,) at time t in the state q, v [N m, N]."""
+        wanted_q, wanted_v = self.reference(t)
+        return (self._robot.gravity_torques(q) + self._stiffness * (wanted_q - q)
+                + self._damping * (wanted_v - v))
