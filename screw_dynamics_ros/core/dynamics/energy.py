@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
+from screw_dynamics_ros.core.lie.screws import inverse_transform_twist
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
 
@@ -17,11 +18,8 @@ def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
     T: Any = 0.0
     for body in tree.bodies:
         C = relative_pose(body, q)
-        R, r = C[:3, :3], C[:3, 3]
         V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
-        V_i = np.concatenate([R.T @ V_p[:3], R.T @ (V_p[3:] + hat(V_p[:3]) @ r)]) + body.X @ (
-            body.multiplier * v[body.v]
-        )
+        V_i = inverse_transform_twist(C, V_p) + body.X @ (body.multiplier * v[body.v])
         V.append(V_i)
         omega, u = V_i[:3], V_i[3:]
         T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ (hat(omega) @ body.h)

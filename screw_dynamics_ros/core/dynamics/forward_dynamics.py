@@ -9,7 +9,6 @@ import numpy as np
 from screw_dynamics_ros.core.dynamics.inertia import (
     inertia_matrix,
     transported_matrix,
-    transported_wrench,
 )
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
@@ -20,6 +19,7 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
 from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
 
@@ -86,13 +86,13 @@ def articulated_body(
             P_a[free, :] = P_a[:, free] = 0.0  # P_a X = 0: nothing is felt along a free joint
             beta_a = beta[i] + P_a @ c[i] + U[i] @ solve_positive_definite(D[i], u[i])
             P[body.parent] = P[body.parent] + transported_matrix(C[i], P_a)
-            beta[body.parent] = beta[body.parent] + transported_wrench(C[i], beta_a)
+            beta[body.parent] = beta[body.parent] + transform_wrench(C[i], beta_a)
 
     a = zeros(tree.nv, *beta.values(), *u.values())
     for i, body in enumerate(tree.bodies):
-        R, r = C[i][:3, :3], C[i][:3, 3]
-        dV_p = np.concatenate([np.zeros(3), -gravity]) if body.parent == GROUND else dV[body.parent]
-        inherited = c[i] + np.concatenate([R.T @ dV_p[:3], R.T @ (dV_p[3:] + hat(dV_p[:3]) @ r)])
+        at_rest = np.concatenate([np.zeros(3), -gravity])
+        dV_p = at_rest if body.parent == GROUND else dV[body.parent]
+        inherited = inverse_transform_twist(C[i], dV_p) + c[i]
         a[body.v] = solve_positive_definite(D[i], u[i] - U[i].T @ inherited)
         dV[i] = inherited + body.X @ a[body.v]
     return a

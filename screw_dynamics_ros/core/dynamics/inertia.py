@@ -1,4 +1,4 @@
-"""Inertias of bodies, their transport between frames, and wrenches that follow them."""
+"""Inertias of bodies and their transport between frames."""
 
 from __future__ import annotations
 
@@ -60,10 +60,3 @@ def transported_matrix(C: Array, P: Array) -> Array:
     Ad_r = np.block([[one, zero], [-hat(r), one]])
     rotated = symmetric(Ad_R @ P @ Ad_R.T)
     return symmetric(Ad_r.T @ rotated @ Ad_r)
-
-
-def transported_wrench(C: Array, W: Array) -> Array:
-    """Return Ad_{C^-1}^T W: wrenches (6,) or (6, k) in the predecessor's frame (D-03)."""
-    R, r = C[:3, :3], C[:3, 3]
-    force = R @ W[3:]
-    return np.concatenate([R @ W[:3] + hat(r) @ force, force])

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import binet, transported_wrench
+from screw_dynamics_ros.core.dynamics.inertia import binet
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, per_body, zeros
 
@@ -66,7 +67,7 @@ def inverse_dynamics(
         body = tree.bodies[i]
         Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i])
         if body.parent != GROUND:
-            W[body.parent] = W[body.parent] + transported_wrench(C[i], W[i])
+            W[body.parent] = W[body.parent] + transform_wrench(C[i], W[i])
     return Q
 
 
@@ -102,7 +103,7 @@ def applied_wrenches(tree: Tree, wrenches: Mapping[str, Array] | None) -> dict[i
     total: dict[int, Array] = {}
     for link, W in (wrenches or {}).items():
         frame = tree.frame(link)
-        total[frame.body] = total.get(frame.body, 0.0) + transported_wrench(frame.S, W)
+        total[frame.body] = total.get(frame.body, 0.0) + transform_wrench(frame.S, W)
     return total
 
 

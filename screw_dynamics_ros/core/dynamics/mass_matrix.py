@@ -7,10 +7,10 @@ from screw_dynamics_ros.core.dynamics.inertia import (
     added,
     momentum,
     transported,
-    transported_wrench,
 )
 from screw_dynamics_ros.core.dynamics.linear import symmetric
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
 
 
@@ -30,7 +30,7 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
         M[body.v, body.v] = M[body.v, body.v] + body.multiplier**2 * symmetric(body.X.T @ W)
         j = i
         while tree.bodies[j].parent != GROUND:
-            W = transported_wrench(C[j], W)
+            W = transform_wrench(C[j], W.T).T
             j = tree.bodies[j].parent
             other = tree.bodies[j]
             block = body.multiplier * other.multiplier * (other.X.T @ W)

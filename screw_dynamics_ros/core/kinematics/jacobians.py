@@ -6,10 +6,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
-
-REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 
 
 def jacobian(tree: Tree, q: Array, link: str, representation: str = 'hybrid') -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
 Array = npt.NDArray[Any]
 
@@ -77,6 +77,13 @@ def check_pose(function: str, C: Array) -> None:
             f'{function}: not a rigid motion{_at(i)}: last row {C[i][3]} instead of (0, 0, 0, 1)'
         )
     check_rotation(function, C[..., :3, :3])
+
+
+def in_body_axes(function: str, axes: str) -> bool:
+    """Return whether `axes` is 'body', not 'reference'; raises UnknownNameError for others."""
+    if axes not in ('reference', 'body'):
+        raise UnknownNameError(f"{function}: axes must be 'reference' or 'body', got {axes!r}")
+    return axes == 'body'
 
 
 def check_regular_angle(function: str, theta: Array) -> None:

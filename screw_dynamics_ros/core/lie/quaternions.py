@@ -4,7 +4,7 @@ Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matri
 `exp_unit_axis` are free of branches and so accept object arrays (traced scalars). NaN in gives NaN
 out. q and -q are the same rotation.
 
-Source: B-numbers, Bruyninckx and De Schutter, Introduction to Intelligent Robotics, section 3.23.
+Source: B-numbers, Bruyninckx, Robot Kinematics and Dynamics (2010), sections 3.18 and 3.23.
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ def to_matrix(q: npt.ArrayLike) -> Array:
 
     Source: B-054, B-056.
 
-    >>> to_matrix([0, 0, 1, 1]).round(6)
+    >>> to_matrix([0, 0, 1, 1]).round(6) + 0.0
     array([[ 0., -1.,  0.],
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])
@@ -89,7 +89,7 @@ def from_matrix(R: npt.ArrayLike) -> Array:
 
     Source: B-051, B-054.
 
-    >>> from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6)
+    >>> from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6) + 0.0
     array([0.      , 0.      , 0.707107, 0.707107])
     """
     R = as_float_stack('quaternions.from_matrix', 'R', R, 3, 3)
@@ -123,7 +123,7 @@ def exp(x: npt.ArrayLike) -> Array:
 
     Source: B-054.
 
-    >>> exp([0, 0, np.pi]).round(6)
+    >>> exp([0, 0, np.pi]).round(6) + 0.0
     array([0., 0., 1., 0.])
     """
     x = as_float_stack('quaternions.exp', 'x', x, 3)
@@ -139,7 +139,7 @@ def log(q: npt.ArrayLike) -> Array:
 
     Source: B-051.
 
-    >>> log([0, 0, -1, 0]).round(6)
+    >>> log([0, 0, -1, 0]).round(6) + 0.0
     array([ 0.      ,  0.      , -3.141593])
     """
     q = as_float_stack('quaternions.log', 'q', q, 4)
@@ -157,7 +157,7 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     It turns by `angle` (...), rad, about the unit axis e (...,3). Without branches: `angle` may be
     a traced scalar.
 
-    >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6)
+    >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6) + 0.0
     array([0.      , 0.      , 0.707107, 0.707107])
     """
     e = as_stack('quaternions.exp_unit_axis', 'e', e, 3)

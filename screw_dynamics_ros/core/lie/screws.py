@@ -19,9 +19,9 @@ name       twist                       reference point   angular axes        lin
 NaN in gives NaN out, without an exception. The products, the frame changes and the conversions are
 free of branches and accept object arrays (traced scalars).
 
-Sources: Mueller, Screw and Lie Group Theory in Multibody Kinematics, (1), (2), (70)-(75), (83),
-(94)-(98) and table 3, and in Multibody Dynamics, appendix B with the erratum E-37; Bruyninckx and
-De Schutter, Introduction to Intelligent Robotics, sections 2.6, 2.7, 4.2, 4.3, 4.6, 4.8.
+Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
+Kinematics; [D] the same in Multibody Dynamics, appendix B; B-numbers: Bruyninckx, Robot Kinematics
+and Dynamics (2010), sections 2.6, 2.7, 4.2, 4.3, 4.6 and 4.8.
 """
 
 from typing import NamedTuple
@@ -237,7 +237,7 @@ def transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     Source: K-06, [K](87), B-030.
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
-    >>> transform_twist(C, [0, 0, 1, 0, -1, 0.5]).round(6)
+    >>> transform_twist(C, [0, 0, 1, 0, -1, 0.5]).round(6) + 0.0
     array([ 0. ,  0. ,  1. ,  3. , -1. ,  0.5])
     """
     R, r, omega, v = _split('screws.transform_twist', C, V)
@@ -253,7 +253,7 @@ def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     Source: K-06.
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
-    >>> inverse_transform_twist(C, [0, 0, 1, 3, -1, 0.5]).round(6)
+    >>> inverse_transform_twist(C, [0, 0, 1, 3, -1, 0.5]).round(6) + 0.0
     array([ 0. ,  0. ,  1. ,  0. , -1. ,  0.5])
     """
     R, r, omega, v = _split('screws.inverse_transform_twist', C, V)

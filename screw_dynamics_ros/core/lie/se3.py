@@ -95,7 +95,7 @@ def Ad(C: npt.ArrayLike) -> Array:
     Source: K-06, [K](87)-(91).
 
     >>> C = pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
-    >>> (Ad(C) @ [0, 0, 1, 0, -1, 0.5]).round(6)
+    >>> (Ad(C) @ [0, 0, 1, 0, -1, 0.5]).round(6) + 0.0
     array([ 0. ,  0. ,  1. ,  3. , -1. ,  0.5])
     """
     C = as_stack('se3.Ad', 'C', C, 4, 4)
@@ -168,7 +168,7 @@ def inverse(C: npt.ArrayLike) -> Array:
 
     Source: K-03.
 
-    >>> inverse(pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3]))[:3, 3].round(6)
+    >>> inverse(pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3]))[:3, 3].round(6) + 0.0
     array([-2.,  1., -3.])
     """
     C = as_stack('se3.inverse', 'C', C, 4, 4)
@@ -183,7 +183,7 @@ def exp(X: npt.ArrayLike) -> Array:
 
     Source: K-05.
 
-    >>> exp([0, 0, np.pi / 2, 1, 0, 0.5]).round(6)
+    >>> exp([0, 0, np.pi / 2, 1, 0, 0.5]).round(6) + 0.0
     array([[ 0.     , -1.     ,  0.     ,  0.63662],
            [ 1.     ,  0.     ,  0.     ,  0.63662],
            [ 0.     ,  0.     ,  1.     ,  0.5    ],
@@ -202,7 +202,7 @@ def log(C: npt.ArrayLike) -> Array:
 
     Source: K-05.
 
-    >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6)
+    >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6) + 0.0
     array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
     """
     C = as_float_stack('se3.log', 'C', C, 4, 4)
@@ -219,7 +219,7 @@ def dexp(X: npt.ArrayLike) -> Array:
 
     Source: D-44.
 
-    >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [0, 0, 1, 0, 0, 0]).round(6)
+    >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [0, 0, 1, 0, 0, 0]).round(6) + 0.0
     array([ 0.      ,  0.      ,  1.      ,  0.31831 , -0.202642,  0.      ])
     """
     X = as_float_stack('se3.dexp', 'X', X, 6)
@@ -242,7 +242,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 
     Source: D-44, I-08, [I](10).
 
-    >>> (dexp_inv([0.3, -0.2, 0.5, 1, 2, -1]) @ [1, 2, 3, 4, 5, 6]).round(6)
+    >>> (dexp_inv([0.3, -0.2, 0.5, 1, 2, -1]) @ [1, 2, 3, 4, 5, 6]).round(6) + 0.0
     array([1.803355, 2.112779, 2.563099, 2.071338, 7.091302, 5.062089])
     """
     X = as_float_stack('se3.dexp_inv', 'X', X, 6)
@@ -266,7 +266,7 @@ def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
 
     Source: K-05, [K](85).
 
-    >>> exp_unit_screw([0, 0, 1, 0, 0, 0.1], np.pi / 2).round(6)  # pitch 0.1 m/rad
+    >>> exp_unit_screw([0, 0, 1, 0, 0, 0.1], np.pi / 2).round(6) + 0.0  # pitch 0.1 m/rad
     array([[ 0.     , -1.     ,  0.     ,  0.     ],
            [ 1.     ,  0.     ,  0.     ,  0.     ],
            [ 0.     ,  0.     ,  1.     ,  0.15708],

@@ -104,7 +104,7 @@ def Ad(R: npt.ArrayLike) -> Array:
 def compose(R1: npt.ArrayLike, R2: npt.ArrayLike) -> Array:
     """Return the group product R1 R2 (...,3,3).
 
-    >>> log(compose(exp([0, 0, 0.25]), exp([0, 0, 0.5]))).round(6)
+    >>> log(compose(exp([0, 0, 0.25]), exp([0, 0, 0.5]))).round(6) + 0.0
     array([0.  , 0.  , 0.75])
     """
     R1, R2 = as_stack('so3.compose', 'R1', R1, 3, 3), as_stack('so3.compose', 'R2', R2, 3, 3)
@@ -131,7 +131,7 @@ def exp(x: npt.ArrayLike) -> Array:
 
     Source: K-02, [K](80)-(82).
 
-    >>> exp([0, 0, np.pi / 2]).round(6)
+    >>> exp([0, 0, np.pi / 2]).round(6) + 0.0
     array([[ 0., -1.,  0.],
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])
@@ -153,7 +153,7 @@ def log(R: npt.ArrayLike) -> Array:
 
     Source: K-02.
 
-    >>> log([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6)
+    >>> log([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6) + 0.0
     array([0.      , 0.      , 1.570796])
     """
     R = as_float_stack('so3.log', 'R', R, 3, 3)
@@ -168,7 +168,7 @@ def dexp(x: npt.ArrayLike) -> Array:
 
     Source: K-05, [K](86).
 
-    >>> dexp([0, 0, np.pi]).round(6)
+    >>> dexp([0, 0, np.pi]).round(6) + 0.0
     array([[ 0.     , -0.63662,  0.     ],
            [ 0.63662,  0.     ,  0.     ],
            [ 0.     ,  0.     ,  1.     ]])
@@ -190,7 +190,7 @@ def dexp_inv(x: npt.ArrayLike) -> Array:
 
     Source: I-07, [I](11).
 
-    >>> dexp_inv([0, 0, np.pi / 2]).round(6)
+    >>> dexp_inv([0, 0, np.pi / 2]).round(6) + 0.0
     array([[ 0.785398,  0.785398,  0.      ],
            [-0.785398,  0.785398,  0.      ],
            [ 0.      ,  0.      ,  1.      ]])
@@ -227,7 +227,7 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
 
     Source: K-02.
 
-    >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6)
+    >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6) + 0.0
     array([[ 0., -1.,  0.],
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])

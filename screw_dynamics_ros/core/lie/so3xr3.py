@@ -65,7 +65,7 @@ def log(C: npt.ArrayLike) -> Array:
 
     Source: K-36.
 
-    >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6)
+    >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6) + 0.0
     array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
     """
     C = as_float_stack('so3xr3.log', 'C', C, 4, 4)
@@ -78,7 +78,7 @@ def dexp(X: npt.ArrayLike) -> Array:
 
     Source: I-11, [I](19).
 
-    >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [1, 0, 0, 4, 5, 6]).round(6)
+    >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [1, 0, 0, 4, 5, 6]).round(6) + 0.0
     array([0.     , 0.63662, 0.     , 4.     , 5.     , 6.     ])
     """
     X = as_float_stack('so3xr3.dexp', 'X', X, 6)
@@ -92,7 +92,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 
     Source: K-36.
 
-    >>> (dexp_inv([0, 0, np.pi, 1, 0, 0]) @ [0, 2, 0, 4, 5, 6]).round(6)
+    >>> (dexp_inv([0, 0, np.pi, 1, 0, 0]) @ [0, 2, 0, 4, 5, 6]).round(6) + 0.0
     array([3.141593, 0.      , 0.      , 4.      , 5.      , 6.      ])
     """
     X = as_float_stack('so3xr3.dexp_inv', 'X', X, 6)

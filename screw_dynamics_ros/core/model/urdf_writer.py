@@ -1,0 +1,124 @@
+"""`RobotDescription` to URDF, the inverse of `urdf.read_urdf`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from xml.etree import ElementTree
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.model.description import (
+    JOINT_FREEDOMS,
+    Inertia,
+    Joint,
+    Limits,
+    RobotDescription,
+)
+from screw_dynamics_ros.core.model.tree import Array
+
+
+def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
+    r"""Return URDF text, numbers to the last digit: reading it gives the same description.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    unlimited : float, optional
+        What to write for an infinite limit of a revolute or prismatic joint. Left out if not given,
+        which `read_urdf` understands; other readers insist on four numbers there.
+
+    Raises
+    ------
+    ArgumentError
+        `unlimited` is not a positive number.
+
+    Examples
+    --------
+    >>> from screw_dynamics_ros.core.model.description import Link, RobotDescription
+    >>> write_urdf(RobotDescription.from_parts('stone', [Link('base')], []))
+    '<robot name="stone">\n  <link name="base" />\n</robot>\n'
+    """
+    if unlimited is not None and not 0.0 < unlimited < math.inf:
+        raise ArgumentError(f'unlimited is {unlimited!r}; give a large positive number, or None')
+    robot = ElementTree.Element('robot', name=description.name)
+    for link in description.links:
+        element = ElementTree.SubElement(robot, 'link', name=link.name)
+        if link.inertia is not None:
+            _inertial(element, link.inertia)
+    for joint in description.joints:
+        _joint(robot, joint, unlimited)
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding='unicode') + '\n'
+
+
+def _inertial(link: ElementTree.Element, inertia: Inertia) -> None:
+    inertial = ElementTree.SubElement(link, 'inertial')
+    ElementTree.SubElement(inertial, 'origin', xyz=_numbers(inertia.com), rpy='0 0 0')
+    ElementTree.SubElement(inertial, 'mass', value=_number(inertia.mass))
+    entries = {
+        f'i{"xyz"[i]}{"xyz"[j]}': _number(inertia.matrix[i, j])
+        for i in range(3)
+        for j in range(i, 3)
+    }
+    ElementTree.SubElement(inertial, 'inertia', entries)
+
+
+def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) -> None:
+    element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
+    rpy = _numbers(roll_pitch_yaw(joint.origin[:3, :3]))
+    ElementTree.SubElement(element, 'origin', xyz=_numbers(joint.origin[:3, 3]), rpy=rpy)
+    ElementTree.SubElement(element, 'parent', link=joint.parent)
+    ElementTree.SubElement(element, 'child', link=joint.child)
+    if joint.type not in ('fixed', 'floating'):
+        ElementTree.SubElement(element, 'axis', xyz=_numbers(joint.axis))
+    if JOINT_FREEDOMS[joint.type] == 1:
+        limit = _limit(joint.limits, joint.type == 'continuous', unlimited)
+        if limit:
+            ElementTree.SubElement(element, 'limit', limit)
+    if joint.mimic is not None:
+        ElementTree.SubElement(
+            element,
+            'mimic',
+            joint=joint.mimic.joint,
+            multiplier=_number(joint.mimic.multiplier),
+            offset=_number(joint.mimic.offset),
+        )
+    if joint.damping or joint.friction:
+        ElementTree.SubElement(
+            element, 'dynamics', damping=_number(joint.damping), friction=_number(joint.friction)
+        )
+
+
+def _limit(limits: Limits, continuous: bool, unlimited: float | None) -> dict[str, str]:
+    """Return the attributes of <limit>; one bound alone would make the other zero."""
+    values = {'velocity': limits.velocity, 'effort': limits.effort}
+    bounds = {'lower': limits.lower, 'upper': limits.upper}
+    if not continuous and (unlimited or any(map(math.isfinite, bounds.values()))):
+        values |= bounds
+    elif continuous:
+        unlimited = None
+    if unlimited is not None:
+        values = {key: min(max(x, -unlimited), unlimited) for key, x in values.items()}
+    return {key: _number(x) for key, x in values.items() if key in bounds or math.isfinite(x)}
+
+
+def roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
+    """Return angles with R = Rz(yaw) Ry(pitch) Rx(roll) [rad], exact at every pitch.
+
+    At pitch +-pi/2 only yaw -+ roll matters; whatever the rounding leaves for yaw, roll completes.
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    c, s = math.cos(yaw), math.sin(yaw)
+    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    return math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return ' '.join(_number(x) for x in values)
+
+
+def _number(x: float) -> str:
+    """Return the shortest text that reads back as the same number; no negative zero."""
+    return repr(float(np.float64(x)) + 0.0)

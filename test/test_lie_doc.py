@@ -1,0 +1,34 @@
+"""doc/lie_groups.md: its examples run, and the functions and tests it names exist."""
+
+import doctest
+import re
+from pathlib import Path
+
+import numpy as np
+
+from screw_dynamics_ros.core import lie
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / 'doc' / 'lie_groups.md'
+
+
+def test_examples_run():
+    with np.printoptions():  # the page sets its own; the next test must not see them
+        results = doctest.testfile(str(PAGE), module_relative=False)
+    assert results.attempted >= 10
+    assert results.failed == 0
+
+
+def test_functions_named_exist():
+    names = set(re.findall(r'`(so3|se3|so3xr3|quaternions|screws)\.(\w+)`', PAGE.read_text()))
+    assert len(names) > 40
+    missing = [f'{module}.{name}' for module, name in names
+               if not hasattr(getattr(lie, module), name)]
+    assert not missing
+
+
+def test_tests_named_exist():
+    named = set(re.findall(r'`(test_\w+)`', PAGE.read_text()))
+    assert len(named) > 40
+    defined = ''.join(path.read_text() for path in (ROOT / 'test').glob('test_lie_*.py'))
+    assert not [name for name in named if f'def {name}(' not in defined]
