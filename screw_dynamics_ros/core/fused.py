@@ -84,7 +84,7 @@ def compiled_into(kernel: Kernel) -> Callable[..., None]:
         return run
     arguments = [(size,) for _, size in kernel.specification.inputs]
     return entry_point(
-        'run', '', kernel.compiled.address, [*arguments, *kernel.shapes], None, run, kernel
+        'run', '', kernel.compiled.address, arguments, list(kernel.shapes), run, kernel
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from screw_dynamics_ros.core.compile.kernels import (
     choose_backend,
     make_kernel,
 )
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import Output, find, input_size
 from screw_dynamics_ros.core.fused import FusedKernel
 from screw_dynamics_ros.core.kinematics import inverse
@@ -67,11 +66,16 @@ class Robot:
         self.backend = choose_backend(backend)
         self._tree = build_tree(description, floating_base=floating_base)
         self._identity = self._tree.digest()
+        self._floating_base = floating_base
+        self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._addresses: dict[str, Addresses] = {}
         self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
-        self._fast: set[str] | None = set()  # methods with a builtin function in their place
         self.gravity = gravity
+        # Builtin functions pass what they cannot handle to this twin, which shares everything but
+        # never has builtin functions itself: no reference leads from machine code back to itself.
+        self._general: Robot | None = object.__new__(type(self))
+        self._general.__dict__.update(self.__dict__, _general=None)
 
     @classmethod
     def from_urdf(
@@ -153,21 +157,27 @@ class Robot:
         value = float_array('gravity', gravity)
         if value.shape != (3,) or not np.isfinite(value).all():
             raise ArgumentError(f'gravity must be three finite numbers in m/s^2, got {gravity!r}')
-        self._gravity = value
-        self._kernels, self._addresses = {}, {}
-        for name in self._fast or ():
-            del self.__dict__[name]
-        self._fast = set()
-        # Builtin functions pass what they cannot handle to a copy of this robot that never has
-        # builtin functions itself, so that no reference leads from machine code back to machine
-        # code.
-        self.__dict__.pop('_general', None)
-        self._general = copy.copy(self)
-        self._general._fast = None
+        self._gravity[:] = value
 
     def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
         """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
-        return self._tree.coordinates[joint]
+        try:
+            return self._tree.coordinates[joint]
+        except (KeyError, TypeError):
+            raise UnknownNameError(
+                f'no joint named {joint!r} with coordinates of its own; '
+                f'there are {", ".join(self.joint_names)}'
+            ) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle what the robot was made of; functions are compiled anew."""
+        make = partial(
+            type(self),
+            floating_base=self._floating_base,
+            gravity=tuple(self._gravity.tolist()),
+            backend=self.backend,
+        )
+        return make, (self.description,)
 
     # --- functions -------------------------------------------------------------------------------
 
@@ -343,59 +353,64 @@ class Robot:
         wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Any:
         """Check the arguments, then compute one sample or a stack."""
+        if not isinstance(wrenches, Mapping | None):
+            raise ArgumentError(
+                f'external wrenches must be a dict {{link: (moment, force)}}, got {wrenches!r}'
+            )
         links = tuple(wrenches or ())
-        values = [*arguments, *(wrenches or {}).values()]
+        if not all(isinstance(text, str) for text in (*options, *links)):
+            find(self._tree, (name, *options))  # says which one
         kernel = self._kernels.get((name, options, links))
         if kernel is None:
             kernel = self._kernels[name, options, links] = self._make_kernel(name, options, links)
+        given = iter([*arguments, *(wrenches or {}).values()])
         inputs = [
-            self._input(name, size, value)
-            for (name, size), value in zip(kernel.specification.inputs, values)
+            self._gravity if n == 'gravity' else self._input(n, size, next(given))
+            for n, size in kernel.specification.inputs
         ]
-        lengths = {array.shape[0] for array in inputs if array.ndim == 2}
-        if len(lengths) > 1:
+        stacks = {array.shape[0] for array in inputs if array.ndim == 2}
+        if not stacks:
+            if isinstance(kernel, NativeKernel) and not links:
+                self._install_fast(name, options, kernel)
+            output = kernel.single(inputs)[0]
+            return output if output.ndim else float(output)
+        if len(stacks) > 1:
+            shapes = zip(kernel.specification.inputs, inputs)
             raise ArgumentError(
                 f'{name}: stacks must have the same length, got '
-                + ', '.join(
-                    f'{n}: {array.shape}'
-                    for (n, _), array in zip(kernel.specification.inputs, inputs)
-                )
+                + ', '.join(f'{n}: {array.shape}' for (n, _), array in shapes if n != 'gravity')
             )
-        if lengths:
-            samples = lengths.pop()
-            return kernel.stack(
-                [
-                    np.ascontiguousarray(np.broadcast_to(array, (samples, array.shape[-1])))
-                    for array in inputs
-                ]
-            )[0]
-        if isinstance(kernel, NativeKernel) and not links:
-            self._install_fast(name, options, kernel)
-        output = kernel.single(inputs)[0]
-        return output if output.ndim else float(output)
+        samples = stacks.pop()
+        return kernel.stack(
+            [
+                array
+                if array.ndim == 2 or n == 'gravity'
+                else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
+                for (n, _), array in zip(kernel.specification.inputs, inputs)
+            ]
+        )[0]
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
-        """Return the kernel of one function, gravity folded in, one input for each wrench."""
-        tree, gravity = self._tree, self._gravity
+        """Return the kernel of one function, with one more input for each wrench."""
+        tree = self._tree
         function, options = find(tree, (name, *options))
         for link in links:
             tree.frame(link)
-        names = [n for n in function.inputs if n != 'gravity']
 
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-            values = dict(zip(names, vectors), gravity=gravity)
-            inputs = [values[n] for n in function.inputs]
-            applied = (dict(zip(links, vectors[len(names) :])),) if links else ()
-            return (function.evaluate(tree, *inputs, *options, *applied),)
+            count = len(function.inputs)
+            applied = (dict(zip(links, vectors[count:])),) if links else ()
+            return (function.evaluate(tree, *vectors[:count], *options, *applied),)
 
-        sizes = [(n, input_size(tree, n)) for n in names]
+        sizes = [(n, input_size(tree, n)) for n in function.inputs]
         sizes += [(f'external wrench on {link}', 6) for link in links]
         return make_kernel(
             Specification(
                 ' '.join((name, *options, *links)),
                 tuple(sizes),
                 build,
-                f'{self._identity} {gravity.tobytes().hex()}',
+                self._identity,
+                frozenset({'gravity'}),
             ),
             self.backend,
         )
@@ -442,15 +457,16 @@ class Robot:
                 name, Addresses('hybrid' if len(options) == 2 else None)
             )
             entry.add(options, compiled.address)
-        if self._fast is not None and name not in self._fast:
-            method = getattr(type(self), name)
-            self._fast.add(name)
-            self.__dict__[name] = entry_point(
-                name,
-                method.__doc__,
-                entry,
-                [(size,) for _, size in kernel.specification.inputs],
-                compiled.shapes[0],
-                method.__get__(self._general),
-                self._kernels,
-            )
+        method = getattr(type(self), name)
+        if self._general is None or name in self.__dict__ or method is not getattr(Robot, name):
+            return  # a subclass has its own
+        fixed = {'gravity': self._gravity.ctypes.data}
+        self.__dict__[name] = entry_point(
+            name,
+            method.__doc__ or '',
+            entry,
+            [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
+            compiled.shapes[0],
+            method.__get__(self._general),
+            (self._kernels, self._gravity),
+        )

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.compile.ir_writer import Writer
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
 PYARRAY_EMPTY = 184  # index in NumPy's C API table, the same in NumPy 1 and 2
-C_CONTIGUOUS_AND_ALIGNED = 0x0101
+C_CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x0101, 0x0400
 
 # PyArrayObject: the object header, then data, nd, dimensions, strides, base, descr, flags.
 HEADER = object.__basicsize__  # longer where Python runs without the GIL
@@ -120,14 +120,15 @@ class _EntryWriter(Writer):
         """Leave for `%other` unless `value` is the wanted one."""
         self.unless(self(f'icmp eq {type_} {value}, {wanted}'), 'other', block)
 
-    def data_of_array(self, address: str, shape: Shape, block: str) -> str:
+    def data_of_array(self, address: str, shape: Shape, block: str, written: bool) -> str:
         """Return the data address of a float64 array of `shape`; leave for `%other` if not."""
+        wanted = C_CONTIGUOUS_AND_ALIGNED | (WRITEABLE if written else 0)
         self.require_equal('i64', self.read('i64', address, TYPE), id(np.ndarray), f'{block}_array')
         self.require_equal(
             'i64', self.read('i64', address, DESCR), id(np.dtype(np.float64)), f'{block}_float'
         )
-        flags = self(f'and i32 {self.read("i32", address, FLAGS)}, {C_CONTIGUOUS_AND_ALIGNED}')
-        self.require_equal('i32', flags, C_CONTIGUOUS_AND_ALIGNED, f'{block}_plain')
+        flags = self(f'and i32 {self.read("i32", address, FLAGS)}, {wanted}')
+        self.require_equal('i32', flags, wanted, f'{block}_plain')
         self.require_equal('i32', self.read('i32', address, ND), len(shape), f'{block}_axes')
         for axis, size in enumerate(shape):
             dimensions = self.read('i64', address, DIMENSIONS)
@@ -162,26 +163,33 @@ class _EntryWriter(Writer):
 
 
 def entry_ir(
-    kernel: int | Addresses, arguments: Sequence[Shape], result: Shape | None, fallback: int
+    kernel: int | Addresses,
+    arguments: Sequence[Shape | int],
+    result: Shape | Sequence[Shape],
+    fallback: int,
 ) -> str:
     """Return IR of `i64 entry(i64 self, i64 args, i64 nargs, i64 kwnames)`.
 
     Parameters
     ----------
     kernel : int or Addresses
-        Address of `void kernel(double*, ...)`: the arguments, then the result if there is one.
-        `Addresses` choose it by string arguments after the arrays.
+        Address of `void kernel(double*, ...)`: the arguments, then the results. `Addresses` choose
+        it by string arguments after the arrays.
     arguments : sequence of shapes
-        Shapes of the array arguments.
-    result : tuple or None
-        Shape of the array to return, () for a float; None if results are among the arguments.
+        Shapes of the array arguments; an int is an address passed to the kernel without being an
+        argument.
+    result : tuple of int, or list of shapes
+        Shape of the array to return, () for a float. A list: these arrays are further arguments,
+        to be written into, and None is returned.
     fallback : int
         Address of the Python object to call when an argument does not fit.
     """
     api = _c_api()
     w = _EntryWriter(native.opaque_pointers())
     w.require_equal('i64', '%kwnames', 0, 'positional')
-    count = len(arguments)
+    shapes = [shape for shape in arguments if isinstance(shape, tuple)]
+    targets = result if isinstance(result, list) else []
+    count = len(shapes) + len(targets)
     if isinstance(kernel, Addresses):
         fewest, most = count + 1, count + (1 if kernel.default is None else 2)
     else:
@@ -189,12 +197,13 @@ def entry_ir(
     w.unless(w(f'icmp sge i64 %nargs, {fewest}'), 'other', 'enough')
     w.unless(w(f'icmp sle i64 %nargs, {most}'), 'other', 'not_too_many')
     address = w.address_for_options(kernel, count) if isinstance(kernel, Addresses) else kernel
-    data = [
-        w.data_of_array(w.read('i64', '%args', 8 * k), shape, f'a{k}')
-        for k, shape in enumerate(arguments)
-    ]
+    found = iter(
+        w.data_of_array(w.read('i64', '%args', 8 * k), shape, f'a{k}', k >= len(shapes))
+        for k, shape in enumerate([*shapes, *targets])
+    )
+    data = [next(found) if isinstance(a, tuple) else str(a) for a in arguments] + list(found)
     declared = ''
-    if result is None:
+    if isinstance(result, list):
         returned: int | str = id(None)
         w.call('void', api['Py_IncRef'], ('i64', returned))
     elif result == ():
@@ -265,8 +274,8 @@ def entry_point(
     name: str,
     doc: str,
     kernel: int | Addresses,
-    arguments: Sequence[Shape],
-    result: Shape | None,
+    arguments: Sequence[Shape | int],
+    result: Shape | Sequence[Shape],
     fallback: Callable[..., Any],
     kept: object,
 ) -> Callable[..., Any]:

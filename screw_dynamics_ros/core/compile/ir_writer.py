@@ -63,6 +63,11 @@ class Writer:
         address = self.vector_address(base, index, lanes)
         self.do(f'store {type_} {value}, {self.pointer(type_)} {address}, align 8')
 
+    def splat(self, value: str, lanes: int) -> str:
+        """Return a vector with a double in all lanes."""
+        one = self(f'insertelement <{lanes} x double> undef, double {value}, i32 0')
+        return self.shuffle(one, one, lanes, [0] * lanes)
+
     def shuffle(self, a: str, b: str, width: int, mask: Sequence[int]) -> str:
         """Return elements `mask` of the concatenation of two vectors of `width`."""
         indices = ', '.join(f'i32 {k}' for k in mask)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import repeat
 
 import numpy as np
 
@@ -40,12 +41,15 @@ class Specification:
         Returns the tuple of outputs, arrays of any shape.
     identity : str
         Hash of everything else `build` depends on: the tree and its options.
+    uniform : set of str
+        Inputs that are the same for all samples of a stack, (size,) there too.
     """
 
     name: str
     inputs: tuple[tuple[str, int], ...]
     build: Callable[..., tuple[np.ndarray, ...]]
     identity: str
+    uniform: frozenset[str] = frozenset()
 
     def record(self) -> Program:
         """Run the recursion on recorded scalars."""
@@ -105,7 +109,12 @@ class ReferenceKernel:
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
-        samples = [self.single(sample) for sample in zip(*inputs)]
+        names = [name for name, _ in self.specification.inputs]
+        columns = [
+            repeat(array) if name in self.specification.uniform else array
+            for name, array in zip(names, inputs)
+        ]
+        samples = [self.single(sample) for sample in zip(*columns)]
         if not samples:
             return tuple(np.zeros((0, *shape)) for shape in self.shapes)
         return tuple(np.stack(outputs) for outputs in zip(*samples))
@@ -193,14 +202,14 @@ class NativeKernel:
         outputs = tuple(np.empty((samples, *shape)) for shape in compiled.shapes)
         tiles, rest = divmod(samples, lanes)
 
+        uniform = [name in self.specification.uniform for name, _ in self.specification.inputs]
+        strides = [
+            0 if same else array.strides[0] * lanes for same, array in zip(uniform, inputs)
+        ] + [array.strides[0] * lanes for array in outputs]
+
         def run(first: int, count: int) -> None:
-            call(
-                *(
-                    array.ctypes.data + array.strides[0] * first * lanes
-                    for array in (*inputs, *outputs)
-                ),
-                count,
-            )
+            arrays = (*inputs, *outputs)
+            call(*(array.ctypes.data + first * n for array, n in zip(arrays, strides)), count)
 
         enough_work = samples * compiled.operations > THREAD_WORK
         threads = min(worker_count(), tiles) if enough_work else 1
@@ -212,8 +221,10 @@ class NativeKernel:
         if rest:
             last = slice(tiles * lanes, None)
             padded_in = [
-                np.concatenate([array[last], np.repeat(array[-1:], lanes - rest, axis=0)])
-                for array in inputs
+                array
+                if same
+                else np.concatenate([array[last], np.repeat(array[-1:], lanes - rest, axis=0)])
+                for same, array in zip(uniform, inputs)
             ]
             padded_out = [np.empty((lanes, *shape)) for shape in compiled.shapes]
             call(*(array.ctypes.data for array in (*padded_in, *padded_out)), 1)
@@ -258,7 +269,9 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
         if lanes == 1:
             ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
         else:
-            ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers())
+            ir = llvm_ir.stack_kernel(
+                recorded, 'kernel', lanes, native.opaque_pointers(), specification.uniform
+            )
         stored = (
             {
                 'shapes': [shape for shape, _ in recorded.outputs],

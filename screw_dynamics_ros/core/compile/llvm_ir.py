@@ -13,7 +13,7 @@ would find.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,7 +36,7 @@ INSTRUCTIONS = {
 }
 
 SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
-LONGEST_FUNCTION = 6000  # operations
+LONGEST_FUNCTION = 1500  # operations
 
 
 def scalar_kernel(program: Program, name: str, opaque: bool) -> str:
@@ -44,17 +44,21 @@ def scalar_kernel(program: Program, name: str, opaque: bool) -> str:
     return _Kernel(program, 1, opaque).text(name)
 
 
-def stack_kernel(program: Program, name: str, lanes: int, opaque: bool) -> str:
+def stack_kernel(
+    program: Program, name: str, lanes: int, opaque: bool, uniform: Collection[str] = ()
+) -> str:
     """Return IR of `void name(double* input0, ..., double* output0, ..., i64 tiles)` for a stack.
 
-    Inputs and outputs are C-ordered (samples, elements); `tiles` counts groups of `lanes` samples.
+    Inputs and outputs are C-ordered (samples, elements), but for the `uniform` inputs, which are
+    the same for all samples; `tiles` counts groups of `lanes` samples.
     """
-    kernel = _Kernel(program, lanes, opaque)
+    kernel = _Kernel(program, lanes, opaque, uniform)
     w = Writer(opaque)
     P = w.pointer('double')
+    steps = [0 if input_name in uniform else size * lanes for input_name, size in program.inputs]
+    steps += [len(elements) * lanes for _, elements in program.outputs]
     addresses = [
-        w.address(base, w(f'mul i64 %k, {size * lanes}'))
-        for base, size in zip(kernel.parameters, kernel.sizes)
+        w.address(base, w(f'mul i64 %k, {step}')) for base, step in zip(kernel.parameters, steps)
     ]
     signature = ', '.join([*(f'{P} noalias {p}' for p in kernel.parameters), 'i64 %tiles'])
     return '\n'.join(
@@ -107,10 +111,10 @@ class _Kernel:
     in the workspace.
     """
 
-    def __init__(self, program: Program, lanes: int, opaque: bool) -> None:
-        self.program, self.lanes, self.opaque = program, lanes, opaque
-        self.sizes = [size for _, size in program.inputs]
-        self.sizes += [len(elements) for _, elements in program.outputs]
+    def __init__(
+        self, program: Program, lanes: int, opaque: bool, uniform: Collection[str] = ()
+    ) -> None:
+        self.program, self.lanes, self.opaque, self.uniform = program, lanes, opaque, uniform
         self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
         self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
         self.parts = self._schedule()
@@ -227,6 +231,11 @@ class _Kernel:
         """Load rows of `lanes` samples and turn them into one vector for each element in use."""
         index = {op[1:]: i for i, op in enumerate(self.program.operations) if op[0] == 'input'}
         for (name, size), base in zip(self.program.inputs, self.parameters):
+            if name in self.uniform:
+                for k in range(size):
+                    if (name, k) in index:
+                        step.define(index[name, k], step.w.splat(step.w.load(base, k), self.lanes))
+                continue
             for start, width in blocks(size, self.lanes):
                 if any((name, start + c) in index for c in range(width)):
                     rows = [step.w.load(base, r * size + start, width) for r in range(self.lanes)]

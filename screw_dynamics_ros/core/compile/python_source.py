@@ -39,7 +39,7 @@ def python_source(program: Program, name: str) -> str:
     returned = ', '.join(
         '[' + ', '.join(_element(e) for e in elements) + ']' for _, elements in program.outputs
     )
-    lines.append(f'    return ({returned},)')
+    lines.append(f'    return [{returned}]')
     return '\n'.join(lines)
 
 

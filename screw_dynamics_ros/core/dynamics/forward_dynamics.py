@@ -16,8 +16,9 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     joint_motion,
     newton_euler,
 )
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
+from screw_dynamics_ros.core.dynamics.linear import is_zero, solve_positive_definite, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
@@ -40,7 +41,10 @@ def forward_dynamics(
     """
     if tree.has_mimic:
         bias = inverse_dynamics(tree, q, v, np.zeros(tree.nv), gravity, wrenches)
-        return solve_positive_definite(mass_matrix(tree, q), tau - bias)
+        M = mass_matrix(tree, q)
+        for joint, (_, v_j) in tree.coordinates.items():
+            check_moves_mass(M[v_j, v_j], joint)
+        return solve_positive_definite(M, tau - bias)
     return articulated_body(tree, q, v, tau, gravity, wrenches)
 
 
@@ -80,6 +84,7 @@ def articulated_body(
         X, free = body.X, unit_rows(body.X)
         U[i] = P[i] @ X
         D[i] = X.T @ U[i]
+        check_moves_mass(D[i], body.joint)
         u[i] = tau[body.v] - X.T @ beta[i]
         if body.parent != GROUND:
             P_a = symmetric(P[i] - U[i] @ solve_positive_definite(D[i], U[i].T))
@@ -96,6 +101,15 @@ def articulated_body(
         a[body.v] = solve_positive_definite(D[i], u[i] - U[i].T @ inherited)
         dV[i] = inherited + body.X @ a[body.v]
     return a
+
+
+def check_moves_mass(D: Array, joint: str) -> None:
+    """Raise `InertiaError` if a joint moves nothing: its acceleration is not defined."""
+    if any(is_zero(inertia) for inertia in D.diagonal()):
+        raise InertiaError(
+            f'forward dynamics is not defined: joint {joint!r} moves no mass; give the links '
+            'beyond it inertias, or make the joint fixed'
+        )
 
 
 def unit_rows(X: Array) -> Array:

@@ -1,9 +1,39 @@
-"""Lie groups of rigid motion and the algebra of screws.
+"""Lie groups of rigid motion, the algebra of screws, and what is written down with them.
 
-`so3` rotations, `se3` rigid motions, `so3xr3` their direct-product rival, `quaternions`, and
-`screws`: axes, products, frame changes and the four representations of twists and wrenches.
+Groups and algebra: `so3` rotations, `se3` rigid motions, `so3xr3` their direct-product rival,
+`quaternions`, and `screws`: axes, products, frame changes, representations of twists and wrenches.
+Geometry: `points`, `lines`, `orientations`, `euler` angles, `poses`, `accelerations`. Spaces of
+twists and wrenches: `screw_systems`, `impedances`.
 """
 
-from screw_dynamics_ros.core.lie import quaternions, screws, se3, so3, so3xr3
+from screw_dynamics_ros.core.lie import (
+    accelerations,
+    euler,
+    impedances,
+    lines,
+    orientations,
+    points,
+    poses,
+    quaternions,
+    screw_systems,
+    screws,
+    se3,
+    so3,
+    so3xr3,
+)
 
-__all__ = ['quaternions', 'screws', 'se3', 'so3', 'so3xr3']
+__all__ = [
+    'accelerations',
+    'euler',
+    'impedances',
+    'lines',
+    'orientations',
+    'points',
+    'poses',
+    'quaternions',
+    'screw_systems',
+    'screws',
+    'se3',
+    'so3',
+    'so3xr3',
+]

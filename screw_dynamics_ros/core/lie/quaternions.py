@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.lie._arrays import (
     as_float_stack,
     as_stack,
     check_rotation,
+    in_body_axes,
 )
 
 
@@ -165,3 +166,121 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     s, c = np.asarray(np.sin(half))[..., None], np.asarray(np.cos(half))[..., None]
     vector = s * e
     return np.concatenate([vector, np.broadcast_to(c, (*vector.shape[:-1], 1))], axis=-1)
+
+
+def left_matrix(p: npt.ArrayLike) -> Array:
+    """Return the matrix Q_l (...,4,4) of multiplication from the left: p q = Q_l(p) q.
+
+    Orthogonal for a unit quaternion p (...,4).
+
+    Source: B-055, (3.61).
+
+    >>> left_matrix([1, 0, 0, 0]) @ [0, 1, 0, 0]  # i j = k
+    array([0., 0., 1., 0.])
+    """
+    p = as_stack('quaternions.left_matrix', 'p', p, 4)
+    return np.stack([product(p, unit) for unit in np.eye(4)], axis=-1)
+
+
+def right_matrix(p: npt.ArrayLike) -> Array:
+    """Return the matrix Q_r (...,4,4) of multiplication from the right: q p = Q_r(p) q.
+
+    Orthogonal for a unit quaternion p (...,4).
+
+    Source: B-055, (3.62).
+
+    >>> right_matrix([0, 1, 0, 0]) @ [1, 0, 0, 0]  # i j = k
+    array([0., 0., 1., 0.])
+    """
+    p = as_stack('quaternions.right_matrix', 'p', p, 4)
+    return np.stack([product(unit, p) for unit in np.eye(4)], axis=-1)
+
+
+def rotate(q: npt.ArrayLike, x: npt.ArrayLike) -> Array:
+    """Return x (...,3) turned by a unit quaternion q (...,4): the vector part of q x q^-1.
+
+    Source: B-056, (3.64).
+
+    >>> rotate([0, 0, 0.6, 0.8], [1, 0, 0]).round(6)
+    array([0.28, 0.96, 0.  ])
+    """
+    q, x = as_stack('quaternions.rotate', 'q', q, 4), as_stack('quaternions.rotate', 'x', x, 3)
+    return product(product(q, _pure(x)), conjugate(q))[..., :3]
+
+
+def rate(q: npt.ArrayLike, omega: npt.ArrayLike, axes: str = 'reference') -> Array:
+    """Return dq/dt (...,4), 1/s, under the angular velocity omega (...,3), rad/s; never singular.
+
+    (omega, 0) q / 2 for omega in 'reference' axes, q (omega, 0) / 2 in 'body' axes. Raises
+    UnknownNameError for other axes.
+
+    Source: B-057, (3.68).
+
+    >>> rate([0, 0, 0, 1], [0, 0, 2])
+    array([0., 0., 1., 0.])
+    """
+    body = in_body_axes('quaternions.rate', axes)
+    w = _pure(as_stack('quaternions.rate', 'omega', omega, 3))
+    return 0.5 * (product(q, w) if body else product(w, q))
+
+
+def angular_velocity(q: npt.ArrayLike, q_dot: npt.ArrayLike, axes: str = 'reference') -> Array:
+    """Return omega (...,3), rad/s, of q (...,4) with the rate q_dot (...,4), 1/s.
+
+    The vector part of 2 q_dot q^-1 in 'reference' axes, 2 q^-1 q_dot in 'body' axes; any length of
+    q but zero, and the part of q_dot that changes the length does not count. Raises
+    UnknownNameError for other axes.
+
+    Source: B-057, (3.69).
+
+    >>> angular_velocity([0, 0, 0, 1], [0, 0, 1, 0])
+    array([0., 0., 2.])
+    """
+    body = in_body_axes('quaternions.angular_velocity', axes)
+    q = as_stack('quaternions.angular_velocity', 'q', q, 4)
+    q_dot = as_stack('quaternions.angular_velocity', 'q_dot', q_dot, 4)
+    inverse = conjugate(q)
+    twice = product(inverse, q_dot) if body else product(q_dot, inverse)
+    return 2.0 * twice[..., :3] / (q * q).sum(axis=-1)[..., None]
+
+
+def slerp(p: npt.ArrayLike, q: npt.ArrayLike, t: npt.ArrayLike) -> Array:
+    """Return the unit quaternions (...,4) a part t (...) of the way from p to q (...,4).
+
+    At a constant rate about the one axis that takes p to q, the shorter way round: of q and -q the
+    nearer one is taken, and the answer begins with the sign of p. Half a turn apart both ways are
+    equally long and one is taken. Values of t outside [0, 1] go on beyond the ends.
+
+    Source: B-058.
+
+    >>> slerp([0, 0, 0, 1], [0, 0, -1, 0], 0.5).round(6) + 0.0
+    array([ 0.      ,  0.      , -0.707107,  0.707107])
+    """
+    p, q = as_float_stack('quaternions.slerp', 'p', p, 4), as_stack('quaternions.slerp', 'q', q, 4)
+    t = as_float_stack('quaternions.slerp', 't', t)
+    with np.errstate(invalid='ignore'):
+        p = p / np.linalg.norm(p, axis=-1, keepdims=True)
+    return product(p, exp(t[..., None] * log(product(conjugate(p), q))))
+
+
+def continuous(q: npt.ArrayLike) -> Array:
+    """Return a sequence of quaternions (...,n,4) with signs chosen so that none jumps.
+
+    The first keeps its sign; each of the others gets the one nearer to its predecessor. Rotations
+    do not change; filters, differences and interpolation need it.
+
+    Source: B-058.
+
+    >>> continuous([[0, 0, 0, 1], [0, 0, -0.6, -0.8]])
+    array([[0. , 0. , 0. , 1. ],
+           [0. , 0. , 0.6, 0.8]])
+    """
+    q = as_float_stack('quaternions.continuous', 'q', q, 'n', 4)
+    along = np.sum(q[..., 1:, :] * q[..., :-1, :], axis=-1)
+    turned = np.cumprod(np.where(along < 0.0, -1.0, 1.0), axis=-1)
+    signs = np.concatenate([np.ones_like(q[..., :1, 0]), turned], axis=-1)
+    return signs[..., None] * q + 0.0  # no negative zeros
+
+
+def _pure(x: Array) -> Array:
+    return np.concatenate([x, np.zeros_like(x[..., :1])], axis=-1)

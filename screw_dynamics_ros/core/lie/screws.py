@@ -291,6 +291,36 @@ def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
     return np.concatenate([_apply(R, t - _cross(r, f)), _apply(R, f)], axis=-1)
 
 
+def infinitesimal_transform(t: npt.ArrayLike) -> Array:
+    """Return I + ad_t (...,6,6), the `Ad` of a small displacement t = (delta, d) (...,6), rad, m.
+
+    It differs from Ad(exp(t)) by terms of second order in t.
+
+    Source: B-032, (2.33).
+
+    >>> infinitesimal_transform([0, 0, 0, 0.001, 0, 0]) @ [0, 0, 1, 0, 0, 0]
+    array([ 0.   ,  0.   ,  1.   ,  0.   , -0.001,  0.   ])
+    """
+    matrix: Array = np.eye(6) + se3.ad(t)
+    return matrix
+
+
+def spatial_transpose(X: npt.ArrayLike) -> Array:
+    """Return Delta X^T Delta (...,6,6) of X (...,6,6), where Delta exchanges the halves.
+
+    The inverse, if X is an adjoint matrix; (X Y)^S = Y^S X^S. Delta Ad Delta, without transposing,
+    is Ad^-T: the map of wrenches (t, f).
+
+    Source: B-031, (2.31), (2.32).
+
+    >>> X = se3.Ad_r([1, 2, 3])
+    >>> (spatial_transpose(X) @ X).round(6).tolist() == np.eye(6).tolist()
+    True
+    """
+    X = as_stack('screws.spatial_transpose', 'X', X, 6, 6)
+    return np.roll(np.swapaxes(X, -1, -2), (3, 3), axis=(-2, -1))
+
+
 def general_twist(V: npt.ArrayLike, C_point: npt.ArrayLike, R_axes: npt.ArrayLike) -> Array:
     """Return the twist kV^j (...,6): of the spatial twist V, at the origin of F_j, resolved in F_k.
 

@@ -110,6 +110,10 @@ class JointLimits:
     velocity: Array
     effort: Array
 
+    def __post_init__(self) -> None:
+        for limit in (self.lower, self.upper, self.velocity, self.effort):
+            limit.flags.writeable = False
+
 
 @dataclass(frozen=True)
 class Tree:

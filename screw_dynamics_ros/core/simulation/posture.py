@@ -1,4 +1,4 @@
-"""Gravity compensation with joint springs and dampers, around a resting or slowly moving posture."""
+"""Gravity compensation with joint springs and dampers around a slowly moving posture."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ Array = NDArray[np.float64]
 class Posture:
     """Torques that hold a robot near a reference motion that starts at rest.
 
+    tau = g(q) + M(q) (w^2 (q_ref - q) + 2 w (v_ref - v)): critically damped springs that are as stiff
+    as the inertia behind them.
+
     The reference of joint i is q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different
-    for each joint; the excursion A_i leads away from the nearer limit, and at most half way to the other.
+    for each joint; A_i leads away from the nearer limit, and at most half way to the other one.
 
     Parameters
     ----------
@@ -22,7 +25,7 @@ class Posture:
     q : (n,) array
         Where the reference starts [rad, m].
     frequency : float
-        Natural frequency of the springs with the inertia at q [rad/s]; damping is critical.
+        Natural frequency w of the springs [rad/s].
     amplitude : float
         Excursion of the reference [rad, m]; 0 holds still.
     period : float
@@ -31,10 +34,9 @@ class Posture:
 
     def __init__(self, robot: Robot, q: Array, *, frequency: float = 20.0, amplitude: float = 0.0,
                  period: float = 10.0) -> None:
-        inertia = np.diag(robot.mass_matrix(q))
         self._robot = robot
+        self._frequency = frequency
         self._start = np.array(q)
-        self._stiffness, self._damping = inertia * frequency**2, 2.0 * inertia * frequency
         joints = np.arange(robot.nv)
         self._rate = 2 * np.pi / (period * (1.0 + 0.1 * (joints % 5)))
         lower, upper = robot.limits.lower, robot.limits.upper
@@ -51,5 +53,6 @@ class Posture:
     def torques(self, t: float, q: Array, v: Array) -> Array:
         """Return the motor torques (n,) at time t in the state q, v [N m, N]."""
         wanted_q, wanted_v = self.reference(t)
-        return (self._robot.gravity_torques(q) + self._stiffness * (wanted_q - q)
-                + self._damping * (wanted_v - v))
+        w = self._frequency
+        return self._robot.gravity_torques(q) + self._robot.mass_matrix(q) @ (
+            w**2 * (wanted_q - q) + 2 * w * (wanted_v - v))

@@ -47,8 +47,8 @@ class SimulatedRobot:
         weightless = [name for name, m in zip(robot.joint_names, np.diag(robot.mass_matrix(self.q)))
                       if not m > 0.0]
         if weightless:
-            raise InertiaError(f'joint {weightless[0]!r} moves no mass and cannot be simulated; give '
-                               'its link an <inertial>')
+            raise InertiaError(f'joint {weightless[0]!r} moves no mass and cannot be simulated; '
+                               'give its link an <inertial>')
 
     def step(self, tau: Array, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move on by `dt` [s].

@@ -1,0 +1,111 @@
+"""Points, free vectors, directions and planes.
+
+A point p (..., 3), m, and a free vector v (..., 3) look alike and transform differently: under a
+pose C = (R, r) a point goes to R p + r, a vector to R v. In homogeneous coordinates these are
+C (p, 1) and C (v, 0): a vector is a point at infinity. The sum of two vectors is a vector in every
+frame, the sum of two points is nothing. Leading axes are stacks; NaN in gives NaN out.
+
+Source: Bruyninckx, Robot Kinematics and Dynamics, sections 2.1 to 2.5.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack
+
+
+def transform_point(C: npt.ArrayLike, p: npt.ArrayLike) -> Array:
+    """Return the point p (...,3), m, of frame 2 in frame 1: R p + r.
+
+    C (...,4,4) is the pose of frame 2 in frame 1; or C is a displacement and moves the point.
+    Accepts object arrays.
+
+    Source: B-011, B-033, (2.22).
+
+    >>> C = [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
+    >>> transform_point(C, [1, 0, 0])
+    array([1., 3., 3.])
+    """
+    C = as_stack('points.transform_point', 'C', C, 4, 4)
+    p = as_stack('points.transform_point', 'p', p, 3)
+    return (C[..., :3, :3] @ p[..., None])[..., 0] + C[..., :3, 3]
+
+
+def transform_vector(C: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+    """Return the free vector v (...,3) of frame 2 in frame 1: R v.
+
+    C (...,4,4) is the pose of frame 2 in frame 1. Accepts object arrays.
+
+    Source: B-012, B-033, (2.21).
+
+    >>> C = [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
+    >>> transform_vector(C, [1, 0, 0])
+    array([0., 1., 0.])
+    """
+    C = as_stack('points.transform_vector', 'C', C, 4, 4)
+    v = as_stack('points.transform_vector', 'v', v, 3)
+    return (C[..., :3, :3] @ v[..., None])[..., 0]
+
+
+def distance(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    """Return the distance |q - p| (...), m, of two points (...,3); the book forgets the root.
+
+    Source: B-013, (2.2) corrected.
+
+    >>> float(distance([0, 0, 0], [1, 2, 2]))
+    3.0
+    """
+    p = as_float_stack('points.distance', 'p', p, 3)
+    q = as_float_stack('points.distance', 'q', q, 3)
+    return np.asarray(np.linalg.norm(q - p, axis=-1))[()]
+
+
+def angle(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """Return the angle (...) between two vectors (...,3) of any length but zero, in [0, pi] rad.
+
+    atan2(|a × b|, a . b): the arc cosine of the book returns 0 for all angles below 1e-8. Raises
+    ArgumentError for a zero vector.
+
+    Source: B-013, (2.4).
+
+    >>> float(angle([1, 0, 0], [3, 3e-9, 0]))
+    1e-09
+    """
+    a, b = unit('points.angle', 'a', a), unit('points.angle', 'b', b)
+    sine = np.linalg.norm(np.cross(a, b), axis=-1)
+    return np.asarray(np.arctan2(sine, np.sum(a * b, axis=-1)))[()]
+
+
+def plane_distance(p: npt.ArrayLike, point: npt.ArrayLike, normal: npt.ArrayLike) -> Array:
+    """Return the signed distance (...), m, of p (...,3) from the plane through `point` (...,3).
+
+    It is positive on the side `normal` (...,3), of any length but zero, points to.
+
+    Source: B-016.
+
+    >>> float(plane_distance([1, 1, 5], point=[0, 0, 2], normal=[0, 0, 7]))
+    3.0
+    """
+    p = as_float_stack('points.plane_distance', 'p', p, 3)
+    point = as_float_stack('points.plane_distance', 'point', point, 3)
+    n = unit('points.plane_distance', 'normal', normal)
+    return np.asarray(np.sum(n * (p - point), axis=-1))[()]
+
+
+def unit(function: str, name: str, value: npt.ArrayLike) -> Array:
+    """Return vectors (...,3) divided by their lengths; raises ArgumentError for a zero vector.
+
+    `function` and `name` say in the message whose argument it is.
+
+    >>> unit('f', 'axis', [0, 0, 2])
+    array([0., 0., 1.])
+    """
+    v = as_float_stack(function, name, value, 3)
+    largest = np.abs(v).max(axis=-1, keepdims=True)
+    if (largest == 0.0).any():
+        raise ArgumentError(
+            f'{function}: {name} is (0, 0, 0) and has no direction; give a non-zero vector'
+        )
+    v = v / largest  # whose square neither overflows nor vanishes
+    return v / np.linalg.norm(v, axis=-1, keepdims=True)

@@ -1,0 +1,308 @@
+"""One rigid body: its mass distribution in any frame, its momentum, energy, equations of motion.
+
+Everything is about the origin of the body's frame and resolved in it: twists V = (omega, v) are
+body-fixed, wrenches W = (moment, force) and momenta (angular, linear) are dual to them. The same
+equations hold in an inertial frame, with spatial twists and `moved` bodies. The recursions of
+`core.dynamics` are for chains of bodies; this is one of them, in the textbook's formulations.
+
+Source: Bruyninckx, Robot Kinematics and Dynamics, section 4.12, with the errata of
+doc/orientations_and_lines.md; muller.md D-17 to D-20 and D-43.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.lie import points, screws, se3, so3
+from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, check_pose
+from screw_dynamics_ros.core.model.checks import _inertia_fault
+from screw_dynamics_ros.core.model.description import Inertia
+
+#: The ten parameters in which the equations of motion are linear: mass, first and second moments.
+PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
+
+# Asymmetry of an inertia matrix, relative to its largest entry, that counts as rounding.
+SYMMETRY_TOLERANCE = 1e-9
+
+_UPPER = np.triu_indices(3)
+
+
+class PrincipalFrame(NamedTuple):
+    """Frame at the centre of mass along the principal axes, and the principal moments."""
+
+    pose: Array  # (4, 4), in the body's frame
+    moments: Array  # (3,), kg m^2, ascending; equal ones leave their axes open
+
+
+@dataclass(frozen=True, eq=False)
+class RigidBody(Inertia):
+    """A rigid body: mass (kg), centre of mass (3,) (m), inertia matrix about it (3, 3) (kg m^2).
+
+    The same data as a link's `Inertia`, of which it is a kind.
+
+    Raises
+    ------
+    InertiaError
+        If no body has this mass and inertia (negative mass, moments that break the triangle
+        inequality, a matrix that is not symmetric).
+
+    Examples
+    --------
+    >>> hammer = RigidBody(2.0, [0.3, 0, 0], np.diag([0.01, 0.02, 0.02]))
+    >>> float(hammer.kinetic_energy([0, 0, 1, 0, 0, 0]).round(6))  # turning about its handle
+    0.1
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        I = self.matrix  # noqa: E741
+        if self.com.shape != (3,) or I.shape != (3, 3):
+            raise ArgumentError(
+                f'RigidBody: com must have shape (3,) and matrix (3, 3), got {self.com.shape} and '
+                f'{I.shape}'
+            )
+        if not (np.isfinite(self.mass) and np.isfinite(self.com).all() and np.isfinite(I).all()):
+            raise InertiaError('RigidBody: mass, com and matrix must be finite numbers')
+        if np.abs(I - I.T).max() > SYMMETRY_TOLERANCE * np.abs(I).max():
+            raise InertiaError(
+                f'RigidBody: matrix differs from its transpose by {np.abs(I - I.T).max():.3g} '
+                'kg m^2; take (matrix + matrix.T) / 2'
+            )
+        fault = _inertia_fault(self)
+        if fault is not None:
+            raise InertiaError(f'RigidBody: {fault[0]}; {fault[1]}')
+
+    # --- other ways to make one ------------------------------------------------------------------
+
+    @classmethod
+    def from_particles(cls, masses: npt.ArrayLike, positions: npt.ArrayLike) -> RigidBody:
+        """Return the body made of particles: masses (n,), kg, at positions (n, 3), m.
+
+        m = sum m_i, c = sum m_i r_i / m, I = -sum m_i r_i~ r_i~ with r_i from the centre of mass.
+
+        Source: B-090, B-091, (4.49)-(4.58), (4.66).
+
+        >>> RigidBody.from_particles([1, 3], [[0, 0, 0], [0.4, 0, 0]]).com.round(6)
+        array([0.3, 0. , 0. ])
+        """
+        m = as_float_stack('RigidBody.from_particles', 'masses', masses, 'n')
+        p = as_float_stack('RigidBody.from_particles', 'positions', positions, len(m), 3)
+        total = float(m.sum())
+        if total <= 0.0 or (m < 0.0).any():
+            raise InertiaError('RigidBody.from_particles: masses must be positive')
+        com = m @ p / total
+        r = so3.hat(p - com)
+        return cls(total, com, -np.sum(m[:, None, None] * (r @ r), axis=0))
+
+    @classmethod
+    def from_parameters(cls, parameters: npt.ArrayLike) -> RigidBody:
+        """Return the body with the ten `PARAMETERS` (10,): m, m c and I about the origin.
+
+        Raises InertiaError if no body has them.
+
+        Source: B-101.
+
+        >>> RigidBody.from_parameters([2, 0.6, 0, 0, 0, 0, 0, 0.2, 0, 0.2]).com
+        array([0.3, 0. , 0. ])
+        """
+        x = as_float_stack('RigidBody.from_parameters', 'parameters', parameters, 10)
+        m, h = float(x[0]), x[1:4]
+        if m <= 0.0:
+            raise InertiaError(f'RigidBody.from_parameters: mass is {m:g} kg; it must be positive')
+        about_origin = np.zeros((3, 3))
+        about_origin[_UPPER] = about_origin.T[_UPPER] = x[4:]
+        return cls(m, h / m, about_origin + so3.hat(h) @ so3.hat(h) / m)
+
+    def moved(self, C: npt.ArrayLike) -> RigidBody:
+        """Return the same body in frame 1; C (4, 4) is the pose of its present frame in frame 1.
+
+        c' = R c + r, I' = R I R^T about the centre of mass.
+
+        Source: B-091, B-095, (4.71) and (4.79) corrected.
+
+        >>> RigidBody(1, [1, 0, 0], np.eye(3)).moved(se3.pose(np.eye(3), [0, 2, 0])).com
+        array([1., 2., 0.])
+        """
+        C = as_float_stack('RigidBody.moved', 'C', C, 4, 4)
+        check_pose('RigidBody.moved', C)
+        R = C[:3, :3]
+        return RigidBody(self.mass, points.transform_point(C, self.com), R @ self.matrix @ R.T)
+
+    def __add__(self, other: RigidBody) -> RigidBody:
+        """Return both bodies as one; their data must be given in the same frame (B-090)."""
+        return RigidBody.from_parameters(self.parameters + other.parameters)
+
+    # --- mass distribution -----------------------------------------------------------------------
+
+    @property
+    def first_moment(self) -> Array:
+        """Mass times centre of mass (3,), kg m (B-090)."""
+        return self.mass * self.com
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia matrix (3, 3) about the origin: I - m c~ c~, kg m^2 (B-091, parallel axes)."""
+        return self.matrix - self.mass * (so3.hat(self.com) @ so3.hat(self.com))
+
+    @property
+    def parameters(self) -> Array:
+        """The ten `PARAMETERS` (10,) (B-101)."""
+        return np.concatenate([[self.mass], self.first_moment, self.inertia[_UPPER]])
+
+    @property
+    def mass_matrix(self) -> Array:
+        """The matrix M (6, 6) = [[I, m c~], [-m c~, m 1]] about the origin (B-095, D-17).
+
+        >>> RigidBody(2, [0.3, 0, 0], np.diag([0.01, 0.02, 0.02])).mass_matrix[1:3, 4:]
+        array([[ 0. , -0.6],
+               [ 0.6,  0. ]])
+        """
+        h = so3.hat(self.first_moment)
+        return np.block([[self.inertia, h], [-h, self.mass * np.eye(3)]])
+
+    def principal_frame(self) -> PrincipalFrame:
+        """Return the right-handed frame at the centre of mass in which the inertia is diagonal.
+
+        Source: B-092.
+
+        >>> RigidBody(1, [0, 0, 0], np.diag([3.0, 1.0, 2.0])).principal_frame().moments
+        array([1., 2., 3.])
+        """
+        moments, axes = np.linalg.eigh(self.matrix)
+        axes[:, 2] *= np.sign(np.linalg.det(axes))
+        return PrincipalFrame(se3.pose(axes, self.com), moments)
+
+    # --- motion ----------------------------------------------------------------------------------
+
+    def momentum(self, V: npt.ArrayLike) -> Array:
+        """Return M V (...,6): angular momentum about the origin, N m s, and linear, N s.
+
+        V (...,6) is the body-fixed twist.
+
+        Source: B-097, (4.84), D-18.
+
+        >>> RigidBody(2, [0.3, 0, 0], np.eye(3)).momentum([0, 0, 1, 0, 0, 0]).round(6)
+        array([0.  , 0.  , 1.18, 0.  , 0.6 , 0.  ])
+        """
+        V = as_float_stack('RigidBody.momentum', 'V', V, 6)
+        return V @ self.mass_matrix  # which is symmetric
+
+    def kinetic_energy(self, V: npt.ArrayLike) -> Array:
+        """Return V^T M V / 2 (...), J, for body-fixed twists V (...,6).
+
+        Source: B-093, (4.78).
+
+        >>> float(RigidBody(2, [0, 0, 0], np.eye(3)).kinetic_energy([0, 0, 0, 3, 0, 0]))
+        9.0
+        """
+        return np.asarray(0.5 * screws.power(self.momentum(V), V))[()]
+
+    def potential_energy(
+        self, C: npt.ArrayLike, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)
+    ) -> Array:
+        """Return -m gravity . r_c (...), J, at the pose C (...,4,4), zero at the origin.
+
+        gravity (...,3) is the acceleration of free fall, m/s^2, in the reference frame.
+
+        Source: B-094, (4.75) with the sign corrected.
+
+        >>> lifted = se3.pose(np.eye(3), [0, 0, 1])
+        >>> float(RigidBody(2, [0, 0, 0], np.eye(3)).potential_energy(lifted))
+        19.62
+        """
+        g = as_float_stack('RigidBody.potential_energy', 'gravity', gravity, 3)
+        return np.asarray(-self.mass * np.sum(g * points.transform_point(C, self.com), axis=-1))[()]
+
+    def wrench(self, V: npt.ArrayLike, A: npt.ArrayLike, acceleration: str = 'screw') -> Array:
+        """Return the wrench (...,6), N m and N, that gives the body its motion: Newton and Euler.
+
+        V (...,6) is the body-fixed twist. A (...,6) is
+
+        * 'screw': the derivative of its components; M A - ad_V^T M V;
+        * 'material': (alpha, a) with the acceleration a = v' + omega × v of the body's point at the
+          origin, which an accelerometer there measures (but for gravity); M A + (omega × I omega,
+          omega × (omega × m c)). Needs no linear velocity.
+
+        Source: B-096, B-098, B-099, (4.87), (4.89) corrected, D-20.
+
+        >>> ball = RigidBody(2, [0.5, 0, 0], np.eye(3))  # on a merry-go-round, m r omega^2
+        >>> ball.wrench([0, 0, 3, 0, 0, 0], np.zeros(6)) + 0.0
+        array([ 0.,  0.,  0., -9.,  0.,  0.])
+        """
+        V = as_float_stack('RigidBody.wrench', 'V', V, 6)
+        A = as_float_stack('RigidBody.wrench', 'A', A, 6)
+        if acceleration == 'screw':
+            return A @ self.mass_matrix - screws.dual_motor_product(V, self.momentum(V))
+        if acceleration == 'material':
+            omega = V[..., :3]
+            moment = np.cross(omega, omega @ self.inertia)
+            force = np.cross(omega, np.cross(omega, self.first_moment))
+            return A @ self.mass_matrix + np.concatenate([moment, force], axis=-1)
+        raise _unknown('RigidBody.wrench', acceleration)
+
+    def acceleration(self, V: npt.ArrayLike, W: npt.ArrayLike) -> Array:
+        """Return the screw acceleration (...,6) under the wrench W (...,6): undoes `wrench`.
+
+        Raises InertiaError for a body that some wrench accelerates without limit.
+
+        Source: B-087, B-096, B-098.
+
+        >>> RigidBody(2, [0, 0, 0], np.eye(3)).acceleration(np.zeros(6), [0, 0, 1, 4, 0, 0])
+        array([0., 0., 1., 2., 0., 0.])
+        """
+        V = as_float_stack('RigidBody.acceleration', 'V', V, 6)
+        W = as_float_stack('RigidBody.acceleration', 'W', W, 6)
+        least = np.linalg.eigvalsh(self.matrix)[0]
+        if self.mass == 0.0 or least <= 0.0:
+            raise InertiaError(
+                f'RigidBody.acceleration: mass {self.mass:g} kg and smallest principal moment '
+                f'{least:g} kg m^2 must be positive'
+            )
+        force = W + screws.dual_motor_product(V, self.momentum(V))
+        return np.linalg.solve(self.mass_matrix, force[..., None])[..., 0]
+
+
+def regressor(V: npt.ArrayLike, A: npt.ArrayLike, acceleration: str = 'screw') -> Array:
+    """Return Y (...,6,10) with wrench = Y @ parameters for any body moving with V, A (...,6).
+
+    V and A as in `RigidBody.wrench`; the parameters are `PARAMETERS`.
+
+    Source: B-101, D-43.
+
+    >>> body = RigidBody(2, [0.3, 0, 0], np.diag([0.01, 0.02, 0.02]))
+    >>> V, A = np.arange(1.0, 7.0), np.ones(6)
+    >>> bool(np.allclose(regressor(V, A) @ body.parameters, body.wrench(V, A)))
+    True
+    """
+    V = as_float_stack('rigid_body.regressor', 'V', V, 6)
+    A = as_float_stack('rigid_body.regressor', 'A', A, 6)
+    if acceleration not in ('screw', 'material'):
+        raise _unknown('rigid_body.regressor', acceleration)
+    omega, v, alpha, a = V[..., :3], V[..., 3:], A[..., :3], A[..., 3:]
+    if acceleration == 'screw':
+        a = a + np.cross(omega, v)
+    turning = so3.hat(alpha) + so3.hat(omega) @ so3.hat(omega)
+    Y = np.zeros((*np.broadcast_shapes(omega.shape, a.shape)[:-1], 6, 10))
+    Y[..., :3, 1:4], Y[..., 3:, 0], Y[..., 3:, 1:4] = -so3.hat(a), a, turning
+    Y[..., :3, 4:] = _times_inertia(alpha) + so3.hat(omega) @ _times_inertia(omega)
+    return Y
+
+
+def _times_inertia(x: Array) -> Array:
+    """Return L (...,3,6) with I x = L (Ixx, Ixy, Ixz, Iyy, Iyz, Izz)."""
+    L = np.zeros((*x.shape, 6))
+    for column, (i, j) in enumerate(zip(*_UPPER)):
+        L[..., i, column] = x[..., j]
+        L[..., j, column] = x[..., i]
+    return L
+
+
+def _unknown(function: str, acceleration: str) -> UnknownNameError:
+    return UnknownNameError(
+        f"{function}: acceleration must be 'screw' or 'material', got {acceleration!r}"
+    )

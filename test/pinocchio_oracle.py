@@ -1,0 +1,178 @@
+"""Pinocchio's model of a robot, in our coordinates and with our order of components.
+
+Pinocchio puts the linear part first, orders joints by itself, writes a continuous joint as (cos, sin) and
+moves a planar joint by its body-fixed velocity; read without `mimic=True` it gives every mimic joint a
+coordinate of its own. So v_pin = G(q) v, a_pin = G a + dG/dt v, and the equations of motion in our
+coordinates are G^T M G a + G^T (M dG/dt v + h) = tau: with mimic joints, the dense reduced equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.model import RobotDescription
+
+SWAP = [3, 4, 5, 0, 1, 2]  # linear first <-> angular first
+
+FRAMES = {'body': pin.LOCAL, 'spatial': pin.WORLD, 'hybrid': pin.LOCAL_WORLD_ALIGNED}
+
+KINDS = {(1, 1): 'scalar', (2, 1): 'circle', (4, 3): 'planar', (7, 6): 'free'}
+
+Wrenches = Mapping[str, np.ndarray]
+
+
+class Pinocchio:
+    """A Pinocchio model that takes and returns what a `Robot` of the same description does.
+
+    Parameters
+    ----------
+    urdf : str
+        URDF text.
+    robot : Robot
+        Defines the coordinates: which joints exist, their order, and who mimics whom.
+    mimic : bool
+        Let Pinocchio reduce the mimic joints itself.
+    """
+
+    def __init__(self, urdf: str, robot: Robot, *, mimic: bool = False) -> None:
+        slices = [robot.joint_coordinates(name)[0] for name in robot.joint_names]
+        free = robot.nq > sum(s.stop - s.start for s in slices)
+        root = (pin.JointModelFreeFlyer(),) if free else ()
+        self.model = pin.buildModelFromXML(urdf, *root, mimic=mimic)
+        self.model.gravity.linear = robot.gravity
+        self.data = self.model.createData()
+        self.robot = robot
+        self.maps = []  # (kind, place in q_pin, in v_pin, in our q, in our v, multiplier, offset)
+        for index in range(1, self.model.njoints):
+            joint, name = self.model.joints[index], self.model.names[index]
+            if joint.nv == 0:  # reduced by Pinocchio
+                continue
+            own, multiplier, offset = (slice(0, 7), slice(0, 6)), 1.0, 0.0
+            if not (free and index == 1):
+                master, multiplier, offset = resolve_mimic(robot.description, name)
+                own = robot.joint_coordinates(master)
+            self.maps.append((
+                KINDS[joint.nq, joint.nv], slice(joint.idx_q, joint.idx_q + joint.nq),
+                slice(joint.idx_v, joint.idx_v + joint.nv), *own, multiplier, offset))
+
+    def q(self, q: np.ndarray) -> np.ndarray:
+        """Return Pinocchio's configuration."""
+        result = np.zeros(self.model.nq)
+        for kind, place, _, own, _, multiplier, offset in self.maps:
+            if kind == 'free':
+                result[place] = q[own]
+            elif kind == 'planar':
+                x, y, angle = q[own]
+                result[place] = x, y, np.cos(angle), np.sin(angle)
+            else:
+                value = multiplier * q[own][0] + offset
+                result[place] = [np.cos(value), np.sin(value)] if kind == 'circle' else value
+        return result
+
+    def G(self, q: np.ndarray) -> np.ndarray:
+        """Return the matrix of v_pin = G(q) v."""
+        G = np.zeros((self.model.nv, self.robot.nv))
+        for kind, _, rows, own, columns, multiplier, _ in self.maps:
+            if kind == 'free':
+                G[rows, columns] = np.eye(6)[SWAP]
+            elif kind == 'planar':
+                c, s = np.cos(q[own][2]), np.sin(q[own][2])
+                G[rows, columns] = [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]
+            else:
+                G[rows, columns] = multiplier
+        return G
+
+    def dG(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the rate of G: only planar joints have one."""
+        dG = np.zeros((self.model.nv, self.robot.nv))
+        for kind, _, rows, own, columns, _, _ in self.maps:
+            if kind == 'planar':
+                c, s = np.cos(q[own][2]), np.sin(q[own][2])
+                dG[rows, columns] = v[columns][2] * np.array([[-s, c, 0], [-c, -s, 0], [0, 0, 0]])
+        return dG
+
+    def external(self, wrenches: Wrenches) -> list[pin.Force]:
+        """Return the wrenches on links as Pinocchio's forces on joints."""
+        forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
+        for link, W in wrenches.items():
+            frame = self.model.frames[self.frame_id(link)]
+            forces[frame.parentJoint] += frame.placement.act(pin.Force(np.asarray(W)[SWAP]))
+        return forces
+
+    def frame_id(self, link: str) -> int:
+        """Return the number of a link's frame; joints and links may have equal names."""
+        return self.model.getFrameId(link, pin.FrameType.BODY)
+
+    # --- what a Robot computes --------------------------------------------------------------------
+
+    def link_poses(self, q: np.ndarray) -> np.ndarray:
+        pin.framesForwardKinematics(self.model, self.data, self.q(q))
+        return np.stack([self.data.oMf[self.frame_id(link)].homogeneous
+                         for link in self.robot.link_names])
+
+    def jacobians(self, q: np.ndarray, links: Sequence[str], representation: str) -> np.ndarray:
+        """Return the Jacobians of some links, (number of links, 6, nv)."""
+        pin.computeJointJacobians(self.model, self.data, self.q(q))
+        pin.updateFramePlacements(self.model, self.data)
+        return np.stack([
+            pin.getFrameJacobian(self.model, self.data, self.frame_id(link),
+                                 FRAMES[representation])[SWAP]
+            for link in links]) @ self.G(q)
+
+    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray,
+                         wrenches: Wrenches | None = None) -> np.ndarray:
+        G = self.G(q)
+        return G.T @ pin.rnea(self.model, self.data, self.q(q), G @ v,
+                              G @ a + self.dG(q, v) @ v, self.external(wrenches or {}))
+
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
+                         wrenches: Wrenches | None = None) -> np.ndarray:
+        """Articulated bodies; the dense reduced equations where joints mimic others."""
+        if self.model.nv > self.robot.nv:
+            h = self.inverse_dynamics(q, v, np.zeros_like(v), wrenches)
+            return np.linalg.solve(self.mass_matrix(q), tau - h)
+        G = self.G(q)
+        a = pin.aba(self.model, self.data, self.q(q), G @ v, np.linalg.solve(G.T, tau),
+                    self.external(wrenches or {}))
+        return np.linalg.solve(G, a - self.dG(q, v) @ v)
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        return self.G(q).T @ pin.crba(self.model, self.data, self.q(q)) @ self.G(q)
+
+    def gravity_torques(self, q: np.ndarray) -> np.ndarray:
+        return self.G(q).T @ pin.computeGeneralizedGravity(self.model, self.data, self.q(q))
+
+    def coriolis_torques(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.inverse_dynamics(q, v, np.zeros_like(v)) - self.gravity_torques(q)
+
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        G = self.G(q)
+        C = pin.computeCoriolisMatrix(self.model, self.data, self.q(q), G @ v)
+        return G.T @ (C @ G + pin.crba(self.model, self.data, self.q(q)) @ self.dG(q, v))
+
+    def kinetic_energy(self, q: np.ndarray, v: np.ndarray) -> float:
+        return pin.computeKineticEnergy(self.model, self.data, self.q(q), self.G(q) @ v)
+
+    def mass_and_moment(self, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the mass and the first moment (3,) of all links.
+
+        Pinocchio's own total mass, centre of mass and potential energy leave out the root link of a
+        fixed base and what is fixed to it, but it keeps that inertia as the one of joint 0.
+        """
+        com = pin.centerOfMass(self.model, self.data, self.q(q))
+        moving, root = sum(I.mass for I in list(self.model.inertias)[1:]), self.model.inertias[0]
+        return moving + root.mass, moving * com + root.mass * root.lever
+
+
+def resolve_mimic(description: RobotDescription, name: str) -> tuple[str, float, float]:
+    """Return (master, multiplier, offset) of a joint, through all masters in between."""
+    joint = next(joint for joint in description.joints if joint.name == name)
+    if joint.mimic is None:
+        return name, 1.0, 0.0
+    master, multiplier, offset = resolve_mimic(description, joint.mimic.joint)
+    return (master, joint.mimic.multiplier * multiplier,
+            joint.mimic.multiplier * offset + joint.mimic.offset)

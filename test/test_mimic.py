@@ -1,0 +1,178 @@
+"""Mimic joints are exact everywhere: chains, multipliers, offsets, any order in the tree.
+
+The oracle is the dense reduced system G^T M G a = tau - G^T h of Pinocchio's model with all joints
+independent (`pinocchio_oracle`), and Lagrange's equations with the mimic relation substituted
+(`lagrange`, in `test_dynamics.py`). design.md section 4; errors to 1e-10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models import (
+    random_configuration,
+    random_description,
+    random_wrenches,
+    to_urdf,
+    without_mimic,
+)
+from robots import urdf_path
+
+pin = pytest.importorskip('pinocchio')
+
+from pinocchio_oracle import Pinocchio  # noqa: E402
+
+from screw_dynamics_ros.core import Robot  # noqa: E402
+from screw_dynamics_ros.core.model import Mimic, RobotDescription, read_urdf  # noqa: E402
+
+FLOATING = pytest.mark.parametrize('floating', [False, True])
+
+
+def close(actual: np.ndarray, expected: np.ndarray) -> None:
+    assert np.shape(actual) == np.shape(expected)
+    error = np.linalg.norm(np.subtract(actual, expected))
+    assert error <= 1e-10 * max(np.linalg.norm(expected), 1e-2)
+
+
+def chained(seed: int) -> RobotDescription:
+    """Return a tree of twelve joints of all scalar kinds, five of which mimic, some of them mimics."""
+    return random_description(seed, 12, ('revolute', 'continuous', 'prismatic'), mimic=5)
+
+
+def following(description: RobotDescription, **mimics: Mimic) -> RobotDescription:
+    """Return the description with some joints made mimic joints."""
+    return RobotDescription.from_parts(description.name, description.links, [
+        replace(joint, mimic=mimics.get(joint.name, joint.mimic)) for joint in description.joints])
+
+
+def test_the_factory_makes_the_hard_cases():
+    """Chains of mimic joints, masters later in the tree, continuous joints on both sides, signs."""
+    joints = [{joint.name: joint for joint in chained(seed).joints} for seed in range(4)]
+    pairs = [(tree[j.mimic.joint], j, list(tree)) for tree in joints for j in tree.values() if j.mimic]
+    assert any(master.mimic for master, _, _ in pairs)
+    assert any(order.index(master.name) > order.index(slave.name) for master, slave, order in pairs)
+    assert any(master.type == 'continuous' for master, _, _ in pairs)
+    assert any(slave.type == 'continuous' for _, slave, _ in pairs)
+    assert any(master.type != slave.type for master, slave, _ in pairs)
+    assert any(slave.mimic.multiplier < 0 for _, slave, _ in pairs)
+
+
+@pytest.mark.parametrize(('backend', 'seed'), [
+    ('native', 0), ('python', 1), *(('reference', seed) for seed in range(4))])
+@FLOATING
+def test_reduced_equations(seed, floating, backend):
+    """Every function with mimic joints against the dense reduction, wrenches included."""
+    if backend == 'native':
+        pytest.importorskip('llvmlite')
+    description = chained(seed)
+    robot = Robot(description, floating_base=floating, backend=backend)
+    assert robot.nv == 7 + 6 * floating
+    assert not any(joint.mimic for joint in description.joints if joint.name in robot.joint_names)
+    oracle = Pinocchio(to_urdf(description), robot)
+    rng = np.random.default_rng(seed)
+    q = random_configuration(robot, rng)
+    v, a, tau = rng.uniform(-2, 2, (3, robot.nv))
+    wrenches = random_wrenches(robot, rng)
+    close(robot.link_poses(q), oracle.link_poses(q))
+    links = robot.link_names[-3:]
+    for representation in ('body', 'spatial', 'hybrid'):
+        for link, J in zip(links, oracle.jacobians(q, links, representation)):
+            close(robot.jacobian(q, link, representation), J)
+    for w in (None, wrenches):
+        close(robot.inverse_dynamics(q, v, a, w), oracle.inverse_dynamics(q, v, a, w))
+        close(robot.forward_dynamics(q, v, tau, w), oracle.forward_dynamics(q, v, tau, w))
+    close(robot.mass_matrix(q), oracle.mass_matrix(q))
+    close(robot.gravity_torques(q), oracle.gravity_torques(q))
+    close(robot.coriolis_torques(q, v), oracle.coriolis_torques(q, v))
+    close(robot.coriolis_matrix(q, v), oracle.coriolis_matrix(q, v))
+    close(robot.kinetic_energy(q, v), oracle.kinetic_energy(q, v))
+    mass, moment = oracle.mass_and_moment(q)
+    close(robot.center_of_mass(q), moment / mass)
+    close(robot.potential_energy(q), -moment @ robot.gravity)
+
+
+@FLOATING
+@pytest.mark.parametrize('name', ['gripper_tree', 'urdf/panda', 'talos_full_v2', 'tiago_pro'])
+def test_forward_dynamics_of_real_robots_with_wrenches(name, floating):
+    """Grippers and hands whose fingers follow: `Robot` against the dense equations, ten states each."""
+    path = urdf_path(name) if name != 'urdf/panda' else urdf_path('panda')
+    robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
+    assert len(robot.joint_names) < len(robot.transform_joints)
+    oracle, rng = Pinocchio(path.read_text(encoding='utf-8'), robot), np.random.default_rng(0)
+    for _ in range(10 if robot.nv < 15 else 2):
+        q = random_configuration(robot, rng)
+        v, tau = rng.uniform(-2, 2, (2, robot.nv))
+        wrenches = random_wrenches(robot, rng)
+        close(robot.forward_dynamics(q, v, tau, wrenches),
+              oracle.forward_dynamics(q, v, tau, wrenches))
+        close(robot.inverse_dynamics(q, v, tau, wrenches),
+              oracle.inverse_dynamics(q, v, tau, wrenches))
+
+
+def test_a_chain_multiplies_out():
+    """joint3 = 2 joint2 + 0.3, joint2 = -0.5 joint1 + 0.1: joint3 = -joint1 + 0.5."""
+    description = following(
+        random_description(0, 3, ('revolute',), chain=True),
+        joint2=Mimic('joint1', -0.5, 0.1), joint3=Mimic('joint2', 2.0, 0.3))
+    robot = Robot(description, backend='reference')
+    free = Robot(without_mimic(description), backend='reference')
+    assert robot.joint_names == ('joint1',)
+    assert robot.transform_joints == free.joint_names
+    np.testing.assert_allclose(
+        robot.link_poses([0.8]), free.link_poses([0.8, -0.3, -0.3]), rtol=0, atol=1e-15)
+    G = np.array([1.0, -0.5, -1.0])
+    np.testing.assert_allclose(
+        robot.jacobian([0.8], 'link3')[:, 0], free.jacobian([0.8, -0.3, -0.3], 'link3') @ G, atol=1e-14)
+    a = robot.inverse_dynamics([0.8], [0.7], [-0.4])
+    b = G @ free.inverse_dynamics([0.8, -0.3, -0.3], 0.7 * G, -0.4 * G)
+    np.testing.assert_allclose(a, [b], rtol=1e-13)
+
+
+def test_multiplier_zero_holds_the_joint_still():
+    description = following(random_description(1, 4, ('revolute',), chain=True),
+                            joint3=Mimic('joint1', 0.0, 0.6))
+    robot = Robot(description, backend='reference')
+    free = Robot(without_mimic(description), backend='reference')
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 3))
+
+    def full(x: np.ndarray, third: float) -> np.ndarray:
+        return np.array([x[0], x[1], third, x[2]])
+
+    close(robot.link_poses(q), free.link_poses(full(q, 0.6)))
+    tau = free.inverse_dynamics(full(q, 0.6), full(v, 0), full(a, 0))[[0, 1, 3]]
+    close(robot.inverse_dynamics(q, v, a), tau)
+    close(robot.forward_dynamics(q, v, tau), a)
+
+
+def test_a_continuous_master_turned_around_and_a_mimic_of_half_its_angle():
+    """q is not reduced by 2 pi: half of a full turn more is half a turn of the follower (K-35)."""
+    description = following(random_description(2, 2, ('continuous',), chain=True),
+                            joint2=Mimic('joint1', 0.5, 0.0))
+    robot = Robot(description, backend='reference')
+    free = Robot(without_mimic(description), backend='reference')
+    once = robot.link_poses([1.0 + 2 * np.pi])
+    np.testing.assert_allclose(once, free.link_poses([1.0, 0.5 + np.pi]), atol=1e-14)
+    assert np.abs(once - robot.link_poses([1.0])).max() > 0.1
+
+
+def test_same_gripper_with_a_negative_multiplier():
+    """Two fingers that close on each other: the same force at both does twice the work."""
+    text = """<robot name="gripper"><link name="palm"/>
+      <link name="left"><inertial><mass value="0.1"/>
+        <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="right"><inertial><mass value="0.1"/>
+        <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="l" type="prismatic"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
+        <limit lower="0" upper="0.04" effort="20" velocity="1"/></joint>
+      <joint name="r" type="prismatic"><parent link="palm"/><child link="right"/><axis xyz="0 1 0"/>
+        <limit lower="-0.04" upper="0" effort="20" velocity="1"/><mimic joint="l" multiplier="-1"/></joint>
+    </robot>"""
+    robot = Robot(read_urdf(text), backend='reference')
+    squeeze = {'left': [0, 0, 0, 0, -3.0, 0], 'right': [0, 0, 0, 0, 3.0, 0]}
+    np.testing.assert_allclose(robot.mass_matrix([0.01]), [[0.2]], rtol=1e-14)
+    np.testing.assert_allclose(robot.inverse_dynamics([0.01], [0], [0], squeeze), [6.0], rtol=1e-14)
+    np.testing.assert_allclose(
+        robot.forward_dynamics([0.01], [0], [6.0], squeeze), [0.0], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(robot.forward_dynamics([0.01], [0], [1.0]), [5.0], rtol=1e-14)

@@ -1,0 +1,520 @@
+"""The facade: what a robot says about itself, how it takes arguments, what it refuses (design.md 5)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models import random_configuration, random_description, random_wrenches, to_urdf
+from robots import urdf_path
+
+from screw_dynamics_ros.core import (
+    ArgumentError,
+    InertiaError,
+    Robot,
+    ScrewDynamicsError,
+    UnknownNameError,
+)
+from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
+
+BACKEND_NAMES = [
+    pytest.param('native', marks=pytest.mark.skipif(not native.available(), reason='no llvmlite')),
+    'python', 'reference']
+BACKENDS = pytest.mark.parametrize('backend', BACKEND_NAMES)
+
+ONE_VECTOR = ('link_poses', 'mass_matrix', 'gravity_torques', 'potential_energy', 'center_of_mass')
+
+
+@pytest.fixture(params=BACKEND_NAMES)
+def robot(request) -> Robot:
+    return Robot(random_description(0, 4), backend=request.param)
+
+
+@pytest.fixture
+def state(robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return tuple(np.random.default_rng(0).uniform(-1, 1, (3, robot.nv)))
+
+
+def same(a: object, b: object) -> None:
+    np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+# --- what the robot says about itself ---------------------------------------------------------------------
+
+
+def test_names_and_sizes_of_the_panda():
+    robot = Robot.from_urdf(urdf_path('panda'))
+    assert robot.joint_names == (*(f'panda_joint{i}' for i in range(1, 8)), 'panda_finger_joint1')
+    assert (robot.nq, robot.nv) == (8, 8)
+    assert robot.link_names[0] == 'panda_link0'
+    assert len(robot.link_names) == 13
+    assert 'panda_finger_joint2' in robot.transform_joints
+    assert len(robot.transform_joints) == 9
+    assert robot.total_mass == pytest.approx(
+        sum(link.inertia.mass for link in robot.description.links if link.inertia), rel=1e-14)
+    assert robot.limits.lower[3] == -3.0718
+    assert robot.limits.upper[3] == -0.0698
+    assert repr(robot).startswith("Robot('panda', nq=8, nv=8, 13 links, ")
+
+
+def test_joints_in_depth_first_order_whatever_the_order_in_the_file():
+    def joint(name: str, parent: str, child: str, **options: object) -> Joint:
+        return Joint(name, 'revolute', parent, child, np.eye(4), np.array([0, 0, 1.0]), **options)
+
+    description = RobotDescription.from_parts(
+        'tree', [Link(name) for name in 'edcba'],
+        [joint('bd', 'b', 'd'), joint('ac', 'a', 'c', mimic=Mimic('be')), joint('be', 'b', 'e'),
+         joint('ab', 'a', 'b', limits=Limits(-1, 2, 3, 4))])
+    robot = Robot(description, backend='reference')
+    assert robot.link_names == ('a', 'c', 'b', 'd', 'e')
+    assert robot.joint_names == ('ab', 'bd', 'be')
+    assert robot.transform_joints == ('ac', 'ab', 'bd', 'be')
+    assert [robot.joint_coordinates(name) for name in robot.joint_names] == [
+        (slice(k, k + 1), slice(k, k + 1)) for k in range(3)]
+    np.testing.assert_array_equal(robot.limits.lower, [-1, -np.inf, -np.inf])
+    np.testing.assert_array_equal(robot.limits.upper, [2, np.inf, np.inf])
+    np.testing.assert_array_equal(robot.limits.velocity, [3, np.inf, np.inf])
+    np.testing.assert_array_equal(robot.limits.effort, [4, np.inf, np.inf])
+
+
+def test_joint_names_are_the_movable_joints_that_mimic_nobody():
+    kinds = ('revolute', 'fixed', 'prismatic', 'planar', 'floating', 'continuous')
+    description = random_description(3, 14, kinds, mimic=2)
+    robot = Robot(description, backend='reference')
+    assert robot.joint_names == tuple(
+        j.name for j in description.joints if j.type != 'fixed' and j.mimic is None)
+    assert robot.transform_joints == tuple(j.name for j in description.joints if j.type != 'fixed')
+    assert {len(x) for x in vars(robot.limits).values()} == {len(robot.joint_names)}
+    sizes = {'planar': (3, 3), 'floating': (7, 6)}
+    at = [0, 0]
+    for joint in description.joints:
+        if joint.name in robot.joint_names:
+            nq, nv = sizes.get(joint.type, (1, 1))
+            assert robot.joint_coordinates(joint.name) == (
+                slice(at[0], at[0] + nq), slice(at[1], at[1] + nv))
+            at = [at[0] + nq, at[1] + nv]
+    assert at == [robot.nq, robot.nv]
+
+
+def test_a_floating_base_comes_first():
+    description = random_description(0, 3)
+    robot = Robot(description, floating_base=True, backend='reference')
+    assert (robot.nq, robot.nv) == (10, 9)
+    assert robot.joint_names == Robot(description, backend='reference').joint_names
+    assert robot.joint_coordinates(robot.joint_names[0]) == (slice(7, 8), slice(6, 7))
+
+
+def test_from_urdf_takes_text_and_paths(tmp_path):
+    text = to_urdf(random_description(1, 3))
+    path = tmp_path / 'robot.urdf'
+    path.write_text(text, encoding='utf-8')
+    q = [0.1, 0.2, 0.3]
+    expected = Robot.from_urdf(text, backend='reference').mass_matrix(q)
+    for source in (path, str(path), text):
+        same(Robot.from_urdf(source, backend='reference').mass_matrix(q), expected)
+
+
+def test_a_robot_does_not_change_through_its_answers(robot, state):
+    """Names are tuples, limits cannot be written, gravity and results are copies."""
+    before = robot.gravity_torques(state[0])
+    robot.gravity_torques(state[0])[:] = 0.0
+    robot.gravity[:] = 0.0
+    with pytest.raises(ValueError, match='read-only'):
+        robot.limits.lower[0] = 5.0
+    np.testing.assert_array_equal(robot.gravity_torques(state[0]), before)
+    assert robot.limits.lower[0] == -2.0
+    assert isinstance(robot.joint_names, tuple)
+    assert isinstance(robot.link_names, tuple)
+
+
+@BACKENDS
+def test_a_robot_without_joints(backend):
+    robot = Robot(RobotDescription.from_parts('stone', [Link('stone', Inertia(
+        2.0, np.array([0.1, 0, 0.2]), np.eye(3)))], []), backend=backend)
+    nothing = np.zeros(0)
+    assert (robot.nq, robot.nv, robot.joint_names) == (0, 0, ())
+    np.testing.assert_array_equal(robot.link_poses(nothing), [np.eye(4)])
+    assert robot.mass_matrix(nothing).shape == (0, 0)
+    assert robot.inverse_dynamics(nothing, nothing, nothing).shape == (0,)
+    assert robot.forward_dynamics(nothing, nothing, nothing).shape == (0,)
+    assert robot.jacobian(nothing, 'stone').shape == (6, 0)
+    assert robot.coriolis_matrix(np.zeros((5, 0)), np.zeros((5, 0))).shape == (5, 0, 0)
+    assert robot.kinetic_energy(nothing, nothing) == 0.0
+    assert robot.potential_energy(nothing) == pytest.approx(2 * 9.81 * 0.2)
+    np.testing.assert_allclose(robot.center_of_mass(nothing), [0.1, 0, 0.2])
+
+
+# --- gravity -----------------------------------------------------------------------------------------------
+
+
+def test_gravity_can_be_changed_while_running(robot, state):
+    q, v, a = state
+    other = Robot(robot.description, gravity=(1, 2, 3), backend='reference')
+    for name, arguments in (('gravity_torques', (q,)), ('potential_energy', (q,)),
+                            ('inverse_dynamics', (q, v, a)), ('forward_dynamics', (q, v, a))):
+        robot.gravity = (0, 0, -9.81)
+        for _ in range(3):  # the second call takes the fast path
+            before = getattr(robot, name)(*arguments)
+        robot.gravity = [1, 2, 3]
+        for _ in range(3):
+            same(getattr(robot, name)(*arguments), getattr(other, name)(*arguments))
+        assert np.abs(np.subtract(before, getattr(robot, name)(*arguments))).max() > 1e-2
+    np.testing.assert_array_equal(robot.gravity, [1, 2, 3])
+
+
+def test_a_function_kept_from_before_follows_the_gravity(robot, state):
+    """`g = robot.gravity_torques` once, called in a loop, while gravity is set."""
+    robot.gravity_torques(state[0])
+    kept = robot.gravity_torques
+    kept(state[0])
+    robot.gravity = (0, 0, 0)
+    np.testing.assert_array_equal(kept(state[0]), np.zeros(4))
+
+
+@pytest.mark.parametrize('value', [[0, 0], [0, 0, np.nan], [0, 0, np.inf], 'down', None, 9.81, [[0, 0, 1]]])
+def test_gravity_that_is_none(robot, value, state):
+    before = robot.gravity_torques(state[0])
+    with pytest.raises(ArgumentError, match='gravity'):
+        robot.gravity = value
+    with pytest.raises(ArgumentError, match='gravity'):
+        Robot(robot.description, gravity=value)
+    np.testing.assert_array_equal(robot.gravity_torques(state[0]), before)
+
+
+# --- arguments ---------------------------------------------------------------------------------------------
+
+
+def test_every_way_to_pass_numbers(robot, state):
+    """Lists, integers, float32, strides, subclasses, read-only and big-endian arrays, keywords."""
+    q, v, a = state
+    for name in ONE_VECTOR:
+        function = getattr(robot, name)
+        expected = function(q)
+        frozen = q.copy()
+        frozen.flags.writeable = False
+        for value in (list(q), tuple(q), np.repeat(q, 3)[::3], q[::-1].copy()[::-1], frozen,
+                      q.astype('>f8'), q.astype(object), np.asfortranarray(q[None])[0],
+                      np.ma.array(q), np.stack([q, q], axis=1)[:, 1]):
+            same(function(value), expected)
+            assert type(function(value)) is type(expected)
+        same(function(q=q), expected)
+        same(function(q.astype(np.float32)), function(q.astype(np.float32).astype(float)))
+        same(function([1, 0, -1, 2]), function([1.0, 0.0, -1.0, 2.0]))
+        same(function(np.array([True, False, True, True])), function([1.0, 0.0, 1.0, 1.0]))
+    expected = robot.inverse_dynamics(q, v, a)
+    same(robot.inverse_dynamics(a=a, q=q, v=v), expected)
+    same(robot.inverse_dynamics(q, v=list(v), a=a), expected)
+    same(robot.inverse_dynamics(q, v, a, None), expected)
+    same(robot.inverse_dynamics(q, v, a, external_wrenches={}), expected)
+    link = robot.link_names[-1]
+    same(robot.jacobian(q, link), robot.jacobian(q, link, 'hybrid'))
+    same(robot.jacobian(q, link=link, representation='body'), robot.jacobian(q, link, 'body'))
+    same(robot.jacobian(representation='spatial', link=link, q=q), robot.jacobian(q, link, 'spatial'))
+
+
+def test_arguments_are_not_changed_and_results_are_new(robot, state):
+    q, v, a = state
+    kept = q.copy(), v.copy(), a.copy()
+    first, second = robot.inverse_dynamics(q, v, a), robot.inverse_dynamics(q, v, a)
+    assert first is not second
+    assert not np.shares_memory(first, second)
+    assert first.flags.writeable
+    assert first.dtype == np.float64
+    for before, after in zip(kept, state):
+        np.testing.assert_array_equal(before, after)
+    same(robot.inverse_dynamics(q, q, q), robot.inverse_dynamics(q, q.copy(), q.copy()))
+
+
+def test_scalars_are_floats_and_stacks_of_scalars_arrays(robot, state):
+    q, v, _ = state
+    for _ in range(2):
+        assert type(robot.potential_energy(q)) is float
+        assert type(robot.kinetic_energy(q, v)) is float
+    assert robot.potential_energy(q[None]).shape == (1,)
+    assert robot.kinetic_energy(np.stack([q, q]), v).shape == (2,)
+
+
+def test_wrenches_in_any_order_and_as_lists(robot, state):
+    q, v, a = state
+    wrenches = random_wrenches(robot, np.random.default_rng(0), count=4)
+    for name in ('inverse_dynamics', 'forward_dynamics'):
+        function = getattr(robot, name)
+        expected = function(q, v, a, wrenches)
+        reverse = {link: list(wrenches[link]) for link in reversed(wrenches)}
+        same(function(q, v, a, reverse), expected)
+        same(function(q, v, a, external_wrenches=reverse), expected)
+        stacks = {link: np.stack([W, 2 * W]) for link, W in wrenches.items()}
+        doubled = {link: 2 * W for link, W in wrenches.items()}
+        same(function(q, v, a, stacks), [expected, function(q, v, a, doubled)])
+        same(function(q, v, a, {robot.link_names[0]: np.ones(6)}), function(q, v, a))  # on the ground
+        same(function(q, v, a), function(q, v, a, {}))
+
+
+WRONG_VECTORS = [
+    ('too short', np.zeros(3), r'q must have shape \(4,\) or \(N, 4\), got \(3,\)'),
+    ('too long', np.zeros(5), r'got \(5,\)'),
+    ('transposed stack', np.zeros((4, 7)), r'got \(4, 7\)'),
+    ('too many axes', np.zeros((2, 2, 4)), r'got \(2, 2, 4\)'),
+    ('a number', 1.0, 'q must have shape'),
+    ('nothing', None, 'q must'),
+    ('text', 'zero', 'q must hold real numbers'),
+    ('complex', np.zeros(4, dtype=complex), 'q must hold real numbers: dtype complex128'),
+    ('ragged', [[1.0], [1.0, 2.0]], 'q must hold real numbers'),
+    ('dict', {'joint1': 1.0}, 'q must hold real numbers'),
+    ('words', ['a', 'b', 'c', 'd'], 'q must hold real numbers'),
+    ('dates', np.zeros(4, dtype='datetime64[s]'), 'q must hold real numbers'),
+]
+
+
+@pytest.mark.parametrize(
+    ('value', 'message'), [pytest.param(*w[1:], id=w[0]) for w in WRONG_VECTORS])
+def test_wrong_vectors_are_refused(robot, value, message, state):
+    for name in ONE_VECTOR:
+        for _ in range(2):
+            with pytest.raises(ArgumentError, match=message):
+                getattr(robot, name)(value)
+            getattr(robot, name)(state[0])  # and again through the fast path
+    with pytest.raises(ArgumentError, match=message):
+        robot.link_pose(value, 'link1')
+    with pytest.raises(ArgumentError, match=message):
+        robot.jacobian(value, 'link1')
+
+
+def test_messages_name_the_argument_and_the_order(robot, state):
+    q, v, a = state
+    with pytest.raises(ArgumentError, match='joint_names: ' + ', '.join(robot.joint_names)):
+        robot.mass_matrix(np.zeros(6))
+    with pytest.raises(ArgumentError, match=r'v must have shape \(4,\)'):
+        robot.inverse_dynamics(q, np.zeros(6), a)
+    with pytest.raises(ArgumentError, match=r'tau must have shape \(4,\)'):
+        robot.forward_dynamics(q, v, np.zeros(1))
+    with pytest.raises(ArgumentError, match=r'stacks must have the same length.*q: \(3, 4\), v: \(2, 4\)'):
+        robot.inverse_dynamics(np.zeros((3, 4)), np.zeros((2, 4)), a)
+
+
+@pytest.mark.parametrize('link', ['link9', '', 'Link1', None, 3, ['link1'], b'link1'])
+def test_unknown_links(robot, state, link):
+    q, v, a = state
+    robot.link_pose(q, 'link1')
+    robot.jacobian(q, 'link1', 'body')
+    for call in (lambda: robot.link_pose(q, link), lambda: robot.jacobian(q, link),
+                 lambda: robot.jacobian(q, link, 'body'), lambda: robot.velocity(q, v, link)):
+        with pytest.raises(UnknownNameError, match='no link named .*; the links are link0, link1'):
+            call()
+    if not isinstance(link, list):
+        with pytest.raises(UnknownNameError, match='no link named'):
+            robot.inverse_dynamics(q, v, a, {link: np.zeros(6)})
+
+
+@pytest.mark.parametrize('representation', ['Body', 'world', '', None, 0, ['body']])
+def test_unknown_representations(robot, state, representation):
+    robot.jacobian(state[0], 'link1')
+    with pytest.raises(UnknownNameError, match='choose one of body, spatial, hybrid, mixed'):
+        robot.jacobian(state[0], 'link1', representation)
+
+
+def test_unknown_joint(robot):
+    with pytest.raises(UnknownNameError, match='no joint named .elbow.*joint1'):
+        robot.joint_coordinates('elbow')
+
+
+@pytest.mark.parametrize('wrenches', [
+    np.zeros(6), [np.zeros(6)], 'link1', {'link1': np.zeros(3)}, {'link1': None}, {'link1': 'push'},
+    {'link1': np.zeros((2, 3, 6))}, 5.0], ids=str)
+def test_wrong_wrenches(robot, state, wrenches):
+    with pytest.raises(ArgumentError, match='wrench'):
+        robot.inverse_dynamics(*state, wrenches)
+    with pytest.raises(ArgumentError, match='wrench'):
+        robot.forward_dynamics(*state, external_wrenches=wrenches)
+
+
+@pytest.mark.parametrize('backend', ['fortran', '', None, [], 1])
+def test_unknown_backends(backend):
+    with pytest.raises(UnknownNameError, match='choose one of auto, native, python, reference'):
+        Robot(random_description(0, 2), backend=backend)
+
+
+def test_a_missing_argument_is_a_type_error(robot, state):
+    robot.inverse_dynamics(*state)
+    for arguments in ((), state[:1], (*state, None, None)):
+        with pytest.raises(TypeError, match='inverse_dynamics'):
+            robot.inverse_dynamics(*arguments)
+    with pytest.raises(TypeError, match='nonsense'):
+        robot.mass_matrix(state[0], nonsense=1)
+
+
+@BACKENDS
+@pytest.mark.parametrize('mimic', [False, True])
+def test_accelerations_of_a_joint_that_moves_no_mass(backend, mimic):
+    """M(q) is singular: forward dynamics says which joint is at fault instead of dividing by zero."""
+    description = random_description(2, 4, ('revolute',), chain=True)
+    joints = list(description.joints)
+    if mimic:
+        joints[1] = replace(joints[1], mimic=Mimic('joint1'))
+    light = RobotDescription.from_parts(
+        'light', [*description.links[:-1], Link('link4')], joints)
+    robot = Robot(light, backend=backend)
+    q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, robot.nv))
+    assert robot.mass_matrix(q)[-1, -1] == 0.0
+    assert np.isfinite(robot.inverse_dynamics(q, v, tau)).all()
+    with pytest.raises(InertiaError, match="'joint4'"):
+        robot.forward_dynamics(q, v, tau)
+
+
+# --- fused kernels -------------------------------------------------------------------------------------------
+
+
+OUTPUTS = ('link_poses', 'joint_transforms', ('link_pose', 'link2'), ('jacobian', 'link4', 'body'),
+           ('velocity', 'link4', 'hybrid'), 'mass_matrix', 'gravity_torques', 'coriolis_torques',
+           'inverse_dynamics', 'forward_dynamics', 'center_of_mass', 'potential_energy', 'kinetic_energy')
+
+
+def test_fused_outputs_equal_single_ones(robot, state):
+    """Gravity is an input; outputs are in the order asked for, shared or not."""
+    q, v, a = state
+    tau, gravity = -a, np.array([0.5, 1.0, -9.0])
+    kernel = robot.fuse(*OUTPUTS)
+    assert kernel.inputs == ('q', 'v', 'a', 'tau', 'gravity')
+    assert kernel.outputs == OUTPUTS
+    results = kernel(q, v, a, tau, gravity)
+    robot.gravity = gravity
+    arguments = {'inverse_dynamics': (q, v, a), 'forward_dynamics': (q, v, tau), 'coriolis_torques': (q, v),
+                 'velocity': (q, v), 'kinetic_energy': (q, v)}
+    assert len(results) == len(OUTPUTS) == len(kernel.shapes)
+    for output, result, shape in zip(OUTPUTS, results, kernel.shapes):
+        assert result.shape == shape
+        assert result.dtype == np.float64
+        name, *options = (output,) if isinstance(output, str) else output
+        if name != 'joint_transforms':
+            same(result, getattr(robot, name)(*arguments.get(name, (q,)), *options))
+
+
+def test_fused_kernels_ask_for_what_they_need_only(robot):
+    assert robot.fuse('link_poses').inputs == ('q',)
+    assert robot.fuse('gravity_torques').inputs == ('q', 'gravity')
+    assert robot.fuse('coriolis_torques', 'mass_matrix').inputs == ('q', 'v')
+    assert robot.fuse('inverse_dynamics').inputs == ('q', 'v', 'a', 'gravity')
+    assert robot.fuse('forward_dynamics').inputs == ('q', 'v', 'tau', 'gravity')
+    assert robot.fuse('kinetic_energy', 'potential_energy').shapes == ((), ())
+
+
+def test_fused_kernels_write_in_place(robot, state):
+    kernel = robot.fuse('mass_matrix', 'gravity_torques', 'potential_energy')
+    q, gravity = state[0], robot.gravity
+    expected = kernel(q, gravity)
+    out = [np.full(shape, np.nan) for shape in kernel.shapes]
+    addresses = [array.ctypes.data for array in out]
+    results = kernel(q, gravity, out=out)
+    for result, target, address, value in zip(results, out, addresses, expected):
+        assert result is target
+        assert target.ctypes.data == address
+        np.testing.assert_array_equal(target, value)
+    same(kernel(list(q), tuple(gravity))[0], expected[0])
+    assert kernel(q, gravity)[0] is not kernel(q, gravity)[0]
+
+
+def test_wrong_arguments_of_fused_kernels(robot, state):
+    kernel, q, gravity = robot.fuse('mass_matrix', 'gravity_torques'), state[0], robot.gravity
+    frozen = np.full(4, 7.0)
+    frozen.flags.writeable = False
+    for inputs, out, message in [
+        ((q,), None, 'expected the inputs q, gravity'),
+        ((q, gravity, q), None, 'expected the inputs q, gravity'),
+        ((np.zeros(5), gravity), None, r'q must have shape \(4,\), got \(5,\)'),
+        ((q[None], gravity), None, r'q must have shape \(4,\), got \(1, 4\)'),
+        ((q, [0, 0]), None, r'gravity must have shape \(3,\), got \(2,\)'),
+        ((q, gravity), [np.zeros((4, 4))], 'expected the inputs q, gravity and 2 arrays'),
+        ((q, gravity), [np.zeros((4, 4)).T, np.zeros(4)], r'out\[0\] must be a writeable C-contiguous'),
+        ((q, gravity), [np.zeros((4, 4)), np.zeros(5)], r'out\[1\] must be'),
+        ((q, gravity), [np.zeros((4, 4)), np.zeros(4, dtype=np.float32)], r'out\[1\] must be'),
+        ((q, gravity), [np.zeros((4, 4)), frozen], r'out\[1\] must be a writeable'),
+        ((q, gravity), [np.zeros((4, 4)), [0.0] * 4], r'out\[1\] must be'),
+    ]:
+        with pytest.raises(ArgumentError, match=message):
+            kernel(*inputs, out=out)
+    np.testing.assert_array_equal(frozen, 7.0)
+
+
+@pytest.mark.parametrize(('output', 'message'), [
+    ('torque', 'no function named .torque.; choose one of link_pose'),
+    ('jacobian', r"write \('jacobian', link, representation\)"),
+    (('jacobian', 'link1'), r"write \('jacobian', link, representation\)"),
+    (('mass_matrix', 'link1'), r"write \('mass_matrix'\)"),
+    (('link_pose', 'hand'), 'no link named .hand.'),
+    (('jacobian', 'link1', 'world'), 'no representation named .world.'),
+    (('velocity', 'link1', None), 'no representation named'),
+])
+def test_outputs_that_do_not_exist(robot, output, message):
+    with pytest.raises(UnknownNameError, match=message):
+        robot.fuse('mass_matrix', output)
+
+
+def test_fused_kernel_of_nothing(robot):
+    kernel = robot.fuse()
+    assert kernel.inputs == kernel.shapes == kernel() == ()
+
+
+# --- Python's own machinery ----------------------------------------------------------------------------------
+
+
+def test_overridden_methods_stay_overridden(robot, state):
+    """A subclass that adds to a function is not bypassed once the function is compiled."""
+
+    class Heavier(Robot):
+        def gravity_torques(self, q):
+            """Return twice the torques."""
+            return 2 * super().gravity_torques(q)
+
+    class Undocumented(Robot):
+        def mass_matrix(self, q):
+            return 3 * super().mass_matrix(q)
+
+    q = state[0]
+    heavier = Heavier(robot.description, backend=robot.backend)
+    other = Undocumented(robot.description, backend=robot.backend)
+    for _ in range(3):
+        same(heavier.gravity_torques(q), 2 * robot.gravity_torques(q))
+        same(other.mass_matrix(q), 3 * robot.mass_matrix(q))
+
+
+def test_copies_are_independent(robot, state):
+    robot.gravity_torques(state[0])
+    expected = robot.gravity_torques(state[0])
+    for duplicate in (copy.copy(robot), copy.deepcopy(robot)):
+        same(duplicate.gravity_torques(state[0]), expected)
+        robot.mass_matrix(state[0])
+        duplicate.gravity = (0, 0, 0)
+        np.testing.assert_array_equal(duplicate.gravity_torques(state[0]), 0.0)
+        np.testing.assert_array_equal(robot.gravity_torques(state[0]), expected)
+
+
+def test_robots_can_be_sent_to_other_processes(robot, state):
+    robot.gravity = (1, 2, 3)
+    robot.gravity_torques(state[0])
+    duplicate = pickle.loads(pickle.dumps(robot))
+    same(duplicate.gravity_torques(state[0]), robot.gravity_torques(state[0]))
+    assert duplicate.backend == robot.backend
+    assert repr(duplicate) == repr(robot)
+
+
+def test_every_error_is_in_one_tree():
+    for error in (ArgumentError, InertiaError, UnknownNameError):
+        assert issubclass(error, ScrewDynamicsError)
+
+
+@BACKENDS
+@pytest.mark.parametrize('floating', [False, True])
+def test_random_configurations_of_stacks(backend, floating):
+    """A smoke test of all functions at once on stacks, floating joints among them."""
+    robot = Robot(random_description(4, 5, ('revolute', 'floating')), floating_base=floating,
+                  backend=backend)
+    rng = np.random.default_rng(0)
+    q, v = random_configuration(robot, rng, (3,)), rng.uniform(-1, 1, (3, robot.nv))
+    tau = robot.inverse_dynamics(q, v, v)
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), v, atol=1e-10)
+    for k in range(3):
+        same(robot.inverse_dynamics(q[k], v[k], v[k]), tau[k])
