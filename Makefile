@@ -1,0 +1,52 @@
+# make demo and make test do all the set-up they need. Variables:
+#   PYTHON=python3.12   interpreter to use      VENV=.venv         virtual environment
+#   DURATION=20         seconds of the demo     PYTEST_ARGS='-x'   arguments of the tests
+VENV ?= .venv
+PYTHON ?=
+DURATION ?=
+PYTEST_ARGS ?=
+export VENV PYTHON
+
+# Nothing that is started here talks to other machines.
+export ROS_AUTOMATIC_DISCOVERY_RANGE = LOCALHOST
+ifeq ($(ROS_DISTRO),humble)
+export ROS_LOCALHOST_ONLY = 1
+endif
+
+IN_VENV = . '$(VENV)/bin/activate' && exec
+
+.PHONY: help demo test bench lint setup clean
+
+help:
+	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
+	@echo 'make test    the whole test suite'
+	@echo 'make bench   speed against Pinocchio and of the nodes'
+	@echo 'make lint    style and types'
+	@echo 'make setup   only the set-up, which the others do by themselves'
+	@echo 'make clean   remove everything that was made here'
+	@sed -n '2,3s/^# */    /p' Makefile
+
+demo:
+	@tools/setup.sh run
+	@$(IN_VENV) python -m screw_dynamics_ros.cli.demo $(if $(DURATION),--duration $(DURATION))
+
+test:
+	@tools/setup.sh all
+	@$(IN_VENV) python -m pytest $(PYTEST_ARGS)
+
+bench:
+	@tools/setup.sh all
+	@$(IN_VENV) python benchmarks/run.py
+
+lint:
+	@tools/setup.sh all
+	@$(IN_VENV) sh -c 'ruff check . && mypy'
+
+setup:
+	@tools/setup.sh all
+
+# An environment that the set-up did not make is left alone.
+clean:
+	@if [ -d '$(VENV)/setup' ]; then rm -rf '$(VENV)' '$(VENV).lock'; fi
+	rm -rf build install log dist results *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path './.*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

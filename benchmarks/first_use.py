@@ -1,0 +1,86 @@
+"""From nothing to the first result: a new process, an empty cache, a robot never seen before."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import Figure
+from robots import urdf_path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+START = '''
+import json, sys, time
+start = time.perf_counter(), time.process_time()
+import numpy as np
+from screw_dynamics_ros.core import Robot
+path = sys.argv[1]
+'''
+END = '''
+print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]]))
+'''
+
+# The outputs of the nodes kinematics, dynamics and wrench_estimator for one tool, fused as they do.
+BRINGUP = START + '''
+robot = Robot.from_urdf(path)
+tool = 'panda_hand_tcp'
+kernel = robot.fuse(
+    'joint_transforms', ('jacobian', tool, 'hybrid'), ('velocity', tool, 'hybrid'), 'gravity_torques',
+    'coriolis_torques', 'mass_matrix', ('jacobian', tool, 'body'))
+feedforward = robot.fuse('inverse_dynamics')
+q = np.zeros(robot.nq)
+kernel(q, q, robot.gravity)
+feedforward(q, q, q, robot.gravity)
+''' + END
+
+FACADE = START + '''
+robot = Robot.from_urdf(path)
+q = np.zeros(robot.nq)
+tool = robot.link_names[-1]
+robot.link_pose(q, tool)
+robot.link_poses(q)
+robot.jacobian(q, tool)
+robot.inverse_dynamics(q, q, q)
+robot.forward_dynamics(q, q, q)
+robot.mass_matrix(q)
+robot.gravity_torques(q)
+robot.coriolis_torques(q, q)
+robot.coriolis_matrix(q, q)
+robot.potential_energy(q)
+robot.kinetic_energy(q, q)
+robot.center_of_mass(q)
+''' + END
+
+# robot, file, what, program, limit [s]
+CASES = [
+    ('Panda, 7 joints', 'panda', 'everything bringup needs', BRINGUP, 1.0),
+    ('TALOS', 'talos_full_v2', 'every function of the facade', FACADE, 10.0),
+]
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Measure first and second use, in processes of their own."""
+    for robot, file, what, code, limit in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            first = [run(code, file, Path(folder, str(k))) for k in range(2 if quick else 5)]
+            again = [run(code, file, Path(folder, '0')) for _ in range(2 if quick else 5)]
+        for name, times, required in (('first use', first, limit), ('from the cache', again, float('nan'))):
+            wall, processor = zip(*times)
+            yield Figure(
+                'First use in a new process, imports included', robot, f'{what}, {name}', min(wall),
+                ours_median=sorted(wall)[len(wall) // 2], unit='s', required=required,
+                meaning='ours at most', note=f'{min(processor):.2f} s of processor time')
+
+
+def run(code: str, file: str, cache: Path) -> tuple[float, float]:
+    """Return seconds on the clock and of processor time, from the first import to the last result."""
+    done = subprocess.run(
+        [sys.executable, '-c', code, str(urdf_path(file))], capture_output=True, text=True, check=True,
+        env={**os.environ, 'PYTHONPATH': str(ROOT), 'SCREW_DYNAMICS_CACHE': str(cache)})
+    return tuple(json.loads(done.stdout))

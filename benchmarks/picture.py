@@ -1,0 +1,84 @@
+"""The benchmark as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use('Agg')
+
+import matplotlib.pyplot as plt  # noqa: E402
+from figures import Figure  # noqa: E402
+
+COLOURS = {'Panda': '#2a6f97', 'TALOS': '#c1663a'}
+
+
+def draw(figures: Sequence[Figure], path: Path, title: str) -> None:
+    """Draw ratios of single calls and stacks, and times against the chain length."""
+    single = [f for f in figures if f.group.startswith('Single') and 'as is' not in f.robot]
+    stacks = [f for f in figures if f.group.startswith('Stacks')]
+    chains = [f for f in figures if f.group.startswith('Chains')]
+    panels = [(draw_ratios, single, 'Single calls from Python: times faster than Pinocchio'),
+              (draw_ratios, stacks, 'Stacks of 4096: times faster than a loop over Pinocchio'),
+              (draw_chains, chains, 'Single calls against the length of a chain')]
+    panels = [panel for panel in panels if panel[1]]
+    if not panels:
+        return
+    figure, axes = plt.subplots(1, len(panels), figsize=(6.4 * len(panels), 6.2), layout='constrained',
+                                squeeze=False)
+    for axis, (function, content, name) in zip(axes[0], panels):
+        function(axis, content)
+        axis.set_title(name, fontsize=11)
+        axis.spines[['top', 'right']].set_visible(False)
+    figure.suptitle(title, fontsize=9, color='0.35')
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
+    """Draw one bar for each figure, with the required ratio as a mark."""
+    labels = list(dict.fromkeys(label(f) for f in figures))
+    height = 0.38
+    for k, (robot, colour) in enumerate(COLOURS.items()):
+        chosen = [f for f in figures if f.robot.startswith(robot)]
+        rows = [labels.index(label(f)) + (k - 0.5) * height for f in chosen]
+        axis.barh(rows, [f.ratio for f in chosen], height, color=colour,
+                  label=chosen[0].robot if chosen else robot)
+        for row, f in zip(rows, chosen):
+            axis.text(f.ratio, row, f' {f.ratio:.1f}', va='center', fontsize=8)
+            if f.required == f.required:
+                axis.plot([f.required] * 2, [row - height / 2, row + height / 2], color='black', lw=2)
+    axis.plot([], [], color='black', lw=2, label='required')
+    axis.axvline(1.0, color='0.6', lw=0.8)
+    axis.set_yticks(range(len(labels)), labels, fontsize=9)
+    axis.invert_yaxis()
+    axis.set_xlabel("Pinocchio's time / ours (smallest of all repeats)")
+    axis.margins(x=0.12)
+    axis.legend(fontsize=8, loc='lower right')
+
+
+def label(figure: Figure) -> str:
+    """Return the name of a bar."""
+    cores = figure.group.rpartition(', ')[2] if figure.group.startswith('Stacks') else ''
+    return f'{figure.name}\n{cores}' if cores else figure.name
+
+
+def draw_chains(axis: plt.Axes, figures: Sequence[Figure]) -> None:
+    """Draw times over the number of joints, both axes logarithmic."""
+    for name, marker in (('RNEA', 'o'), ('ABA', 's')):
+        chosen = [f for f in figures if f.name == name]
+        joints = [int(f.robot.split()[0]) for f in chosen]
+        axis.loglog(joints, [f.ours for f in chosen], marker=marker, color='#2a6f97', label=f'{name}, ours')
+        axis.loglog(joints, [f.theirs for f in chosen], marker=marker, ls='--', color='0.5',
+                    label=f'{name}, Pinocchio')
+    lengths = sorted({int(f.robot.split()[0]) for f in figures})
+    least = min(f.ours for f in figures)
+    axis.loglog(lengths, [0.7 * least * n / lengths[0] for n in lengths], color='black', lw=0.8, ls=':',
+                label='proportional to the length')
+    axis.set_xticks(lengths, [str(n) for n in lengths])
+    axis.minorticks_off()
+    axis.set_xlabel('joints')
+    axis.set_ylabel('microseconds')
+    axis.legend(fontsize=8)

@@ -1,0 +1,117 @@
+"""The demo: a simulated arm, its model state over DDS, and a client that checks it.
+
+Starts the node `simulator` as the driver of a 7-joint arm and `bringup` beside it, each in a
+process of its own, shows what comes out live in the terminal while a known force pushes the tool
+for part of the run, and compares the outputs with what is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from screw_dynamics_ros import __version__
+from screw_dynamics_ros.cli.demo_picture import save_picture
+from screw_dynamics_ros.cli.demo_processes import ChildError, free_domain
+from screw_dynamics_ros.cli.demo_push import Push
+from screw_dynamics_ros.cli.demo_recording import Recording
+from screw_dynamics_ros.cli.demo_report import as_text, make_report, save
+from screw_dynamics_ros.cli.demo_session import TOOL, DemoError, Interruption, run, say
+
+FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
+SHORTEST, LONGEST = 6.0, 300.0  # s
+
+PASSED, FAILED, BROKEN = 0, 1, 3
+EXIT_STATUS = (f'exit status: {PASSED} all comparisons passed, {FAILED} one failed, {BROKEN} the '
+               'demo could not run, 128 + n ended by signal n')
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demo; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    push = Push(FORCE, start=0.3 * options.duration, end=0.75 * options.duration)
+    try:
+        from screw_dynamics_ros.ros.share import share_folder
+
+        recording = run(free_domain() if options.domain is None else options.domain,
+                        options.duration, push)
+        return conclude(recording, push, share_folder() / 'urdf/panda.urdf', options.results)
+    except ImportError as error:
+        complain(f'{error}. `make demo` sets up all it needs; with a ROS 2 of your own, source it '
+                 'first')
+    except (DemoError, ChildError) as error:
+        complain(str(error))
+    except (Interruption, KeyboardInterrupt) as error:
+        complain('interrupted, all processes have ended')
+        return 128 + getattr(error, 'number', 2)
+    return BROKEN
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='demo', description=__doc__, epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--duration', type=duration, default=20.0, metavar='S', help=(
+        f'length of the run in seconds, {SHORTEST:g} to {LONGEST:g} (default: 20)'))
+    parser.add_argument('--results', type=Path, default=Path('results'), metavar='FOLDER',
+                        help='where demo.png and demo.json go (default: results)')
+    parser.add_argument('--domain', type=domain, metavar='ID',
+                        help='ROS_DOMAIN_ID, 0 to 101 (default: one that is free)')
+    # A launch file appends arguments for nodes, of which the demo takes none.
+    own = list(arguments)
+    return parser.parse_args(own[:own.index('--ros-args')] if '--ros-args' in own else own)
+
+
+def duration(text: str) -> float:
+    """Return a duration of the command line."""
+    value = float(text)
+    if not SHORTEST <= value <= LONGEST:
+        raise argparse.ArgumentTypeError(f'{text} is not within {SHORTEST:g} and {LONGEST:g} s')
+    return value
+
+
+def domain(text: str) -> int:
+    """Return a ROS domain of the command line; those above 101 collide with other ports."""
+    value = int(text)
+    if not 0 <= value <= 101:
+        raise argparse.ArgumentTypeError(f'{text} is not within 0 and 101')
+    return value
+
+
+def complain(text: str) -> None:
+    """Print the reason for an early end."""
+    print(f'demo: {text}', file=sys.stderr, flush=True)
+
+
+def conclude(recording: Recording, push: Push, urdf: Path, results: Path) -> int:
+    """Print and save what the recording shows; return the exit status."""
+    say(f'reading {sum(map(len, recording.series.values()))} messages ...')
+    report = make_report(recording, push, urdf, TOOL)
+    print('\n' + '\n'.join(as_text(report)) + '\n', flush=True)
+    system = {'version': __version__, 'python': platform.python_version(),
+              'ros': os.environ.get('ROS_DISTRO') or 'wheels', 'robot': urdf.stem, 'tool': TOOL,
+              'force': push.force, 'push': (push.start, push.end)}
+    try:
+        save(report, results / 'demo.json', system)
+        print(f'numbers: {results / "demo.json"}', flush=True)
+        save_picture(recording, push, results / 'demo.png',
+                     f'{urdf.stem}: a push at {TOOL}, estimated from joint torques')
+        print(f'picture: {results / "demo.png"}')
+    except ImportError:
+        print('no picture: matplotlib is not installed (pip install matplotlib)')
+    except OSError as error:
+        print(f'not saved: {error}')
+    if report.failures:
+        print(f'FAILED: {"; ".join(report.failures)}', flush=True)
+        return FAILED
+    print(f'PASSED: all {len(report.comparisons)} comparisons', flush=True)
+    return PASSED
+
+
+if __name__ == '__main__':
+    sys.exit(main())

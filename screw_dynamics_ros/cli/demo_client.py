@@ -1,0 +1,180 @@
+"""The client of the demo: hears all outputs for one tool frame and pushes the tool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped, Vector3, Wrench, WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from tf2_msgs.msg import TFMessage
+
+from screw_dynamics_ros.cli.demo_push import Push
+from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Contents, Recording
+from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.ros.names import topic_tokens
+
+PUSH_PERIOD = 0.01  # s
+# Deep queues: nothing is to be lost while the terminal is drawn.
+STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+RESULTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+
+
+class Client:
+    """Subscriptions and the publisher of the push, on one node.
+
+    Messages are kept serialized, so that hearing them costs little and disturbs no latency.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    tool : str
+        Frame of the tool.
+    """
+
+    def __init__(self, node: Node, tool: str) -> None:
+        self._node, self._tool = node, tool
+        self._recording: Recording | None = None
+        self._push: Push | None = None
+        self._latest: dict[str, bytes] = {}
+        self._fixed: dict[str, TransformStamped] = {}
+        self._next_push = 0.0
+
+        token = topic_tokens([tool])[tool]
+        self._types: dict[str, type] = {}
+        self._hear('joint_states', JointState, 'joint_states', STATES)
+        self._hear('tf', TFMessage, '/tf')
+        for name in ('gravity', 'coriolis', 'feedforward'):
+            self._hear(name, JointState, f'dynamics/{name}')
+        self._hear('jacobian', Float64MultiArray, f'kinematics/jacobian/{token}')
+        self._hear('wrench', WrenchStamped, f'wrench_estimator/wrench/{token}')
+        node.create_subscription(TFMessage, '/tf_static', self._on_fixed, qos.LATCHED)
+        self._applied = node.create_publisher(
+            WrenchStamped, 'simulator/external_wrench', qos.COMMAND)
+
+    def _hear(self, name: str, kind: type, topic: str, profile: QoSProfile = RESULTS) -> None:
+        """Subscribe to the topic that series `name` is made of."""
+        self._types[name] = kind
+
+        def on_message(data: bytes) -> None:
+            if self._recording is None:
+                self._latest[name] = data
+            else:
+                self._recording.series[name].add(time.time_ns(), data)
+
+        self._node.create_subscription(kind, topic, on_message, profile, raw=True)
+
+    def _on_fixed(self, message: TFMessage) -> None:
+        self._fixed.update((link.child_frame_id, link) for link in message.transforms)
+
+    @property
+    def missing(self) -> list[str]:
+        """What has not been heard yet, of 'joint_states' and all outputs."""
+        missing = [name for name in ('joint_states', *OUTPUTS) if name not in self._latest]
+        return missing or ([] if self._find_chain() else ['tf'])
+
+    def begin(self, push: Push) -> Recording:
+        """Record from now on; the times of `push` count from now."""
+        joints = list(self._message('joint_states').name)
+        chain = self._find_chain()
+        fixed = [pose_numbers(link) if link.child_frame_id in self._fixed else None
+                 for link in chain]
+        moving = [link.child_frame_id for link, numbers in zip(chain, fixed) if numbers is None]
+        decoders: dict[str, Callable[[Any], Contents]] = {
+            'joint_states': partial(state_contents, joints),
+            'tf': partial(transform_contents, moving),
+            'wrench': wrench_contents,
+            'jacobian': matrix_contents,
+            **dict.fromkeys(('gravity', 'coriolis', 'feedforward'),
+                            partial(effort_contents, joints))}
+        self._push = push
+        self._recording = Recording(joints, chain[0].header.frame_id, self._tool, fixed,
+                                    time.time_ns(), decoders)
+        return self._recording
+
+    def _message(self, name: str) -> Any:
+        """Return the latest message."""
+        return deserialize_message(self._latest[name], self._types[name])
+
+    def _find_chain(self) -> list[TransformStamped]:
+        """Return the transforms from the root to the tool; none if there is no way yet."""
+        moving = {link.child_frame_id: link for link in self._message('tf').transforms}
+        known = {**self._fixed, **moving}
+        chain: list[TransformStamped] = []
+        frame = self._tool
+        while frame in known and len(chain) < len(known):
+            chain.insert(0, known[frame])
+            frame = known[frame].header.frame_id
+        return chain if any(link.child_frame_id in moving for link in chain) else []
+
+    def push(self) -> None:
+        """Publish the force of this moment, if it is time to; zero before the run."""
+        if time.monotonic() < self._next_push:
+            return
+        self._next_push = time.monotonic() + PUSH_PERIOD
+        now = time.time_ns()
+        x = y = z = 0.0
+        if self._recording is not None and self._push is not None:
+            strength = float(self._push.strength((now - self._recording.start) * 1e-9))
+            x, y, z = (strength * component for component in self._push.force)
+            self._recording.series['applied'].add(now, (now, (x, y, z)))
+        message = WrenchStamped(wrench=Wrench(force=Vector3(x=x, y=y, z=z)))
+        message.header.frame_id = self._tool
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 1_000_000_000)
+        self._applied.publish(message)
+
+
+# --- reading messages: contents are the stamp [ns] and the numbers --------------------------------
+
+
+def state_contents(joints: Sequence[str], data: bytes) -> Contents:
+    """Read positions, velocities and efforts of the joints, in this order."""
+    message = deserialize_message(data, JointState)
+    order = [message.name.index(joint) for joint in joints]
+    return nanoseconds(message), [
+        values[i] for values in (message.position, message.velocity, message.effort)
+        for i in order]
+
+
+def effort_contents(joints: Sequence[str], data: bytes) -> Contents:
+    """Read the efforts of the joints, in this order."""
+    message = deserialize_message(data, JointState)
+    return nanoseconds(message), [message.effort[message.name.index(joint)] for joint in joints]
+
+
+def wrench_contents(data: bytes) -> Contents:
+    """Read force and moment."""
+    message = deserialize_message(data, WrenchStamped)
+    force, torque = message.wrench.force, message.wrench.torque
+    return nanoseconds(message), (force.x, force.y, force.z, torque.x, torque.y, torque.z)
+
+
+def matrix_contents(data: bytes) -> Contents:
+    """Read a matrix row by row; it has no stamp."""
+    return 0, deserialize_message(data, Float64MultiArray).data
+
+
+def transform_contents(frames: Sequence[str], data: bytes) -> Contents:
+    """Read the transforms to the frames, seven numbers each, in this order."""
+    transforms = {link.child_frame_id: link
+                  for link in deserialize_message(data, TFMessage).transforms}
+    return (nanoseconds(transforms[frames[0]]),
+            [number for frame in frames for number in pose_numbers(transforms[frame])])
+
+
+def nanoseconds(message: Any) -> int:
+    """Return the stamp of a message [ns]."""
+    return int(message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec)
+
+
+def pose_numbers(message: TransformStamped) -> tuple[float, ...]:
+    """Return (x, y, z, qx, qy, qz, qw) of a transform."""
+    translation, rotation = message.transform.translation, message.transform.rotation
+    return (translation.x, translation.y, translation.z,
+            rotation.x, rotation.y, rotation.z, rotation.w)

@@ -1,0 +1,107 @@
+"""The nodes of the demo as child processes that never outlive it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+LAST_LINES = 15
+PATIENCE = ((signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))  # s each
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+LIBC = ctypes.CDLL(None)  # loaded here: little is safe between fork and exec
+
+
+class ChildError(Exception):
+    """A child process ended on its own; the message shows its last output."""
+
+
+class Children:
+    """Child processes; all are ended when the `with` block is left, however that happens."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_demo_')
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Children:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.end()
+        self._folder.cleanup()
+
+    def start(self, name: str, module: str, arguments: Sequence[str]) -> None:
+        """Run `python -m module arguments` with the interpreter and environment of this process."""
+        with self._log(name).open('wb') as log:
+            self._processes[name] = subprocess.Popen(
+                [sys.executable, '-m', module, *arguments],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                env={**os.environ, 'PYTHONUNBUFFERED': '1'},
+                start_new_session=True,  # Ctrl-C is for the demo, which ends its children in order
+                preexec_fn=end_with_parent)
+
+    def pids(self) -> dict[str, int]:
+        """Return the process ids by name."""
+        return {name: process.pid for name, process in self._processes.items()}
+
+    def check(self) -> None:
+        """Raise `ChildError` if a process has ended."""
+        for name, process in self._processes.items():
+            status = process.poll()
+            if status is not None:
+                how = f'with exit status {status}' if status >= 0 else f'by signal {-status}'
+                raise ChildError(f'the process {name} ended {how}; its last output:\n'
+                                 + '\n'.join(f'    {line}' for line in self.output(name)))
+
+    def output(self, name: str) -> list[str]:
+        """Return the last lines a process has written."""
+        lines = self._log(name).read_text(errors='replace').splitlines()
+        return lines[-LAST_LINES:] or ['(none)']
+
+    def end(self) -> None:
+        """End all processes: ask, insist, kill."""
+        for number, patience in PATIENCE:
+            running = [process for process in self._processes.values() if process.poll() is None]
+            for process in running:
+                process.send_signal(number)
+            deadline = time.monotonic() + patience
+            for process in running:
+                try:
+                    process.wait(max(0.0, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    continue
+
+    def _log(self, name: str) -> Path:
+        return Path(self._folder.name, f'{name}.log')
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when its parent dies, even if that is killed."""
+    if sys.platform == 'linux':
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def free_domain(first: int = 40, last: int = 100) -> int:
+    """Return a ROS_DOMAIN_ID nobody uses on this machine, as far as one can see.
+
+    A DDS participant of domain d listens on UDP port 7410 + 250 d, or above where that is taken.
+    """
+    count = last - first + 1
+    for i in range(count):
+        domain = first + (os.getpid() + i) % count
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+            try:
+                trial.bind(('', 7410 + 250 * domain))
+                return domain
+            except OSError:
+                continue
+    return first

@@ -1,0 +1,196 @@
+"""What the client of the demo hears: the messages of a run as arrays, by topic."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+#: Outputs that carry the stamp of the joint state they were computed from.
+STAMPED = ('tf', 'gravity', 'coriolis', 'feedforward', 'wrench')
+#: All outputs.
+OUTPUTS = (*STAMPED, 'jacobian')
+
+
+#: What a message says: its stamp [ns], 0 if it has none, and its numbers.
+Contents = tuple[int, Sequence[float]]
+
+
+class Series:
+    """The messages of one topic, kept as they come and read when somebody asks.
+
+    Parameters
+    ----------
+    width : int
+        How many numbers a message carries.
+    decode : callable
+        Returns the contents of a message.
+    """
+
+    def __init__(self, width: int, decode: Callable[[Any], Contents]) -> None:
+        self._width, self._decode = width, decode
+        self._arrivals = array('q')
+        self._messages: list[Any] = []
+        self._all: tuple[Integers, Array] | None = None
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def add(self, arrival: int, message: Any) -> None:
+        """Append a message that arrived at this time [ns since 1970]."""
+        self._arrivals.append(arrival)
+        self._messages.append(message)
+        self._all = None
+
+    def arrivals(self, last: int = 0) -> Integers:
+        """Return the times of arrival [ns] of all or of the `last` messages."""
+        return np.array(self._arrivals[-last:], dtype=np.int64)
+
+    def stamps(self, last: int = 0) -> Integers:
+        """Return the stamps [ns] of all or of the `last` messages."""
+        return self._read(last)[0]
+
+    def values(self, last: int = 0) -> Array:
+        """Return the numbers, (messages, width), of all or of the `last` messages."""
+        return self._read(last)[1]
+
+    def _read(self, last: int) -> tuple[Integers, Array]:
+        if self._all is not None:
+            return self._all[0][-last:], self._all[1][-last:]
+        contents = [self._decode(message) for message in self._messages[-last:]]
+        result = (np.array([stamp for stamp, _ in contents], dtype=np.int64),
+                  np.array([numbers for _, numbers in contents], dtype=np.float64)
+                  .reshape(len(contents), self._width))
+        if not last:
+            self._all = result
+        return result
+
+
+class Recording:
+    """All series of a run.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        The joints, in the order of all vectors of joint quantities.
+    root, tool : str
+        Frames.
+    chain : sequence of seven numbers or None
+        Transforms from the root to the tool frame, (x, y, z, qx, qy, qz, qw) for those that are
+        fixed, None for those that a message of series 'tf' holds, in this order.
+    start : int
+        When the run began [ns since 1970].
+    decoders : mapping
+        How to read the messages of a series; those not named are kept as `Contents`.
+
+    Attributes
+    ----------
+    series : dict
+        By name: 'joint_states' with (q, v, effort); 'gravity', 'coriolis', 'feedforward' with
+        torques [N m, N]; 'wrench' with (force, moment) on the tool [N, N m]; 'tf' as in `chain`;
+        'jacobian' of the tool row by row; 'applied' with the force on the tool, in the tool frame
+        [N], as it was sent.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        root: str,
+        tool: str,
+        chain: Sequence[Sequence[float] | None],
+        start: int,
+        decoders: Mapping[str, Callable[[Any], Contents]] | None = None,
+    ) -> None:
+        self.joints = tuple(joints)
+        self.root, self.tool = root, tool
+        self.chain = tuple(chain)
+        self.start = start
+        count = len(joints)
+        widths = {'joint_states': 3 * count, 'gravity': count, 'coriolis': count,
+                  'feedforward': count, 'wrench': 6, 'tf': 7 * sum(c is None for c in chain),
+                  'jacobian': 6 * count, 'applied': 3}
+        self.series = {name: Series(width, (decoders or {}).get(name, as_it_is))
+                       for name, width in widths.items()}
+
+    def time(self, name: str) -> Array:
+        """Return the times of a series since the start [s]: stamps, or arrivals without stamps."""
+        series = self.series[name]
+        stamps = series.stamps() if name != 'jacobian' else series.arrivals()
+        return seconds(stamps - self.start)
+
+    def tool_pose(self, moving: Array) -> tuple[Array, Rotation]:
+        """Return positions (n, 3) [m] and orientations of the tool in the root frame.
+
+        Parameters
+        ----------
+        moving : (n, width) array
+            Values of series 'tf', at least one.
+        """
+        position, rotation = np.zeros((len(moving), 3)), Rotation.identity(len(moving))
+        column = 0
+        for link in self.chain:
+            if link is None:
+                numbers = moving[:, column:column + 7]
+                column += 7
+            else:
+                numbers = np.tile(link, (len(moving), 1))
+            position = position + rotation.apply(numbers[:, :3])
+            rotation = rotation * Rotation.from_quat(numbers[:, 3:])
+        return position, rotation
+
+    def latency(self, last: int = 0) -> tuple[NDArray[np.intp], Array, Array]:
+        """Return how long after a joint state its outputs were here, for those with all outputs.
+
+        Returns
+        -------
+        joint_states : (n,) array
+            Which messages of the series.
+        since_arrival, since_stamp : (n,) arrays
+            From the arrival of the joint state in this process, and from its stamp, to the arrival
+            of the last of its stamped outputs [s].
+        """
+        states = self.series['joint_states']
+        stamps, arrivals = states.stamps(last), states.arrivals(last)
+        complete: NDArray[np.intp] = np.arange(len(stamps))
+        latest = np.zeros(len(stamps), dtype=np.int64)
+        for name in STAMPED:
+            series = self.series[name]
+            _, mine, theirs = np.intersect1d(stamps, series.stamps(last), return_indices=True)
+            latest[mine] = np.maximum(latest[mine], series.arrivals(last)[theirs])
+            complete = np.intersect1d(complete, mine)
+        return (complete, seconds((latest - arrivals)[complete]),
+                seconds((latest - stamps)[complete]))
+
+    def together(self, *names: str) -> tuple[Array, ...]:
+        """Return time (n,) [s] and values (n, width) of messages that all have the same stamps."""
+        common = self.series[names[0]].stamps()
+        for name in names[1:]:
+            common = np.intersect1d(common, self.series[name].stamps())
+        rows = []
+        for name in names:
+            _, _, index = np.intersect1d(common, self.series[name].stamps(), return_indices=True)
+            rows.append(self.series[name].values()[index])
+        return (seconds(common - self.start), *rows)
+
+
+def as_it_is(contents: Contents) -> Contents:
+    """Return the argument."""
+    return contents
+
+
+def seconds(nanoseconds: Integers) -> Array:
+    """Return integers [ns] as floating point numbers [s]."""
+    return np.asarray(nanoseconds * 1e-9, dtype=np.float64)
+
+
+def singular_values(jacobians: Array) -> Array:
+    """Return the singular values (n, up to 6), descending, of values (n, width) of 'jacobian'."""
+    values = np.linalg.svd(jacobians.reshape(len(jacobians), 6, -1), compute_uv=False)
+    return np.asarray(values, dtype=np.float64)

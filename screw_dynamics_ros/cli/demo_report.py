@@ -1,0 +1,245 @@
+"""What the demo concludes from a recording: figures, comparisons, verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from screw_dynamics_ros.cli.demo_oracle import tool_pose
+from screw_dynamics_ros.cli.demo_push import Push
+from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording
+
+Array = NDArray[np.float64]
+
+LAST = 200_000_000  # ns; joint states this near to the end of the run need not be answered
+
+# Limits of the comparisons. The estimate of the external wrench knows no accelerations: the inertia
+# of the moving arm appears in it, and in the difference between the torques of the simulator and
+# the feedforward of the measured state. M a of the slow reference is at most 0.17 N m, which the
+# estimate takes for up to 0.24 N and 0.05 N m at the tool. The limits are about twice that.
+LIMITS = {
+    'lost': 5.0,  # % of the joint states
+    'force mean': 0.25,  # N
+    'force worst': 0.5,  # N
+    'moment mean': 0.05,  # N m
+    'moment worst': 0.1,  # N m
+    'feedforward': 0.35,  # N m
+    'tool position': 1e-9,  # m
+    'tool rotation': 1e-9,  # rad
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measured deviation and how large it may be.
+
+    Attributes
+    ----------
+    name : str
+    value, limit : float
+        The comparison is passed if value <= limit; NaN, for want of samples, is not.
+    unit : str
+    """
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the deviation is within its limit."""
+        return self.value <= self.limit
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is printed and saved.
+
+    Attributes
+    ----------
+    duration : float
+        From the first to the last joint state [s].
+    rates : dict
+        Messages per second by series.
+    latency : dict
+        Milliseconds: median and p99, from the arrival of a joint state and from its stamp.
+    comparisons : tuple of Comparison
+    remarks : tuple of str
+        What could not be compared.
+    """
+
+    duration: float
+    joint_states: int
+    rates: dict[str, float]
+    latency: dict[str, float]
+    comparisons: tuple[Comparison, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def failures(self) -> list[str]:
+        """Names of the comparisons that failed."""
+        return [comparison.name for comparison in self.comparisons if not comparison.passed]
+
+
+def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Report:
+    """Evaluate a recording.
+
+    Parameters
+    ----------
+    recording : Recording
+    push : Push
+        What the estimate is compared with.
+    urdf : Path
+        The robot, for an independent computation.
+    tool : str
+        The frame of the tool.
+    """
+    time = recording.time('joint_states')
+    _, since_arrival, since_stamp = recording.latency()
+    frame, remarks = compare_tool_frame(recording, urdf, tool)
+    return Report(
+        duration=float(time[-1] - time[0]) if len(time) else 0.0,
+        joint_states=len(time),
+        rates={name: rate(recording.series[name].arrivals())
+               for name in ('joint_states', *OUTPUTS)},
+        latency={'median since arrival': percentile(since_arrival, 50) * 1e3,
+                 'p99 since arrival': percentile(since_arrival, 99) * 1e3,
+                 'median since stamp': percentile(since_stamp, 50) * 1e3,
+                 'p99 since stamp': percentile(since_stamp, 99) * 1e3},
+        comparisons=(compare_completeness(recording), *compare_wrench(recording, push),
+                     compare_feedforward(recording, push), *frame),
+        remarks=remarks)
+
+
+def compare_completeness(recording: Recording) -> Comparison:
+    """Count the joint states to which an output is missing."""
+    arrivals = recording.series['joint_states'].arrivals()
+    answered = np.zeros(len(arrivals), dtype=bool)
+    answered[recording.latency()[0]] = True
+    due = arrivals < arrivals.max(initial=0) - LAST  # the outputs of the others may be on their way
+    return Comparison('joint states without all outputs', 100.0 * mean(~answered[due]),
+                      LIMITS['lost'], '%')
+
+
+def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
+    """Compare the estimated wrench with the applied force, in the steady part of the push."""
+    time, wrench = recording.together('wrench')
+    error = wrench[push.steady(time)] - (*push.force, 0.0, 0.0, 0.0)
+    result = []
+    for i, axis in enumerate('xyz'):
+        name = f'force {axis} of {push.force[i]:g} N'
+        result += [
+            Comparison(f'{name}, mean error', abs(mean(error[:, i])), LIMITS['force mean'], 'N'),
+            Comparison(f'{name}, worst error', worst(error[:, i]), LIMITS['force worst'], 'N')]
+    means = [mean(error[:, 3 + i]) for i in range(3)]
+    result += [
+        Comparison('moment of 0 N m, mean error', worst(means), LIMITS['moment mean'], 'N m'),
+        Comparison('moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'],
+                   'N m'),
+        Comparison('force without push, worst', worst(wrench[push.absent(time), :3]),
+                   LIMITS['force worst'], 'N')]
+    return result
+
+
+def compare_feedforward(recording: Recording, push: Push) -> Comparison:
+    """Compare the feedforward with the torques of the simulator, while nothing pushes."""
+    time, feedforward, states = recording.together('feedforward', 'joint_states')
+    difference = (states[:, 2 * len(recording.joints):] - feedforward)[push.absent(time)]
+    each = [worst(difference[:, i]) for i in range(len(recording.joints))]
+    joint = recording.joints[int(np.argmax(each))]
+    return Comparison(f'feedforward - torque, worst ({joint})', max(each), LIMITS['feedforward'],
+                      'N m')
+
+
+def compare_tool_frame(
+    recording: Recording, urdf: Path, tool: str,
+) -> tuple[list[Comparison], tuple[str, ...]]:
+    """Compare the tool frame of /tf with Pinocchio, if that is installed; else say so."""
+    _, states, moving = recording.together('joint_states', 'tf')
+    expected = tool_pose(urdf, tool, recording.joints, states[:, :len(recording.joints)])
+    if expected is None:
+        return [], ('tool frame not compared: Pinocchio (pip install pin) is not installed',)
+    translation = angle = math.nan
+    if len(moving):
+        position, rotation = recording.tool_pose(moving)
+        translation = worst(position - expected[0])
+        angle = worst((rotation.inv() * expected[1]).magnitude())
+    return [
+        Comparison('tool position against Pinocchio', translation, LIMITS['tool position'], 'm'),
+        Comparison('tool rotation against Pinocchio', angle, LIMITS['tool rotation'], 'rad'),
+    ], ()
+
+
+# --- statistics: NaN where there are no samples -------------------------------------------------
+
+
+def rate(arrivals: ArrayLike) -> float:
+    """Return messages per second from times of arrival [ns]."""
+    arrivals = np.asarray(arrivals)
+    if len(arrivals) < 2 or arrivals[-1] == arrivals[0]:
+        return math.nan
+    return float((len(arrivals) - 1) * 1e9 / (arrivals[-1] - arrivals[0]))
+
+
+def percentile(values: ArrayLike, percent: float) -> float:
+    """Return a percentile of the values."""
+    values = np.asarray(values, dtype=float)
+    return float(np.percentile(values, percent)) if values.size else math.nan
+
+
+def mean(values: ArrayLike) -> float:
+    """Return the mean."""
+    values = np.asarray(values, dtype=float)
+    return float(values.mean()) if values.size else math.nan
+
+
+def worst(values: ArrayLike) -> float:
+    """Return the largest absolute value."""
+    values = np.asarray(values, dtype=float)
+    return float(np.abs(values).max()) if values.size else math.nan
+
+
+# --- output -------------------------------------------------------------------------------------
+
+
+def as_text(report: Report) -> list[str]:
+    """Return the report in lines of at most 79 columns."""
+    text = [f'{report.joint_states} joint states in {report.duration:.1f} s', '',
+            'messages per second']
+    text += [f'  {name:<20}{value:10.1f}' for name, value in report.rates.items()]
+    text += ['', f'{"latency to the last output":<40}{"median":>12}{"99 %":>12}']
+    for origin, words in (('arrival', 'from the arrival of the joint state here'),
+                          ('stamp', 'from its stamp by the driver')):
+        median, p99 = (report.latency[f'{what} since {origin}'] for what in ('median', 'p99'))
+        text.append(f'  {words:<40}{median:7.2f} ms{p99:9.2f} ms')
+    text += ['', f'{"comparison":<44}{"measured":>12}{"at most":>12}']
+    for c in report.comparisons:
+        verdict = 'PASS' if c.passed else 'FAIL'
+        text.append(f'  {verdict}  {c.name:<38}{c.value:10.2g}{c.limit:12.2g}  {c.unit}')
+    text += [f'        {remark}' for remark in report.remarks]
+    return text
+
+
+def save(report: Report, path: Path, extra: dict[str, Any]) -> None:
+    """Write the report as JSON; numbers that are not finite become null."""
+    contents = {**extra, **asdict(report), 'passed': not report.failures}
+    contents['comparisons'] = [{**asdict(c), 'passed': c.passed} for c in report.comparisons]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(finite(contents), indent=2) + '\n')
+
+
+def finite(value: Any) -> Any:
+    """Return a structure of dictionaries, sequences and numbers without NaN and infinities."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

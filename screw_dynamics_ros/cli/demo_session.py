@@ -1,0 +1,182 @@
+"""One run of the demo: start the nodes, wait until they work, record what they say."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import time
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from screw_dynamics_ros.cli.demo_processes import Children
+from screw_dynamics_ros.cli.demo_push import Push
+from screw_dynamics_ros.cli.demo_recording import Recording
+from screw_dynamics_ros.cli.demo_snapshot import take_snapshot
+from screw_dynamics_ros.cli.demo_view import Screen
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.cli.demo_client import Client
+
+TOOL = 'panda_hand_tcp'
+PARAMETERS: dict[str, dict[str, Any]] = {
+    'simulator': {
+        'rate': 200.0,  # Hz; leaves room for the client, which records everything
+        'initial_joints': [f'panda_joint{i}' for i in range(1, 8)],
+        'initial_positions': [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785],  # rad
+        'motion_amplitude': 0.3,  # rad; with the period it sets the limits of demo_report
+        'motion_period': 10.0,  # s
+        'wrench_timeout': 1.0,  # s; the client may stumble, the push must not
+    },
+    'bringup': {
+        'kinematics:frames': [TOOL],
+        'wrench_estimator:frames': [TOOL],
+    },
+}
+PURPOSES = {
+    'simulator': 'driver of an arm that is not there',
+    'bringup': 'model of the arm, compiling ...',
+}
+
+TURN = 0.01  # s; how long to wait for messages at most
+REDRAW = 0.1  # s
+PATIENCE = 5.0  # s between signs of life while nothing comes
+START_UP = 60.0  # s until everything must have been heard
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the message says why and what to do."""
+
+
+class Interruption(Exception):
+    """Somebody asked the demo to end, by this signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+class Signals:
+    """Within the `with` block, signals that ask to end are noted, and heeded where that is safe."""
+
+    def __init__(self) -> None:
+        self._received: list[int] = []
+
+    def __enter__(self) -> Signals:
+        self._before = {number: signal.signal(number, self._note)
+                        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._received.append(number)
+
+    def check(self) -> None:
+        """Raise `Interruption` if there was such a signal."""
+        if self._received:
+            raise Interruption(self._received[0])
+
+
+class Session:
+    """The client at work.
+
+    Parameters
+    ----------
+    client : Client
+    executor : rclpy executor
+        Spins the node of the client.
+    children : Children
+    signals : Signals
+    """
+
+    def __init__(self, client: Client, executor: Any, children: Children,
+                 signals: Signals) -> None:
+        self._client, self._executor = client, executor
+        self._children, self._signals = children, signals
+
+    def wait_for_outputs(self) -> None:
+        """Report progress until everything has been heard once; raises `DemoError` if it is not."""
+        start = said = time.monotonic()
+        silent = True
+        while missing := self._client.missing:
+            self._turn()
+            now = time.monotonic()
+            if silent and 'joint_states' not in self._client.missing:
+                silent = False
+                say(f'joint states after {now - start:.1f} s')
+            if now - said > PATIENCE:
+                said = now
+                say(f'{now - start:.0f} s, still waiting for {", ".join(missing)}')
+            if now - start > START_UP:
+                raise DemoError(f'nothing heard of {", ".join(missing)} after {START_UP:.0f} s'
+                                + ''.join(f'\n  last output of {name}:\n    '
+                                          + '\n    '.join(self._children.output(name))
+                                          for name in self._children.pids()))
+        say(f'all outputs after {time.monotonic() - start:.1f} s')
+
+    def record(self, push: Push, duration: float, title: str) -> Recording:
+        """Record and show the outputs for `duration` seconds."""
+        gc.collect()
+        gc.freeze()  # collections need not look at what exists now again
+        recording = self._client.begin(push)
+        start = time.monotonic()
+        next_drawing = start + REDRAW
+        with Screen(sys.stdout, title) as screen:
+            while (now := time.monotonic()) < start + duration:
+                self._turn()
+                if now >= next_drawing:
+                    screen.draw(take_snapshot(recording, push, now - start, duration))
+                    next_drawing = max(next_drawing + REDRAW, now)
+        return recording
+
+    def _turn(self) -> None:
+        """Deal with the next message and everything else that may be due."""
+        self._executor.spin_once(timeout_sec=TURN)
+        self._client.push()
+        self._signals.check()
+        self._children.check()
+
+
+def run(domain: int, duration: float, push: Push) -> Recording:
+    """Run the nodes and the client on a ROS domain and return what was heard."""
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    from screw_dynamics_ros.cli.demo_client import Client
+    from screw_dynamics_ros.ros.executor import make_executor
+
+    os.environ['ROS_DOMAIN_ID'] = str(domain)
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    if os.environ.get('ROS_DISTRO') == 'humble':
+        os.environ['ROS_LOCALHOST_ONLY'] = '1'
+    say(f'ROS_DOMAIN_ID={domain}, on this machine only')
+    with Signals() as signals, Children() as children:
+        start_nodes(children)
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            node = rclpy.create_node('demo')
+            executor = make_executor('auto')
+            executor.add_node(node)
+            session = Session(Client(node, TOOL), executor, children, signals)
+            session.wait_for_outputs()
+            return session.record(push, duration, f'screw_dynamics_ros   ROS_DOMAIN_ID={domain}')
+        finally:
+            rclpy.try_shutdown()
+
+
+def start_nodes(children: Children) -> None:
+    """Start the nodes with the parameters of the demo."""
+    for name, parameters in PARAMETERS.items():
+        assignments = [argument for key, value in parameters.items()
+                       for argument in ('-p', f'{key}:={value}')]
+        children.start(name, f'screw_dynamics_ros.nodes.{name}', ['--ros-args', *assignments])
+        say(f'started {name}, process {children.pids()[name]}: {PURPOSES[name]}')
+
+
+def say(text: str) -> None:
+    """Print one line about the course of the demo."""
+    print(f'demo: {text}', flush=True)

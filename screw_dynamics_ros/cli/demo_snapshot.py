@@ -1,0 +1,101 @@
+"""One moment of the demo, as numbers to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.cli.demo_push import Push
+from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording, singular_values
+from screw_dynamics_ros.cli.demo_report import percentile, rate
+
+Array = NDArray[np.float64]
+
+RECENT = 200  # messages that rates are taken from
+NEWEST = 3  # messages that the latency is taken from: to be read, which costs time
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the live view shows.
+
+    Attributes
+    ----------
+    time, duration : float
+        Of the run [s].
+    push : (2,) tuple
+        When the push begins and ends [s].
+    tool, root : str
+        Frames.
+    position : (3,) array
+        Of the tool in the root frame [m].
+    angles : (3,) array
+        Roll, pitch, yaw of the tool in the root frame [deg].
+    singular_values : (k,) array
+        Of the Jacobian of the tool, descending.
+    joints : tuple of str
+    rows : tuple of (label, (n,) array)
+        Quantities of the joints.
+    applied, estimated : (3,) arrays
+        Force on the tool in the tool frame [N].
+    scale : float
+        Force that fills half a bar [N].
+    rates : tuple of (topic, messages per second)
+    latency : float
+        Median of the last second [s]; NaN if there is none.
+    """
+
+    time: float
+    duration: float
+    push: tuple[float, float]
+    tool: str
+    root: str
+    position: Array
+    angles: Array
+    singular_values: Array
+    joints: tuple[str, ...]
+    rows: tuple[tuple[str, Array], ...]
+    applied: Array
+    estimated: Array
+    scale: float
+    rates: tuple[tuple[str, float], ...]
+    latency: float
+
+    @property
+    def pushing(self) -> bool:
+        """Whether the force is being applied."""
+        return self.push[0] <= self.time <= self.push[1]
+
+
+def take_snapshot(recording: Recording, push: Push, time: float, duration: float) -> Snapshot:
+    """Return the latest of everything; NaN for what has not come yet."""
+    count = len(recording.joints)
+
+    def latest(name: str, width: int) -> Array:
+        series = recording.series[name]
+        return series.values(1)[0] if len(series) else np.full(width, np.nan)
+
+    state = latest('joint_states', 3 * count)
+    tf, jacobian = recording.series['tf'], recording.series['jacobian']
+    position, angles = np.full(3, np.nan), np.full(3, np.nan)
+    if len(tf):
+        positions, rotations = recording.tool_pose(tf.values(1))
+        position, angles = positions[0], rotations.as_euler('xyz', degrees=True)[0]
+    return Snapshot(
+        time=time, duration=duration, push=(push.start, push.end),
+        tool=recording.tool, root=recording.root, position=position, angles=angles,
+        singular_values=(singular_values(jacobian.values(1))[0] if len(jacobian)
+                         else np.full(6, np.nan)),
+        joints=recording.joints,
+        rows=(('position', state[:count]),
+              ('gravity', latest('gravity', count)),
+              ('Coriolis', latest('coriolis', count)),
+              ('feedforward', latest('feedforward', count)),
+              ('simulator', state[2 * count:])),
+        applied=latest('applied', 3), estimated=latest('wrench', 6)[:3],
+        scale=1.5 * max(abs(component) for component in push.force),
+        rates=tuple((name, rate(recording.series[name].arrivals(RECENT)))
+                    for name in ('joint_states', *OUTPUTS)),
+        latency=percentile(recording.latency(NEWEST)[1], 50))

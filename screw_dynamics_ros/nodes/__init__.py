@@ -1,0 +1,1 @@
+"""The nodes: parameters, publishers and callbacks around the core."""

@@ -1,0 +1,57 @@
+"""Node `bringup`: any of the other nodes in one process, on one subscription and one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.nodes.dynamics import Dynamics
+from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.kinematics import Kinematics
+from screw_dynamics_ros.nodes.main import PartFactory, run_nodes
+from screw_dynamics_ros.nodes.simulator import Simulator
+from screw_dynamics_ros.nodes.wrench_estimator import WrenchEstimator
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+PARTS: dict[str, PartFactory] = {
+    'kinematics': Kinematics,
+    'dynamics': Dynamics,
+    'wrench_estimator': WrenchEstimator,
+}
+OTHERS: dict[str, Callable[[Node], object]] = {'simulator': Simulator}
+
+TABLE = (
+    Specification(
+        'nodes', list(PARTS), 'The nodes to host.', choices=(*PARTS, *OTHERS), read_only=True),
+)
+
+
+def make_nodes() -> tuple[list[Node], str]:
+    """Return `bringup`, the nodes it hosts, and the kind of executor.
+
+    `bringup` owns the subscriptions and the shared parameters; each hosted node has its topics,
+    services and own parameters under its own name, as if it ran by itself.
+    """
+    bringup = Node('bringup')
+    host = ModelHost(bringup)
+    nodes = [bringup]
+    for name in Parameters(bringup, TABLE)['nodes']:
+        # A name given to the process (__node:=...) is that of bringup only.
+        node = Node(name, cli_args=['--ros-args', '-r', f'__node:={name}'])
+        nodes.append(node)
+        if name in PARTS:
+            host.add(PARTS[name](node, host), node)
+        else:
+            OTHERS[name](node)
+    host.start()
+    return nodes, host.parameters['executor']
+
+
+def main() -> None:
+    """Run the node."""
+    run_nodes(make_nodes)
+
+
+if __name__ == '__main__':
+    main()

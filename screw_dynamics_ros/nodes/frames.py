@@ -1,0 +1,64 @@
+"""The `frames` parameter: links of the robot at which something is published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.nodes.model import leaf_links
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states import shorten
+from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.parameters import Specification
+
+
+def specification(what: str) -> Specification:
+    """Return the parameter for outputs described by `what`."""
+    return Specification(
+        'frames', [''],
+        f'Links for which {what} is published, on topics that end in their names (characters that '
+        'topic names cannot have become underscores). Empty: the moving ends of the tree.')
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The links chosen by the parameter `frames`, or by default.
+
+    Attributes
+    ----------
+    tokens : dict
+        The last part of the topic name for each link.
+    absent : tuple of str
+        Wanted links that the robot does not have.
+    robot : str
+        Its name.
+    """
+
+    tokens: dict[str, str]
+    absent: tuple[str, ...]
+    robot: str
+
+    @classmethod
+    def choose(cls, names: Sequence[str], robot: Robot) -> Frames:
+        """Choose the links `names`, the moving ends of the tree if there are none."""
+        links = [name for name in dict.fromkeys(names) if name in robot.link_names]
+        return cls(topic_tokens(links if names else leaf_links(robot)),
+                   tuple(name for name in names if name not in links), robot.description.name)
+
+    def report(self, status: Status) -> None:
+        """Say which frames there are, and which could not be."""
+        status.values['frames'] = ', '.join(self.tokens)
+        if self.absent:
+            status.report(Level.ERROR, f'robot {self.robot} has no link {shorten(self.absent)}: '
+                          'correct the parameter frames')
+
+
+def check(values: dict[str, Any], robot: Robot | None) -> None:
+    """Refuse frames that the present robot does not have; raises `UnknownNameError`."""
+    for name in values.get('frames', ()):
+        if robot is not None and name not in robot.link_names:
+            raise UnknownNameError(
+                f'frames: robot {robot.description.name} has no link {name!r}; it has '
+                f'{shorten(robot.link_names, 30)}')

@@ -1,0 +1,253 @@
+"""What all model nodes share: one robot description, one subscription, one fused kernel.
+
+A `ModelHost` feeds any number of parts (kinematics, dynamics, ...). Each part says what it wants
+computed; everything is computed by one kernel call for each joint state, and nothing at all while
+nobody listens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core import DescriptionError, Robot
+from screw_dynamics_ros.core.model.urdf import read_urdf
+from screw_dynamics_ros.nodes import reports, shared_parameters
+from screw_dynamics_ros.nodes.model import Model
+from screw_dynamics_ros.nodes.part import Channel, Part, Plan
+from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.ros.description import DescriptionLoader, Outcome
+from screw_dynamics_ros.ros.diagnostics import Diagnostics
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.serialized import JointStateReader
+
+TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
+HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
+
+
+class ModelHost:
+    """Turns robot descriptions and joint states into the topics of its parts.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Holds the shared parameters and the subscriptions.
+
+    Attributes
+    ----------
+    model : Model or None
+    gravity : (3,) array
+        Always the same array.
+    origin : str
+        Where its description came from, TOPIC or PARAMETER.
+    reason : str
+        Why the last description was refused, empty if it was not.
+    load : reports.Load
+        Counts and times for diagnostics.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.model: Model | None = None
+        self.gravity = np.zeros(3)
+        self.reason = ''
+        self.load = reports.Load()
+        self._parts: list[tuple[Part, list[Channel]]] = []
+        self._listened: list[tuple[Part, list[Channel]]] = []
+        self._observers: list[Callable[[JointStateMapper], None]] = []
+        self._robot: tuple[str, Robot] | None = None
+        self.origin = TOPIC
+        self._topic_text = ''
+        self._parameter_rules = False  # a description given as parameter shuts out the topic
+        self._reader = JointStateReader()
+        self._loader: DescriptionLoader[tuple[Model, list[Plan]]] = DescriptionLoader(self._build)
+        self.parameters = Parameters(
+            node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
+        self.gravity[:] = self.parameters['gravity']
+        shared_parameters.policies(self.parameters)
+        self.diagnostics = Diagnostics(node)
+        self.diagnostics.add(lambda: reports.description_status(self))
+        self.diagnostics.add(lambda: reports.joint_state_status(self))
+
+    def add(self, part: Part, node: Node) -> None:
+        """Host a part whose topics belong to `node`."""
+        self._parts.append((part, []))
+        self.diagnostics.add(part.status, node)
+
+    def observe(self, observer: Callable[[JointStateMapper], None]) -> None:
+        """Call `observer` with every state, whether anybody listens or not."""
+        self._observers.append(observer)
+
+    def start(self) -> None:
+        """Subscribe, once all parts are there."""
+        node = self.node
+        node.create_timer(HOUSEKEEPING, self._housekeeping)
+        self._load_parameter()
+        node.create_subscription(String, 'robot_description', self._on_description, qos.LATCHED)
+        node.create_subscription(
+            JointState, 'joint_states', self._on_joint_state, qos.JOINT_STATES, raw=True,
+            qos_overriding_options=qos.OVERRIDABLE)
+
+    # --- description ----------------------------------------------------------------------------
+
+    @property
+    def compiling(self) -> bool:
+        """Whether a new description is being worked on."""
+        return self._loader.busy
+
+    def _load_parameter(self) -> None:
+        text = self.parameters['robot_description']
+        self._parameter_rules = bool(text)
+        if text:
+            self._loader.submit(text, PARAMETER)
+        elif self._topic_text:
+            self._loader.submit(self._topic_text, TOPIC)
+
+    def reload(self) -> None:
+        """Compile again, for changed outputs of a part."""
+        if self.model is not None:
+            self._loader.submit(self.model.text, self.origin)
+
+    def _on_description(self, message: String) -> None:
+        self._topic_text = message.data
+        if self._parameter_rules:
+            return
+        if self.model is None or self.reason or message.data != self.model.text:
+            self._loader.submit(message.data, TOPIC)
+
+    @property
+    def ignores_topic(self) -> bool:
+        """Whether the topic offers another description than the parameter that is in force."""
+        return bool(self._parameter_rules and self._topic_text and self.model is not None
+                    and self._topic_text != self.model.text)
+
+    def _build(self, text: str) -> tuple[Model, list[Plan]]:
+        """Make the model of a description; runs in the thread of the loader."""
+        if self._robot is None or self._robot[0] != text:
+            self._robot = text, self._read(text)
+        robot = self._robot[1]
+        plans = [part.plan(robot) for part, _ in self._parts]
+        model = Model(text, robot, [output for plan in plans for output in plan.outputs])
+        description, parameters = robot.description, self.parameters
+        mapper = JointStateMapper(
+            model.joints,
+            continuous={joint.name for joint in description.joints if joint.type == 'continuous'},
+            known={joint.name for joint in description.joints},
+            policies=shared_parameters.policies(parameters),
+            calibration=shared_parameters.effort_calibration(parameters, model.joints),
+            clock=self._clock())
+        model.connect(mapper, self.gravity)
+        if model.joints:
+            model.evaluate()  # whatever is made at the first call is made now
+        return model, plans
+
+    def _read(self, text: str) -> Robot:
+        if '<' not in text:  # a path would be opened
+            raise DescriptionError(f'the robot description is not XML but {text[:60]!r}; publish '
+                                   'the text of the URDF, not its name')
+        return Robot(read_urdf(text, inertia_check=self.parameters['inertia_check']),
+                     backend=self.parameters['backend'])
+
+    def _take_over(self, outcome: Outcome[tuple[Model, list[Plan]]]) -> None:
+        """Use a new model, or keep the old one and remember why."""
+        self.reason = outcome.reason
+        if outcome.model is None:
+            if outcome.origin == PARAMETER and self.model is None:
+                self._parameter_rules = False
+                if self._topic_text:
+                    self._loader.submit(self._topic_text, TOPIC)
+            return
+        model, plans = outcome.model
+        if self.model is not None and self.model.text == model.text:
+            model.connect(self.model.mapper, self.gravity)  # only the outputs have changed
+        self.model, self.origin = model, outcome.origin
+        self.diagnostics.hardware_id = model.robot.description.name
+        self._parts = [(part, part.bind(model, plan))
+                       for (part, _), plan in zip(self._parts, plans)]
+        self._look_for_listeners()
+        self.node.get_logger().info(f'ready: {model.robot}')
+
+    def _clock(self) -> Callable[[], int]:
+        if self.node.get_parameter('use_sim_time').value:
+            clock = self.node.get_clock()
+            return lambda: clock.now().nanoseconds
+        return time.time_ns
+
+    # --- joint states ---------------------------------------------------------------------------
+
+    def _on_joint_state(self, data: bytes) -> None:
+        """Turn one serialized joint state into all messages somebody listens to."""
+        arrival = time.monotonic()
+        self.load.arrived(arrival)
+        model = self.model
+        if model is None or not model.joints:
+            return
+        mapper = model.mapper
+        if not mapper.update(self._reader.read(data), arrival):
+            return
+        for observer in self._observers:
+            observer(mapper)
+        if self._listened:
+            if model.evaluate():
+                self._publish(mapper)
+            else:
+                self.load.overflowed(arrival)
+        self.load.served(time.monotonic() - arrival)
+
+    def _publish(self, mapper: JointStateMapper) -> None:
+        """Publish all messages somebody listens to, in the order of the parts."""
+        stamp = divmod(mapper.stamp, 1_000_000_000)
+        for part, channels in self._listened:
+            part.prepare()
+            for channel in channels:
+                if (channel.velocity and not mapper.has_velocity) or (
+                        channel.effort and not mapper.has_effort):
+                    continue
+                message = channel.encode(stamp)
+                if message is not None:
+                    channel.publisher.publish(message)
+                    channel.published += 1
+
+    def _look_for_listeners(self) -> None:
+        heard = ((part, [channel for channel in channels if channel.listened])
+                 for part, channels in self._parts)
+        self._listened = [(part, channels) for part, channels in heard if channels]
+
+    def _housekeeping(self) -> None:
+        outcome = self._loader.poll()
+        if outcome is not None:
+            self._take_over(outcome)
+        self._look_for_listeners()
+
+    @property
+    def channels(self) -> list[Channel]:
+        """All topics."""
+        return [channel for _, channels in self._parts for channel in channels]
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def _check_parameters(self, values: dict[str, Any]) -> None:
+        """Refuse what cannot be; raises `ScrewDynamicsError`."""
+        shared_parameters.policies(self.parameters, values)
+        if self.model is not None:
+            shared_parameters.effort_calibration(self.parameters, self.model.joints, values)
+        if values.get('robot_description'):
+            self._read(values['robot_description'])
+
+    def _apply_parameters(self, values: dict[str, Any]) -> None:
+        if 'gravity' in values:
+            self.gravity[:] = values['gravity']
+        if 'robot_description' in values:
+            self._load_parameter()
+        if self.model is not None:
+            mapper = self.model.mapper
+            mapper.policies = shared_parameters.policies(self.parameters)
+            mapper.calibration = shared_parameters.effort_calibration(
+                self.parameters, self.model.joints)

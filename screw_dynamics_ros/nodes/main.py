@@ -1,0 +1,46 @@
+"""Starting a process with one host and its parts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.part import Part
+from screw_dynamics_ros.ros.executor import spin
+
+#: Makes a part whose topics and parameters belong to a node.
+PartFactory = Callable[[Node, ModelHost], Part]
+
+# Threads take turns this often [s], so that compiling does not hold up joint states.
+SWITCH_INTERVAL = 0.0005
+
+
+def run(name: str, factories: Sequence[PartFactory]) -> None:
+    """Run a node `name` that hosts parts, until the process is asked to end."""
+    def make() -> tuple[list[Node], str]:
+        node = Node(name)
+        host = ModelHost(node)
+        for factory in factories:
+            host.add(factory(node, host), node)
+        host.start()
+        return [node], host.parameters['executor']
+
+    run_nodes(make)
+
+
+def run_nodes(make: Callable[[], tuple[list[Node], str]]) -> None:
+    """Run the nodes that `make` returns, with the kind of executor it returns."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    rclpy.init()
+    try:
+        nodes, executor = make()
+        spin(nodes, executor)
+    except ScrewDynamicsError as error:
+        rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
+        rclpy.try_shutdown()
+        sys.exit(1)

@@ -1,0 +1,119 @@
+"""Parameters of every node that turns joint states into model outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.kernels import BACKENDS
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.executor import EXECUTORS
+from screw_dynamics_ros.ros.joint_states import (
+    EFFORT_POLICIES,
+    POSITION_POLICIES,
+    VELOCITY_POLICIES,
+    Policies,
+)
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+ROBOT_DESCRIPTION = Specification(
+    'robot_description', '',
+    'URDF of the robot. Empty: taken from the topic robot_description.')
+
+TABLE = (
+    ROBOT_DESCRIPTION,
+    Specification(
+        'gravity', [0.0, 0.0, -9.81],
+        'Acceleration of free fall in the frame of the root link [m/s^2].', size=3),
+    Specification(
+        'inertia_check', 'warn',
+        'What to do about inertias no body can have: refuse the description, report them, or '
+        'nothing.', choices=('error', 'warn', 'ignore'), read_only=True),
+    Specification(
+        'position_policy', 'reject',
+        'Position missing or not finite. reject: refuse the message; hold: keep the value of at '
+        'most state_timeout before; zero: hold, and 0 for joints never reported.',
+        choices=POSITION_POLICIES),
+    Specification(
+        'velocity_policy', 'differentiate',
+        'Velocity missing or not finite. reject: outputs that need it pause; differentiate the '
+        'positions; zero; hold.', choices=VELOCITY_POLICIES),
+    Specification(
+        'effort_policy', 'reject',
+        'Effort missing or not finite. reject: outputs that need it pause; zero; hold.',
+        choices=EFFORT_POLICIES),
+    Specification(
+        'velocity_cutoff', 0.0,
+        'Cut-off frequency of the low-pass filter on differentiated velocities [Hz]. 0: no filter.',
+        minimum=0.0),
+    Specification(
+        'state_timeout', 0.5,
+        'Age at which a joint state is out of date [s]: outputs stop, an error is reported, and it '
+        'is no longer merged, held or differentiated. 0: never.', minimum=0.0),
+    Specification(
+        'max_stamp_age', 0.0,
+        'Largest difference between the stamp of a joint state and the clock of the node [s]; '
+        'others are refused. 0: any, with a warning.', minimum=0.0),
+    Specification(
+        'effort_joints', [''],
+        'Joints that effort_scale and effort_offset are for.'),
+    Specification(
+        'effort_scale', [],
+        'Factor that makes torque of what the driver reports as effort [N m or N per reported '
+        'unit], for each of effort_joints; 1 for all others.'),
+    Specification(
+        'effort_offset', [],
+        'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.'),
+    Specification(
+        'frame_prefix', '',
+        'Put in front of all frame names in messages, as in robot_state_publisher.',
+        read_only=True),
+    Specification(
+        'backend', 'auto',
+        'How the model is computed: native (machine code), python, reference (NumPy); auto takes '
+        'the fastest there is.', choices=('auto', *BACKENDS), read_only=True),
+    Specification(
+        'executor', 'auto',
+        'Executor of the process: events, single (threaded), or auto: events where rclpy has it.',
+        choices=EXECUTORS, read_only=True),
+)
+
+
+def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> Policies:
+    """Return the joint-state policies, with some values changed."""
+    values = changes or {}
+
+    def value(name: str) -> Any:
+        return values.get(name, parameters[name])
+
+    return Policies(
+        position=value('position_policy'), velocity=value('velocity_policy'),
+        effort=value('effort_policy'), state_timeout=value('state_timeout'),
+        max_stamp_age=value('max_stamp_age'), velocity_cutoff=value('velocity_cutoff'))
+
+
+def effort_calibration(
+    parameters: Parameters, joints: Sequence[str], changes: dict[str, Any] | None = None,
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return scale and offset of the efforts of `joints`, None where there is nothing to do.
+
+    Raises `ArgumentError` for unknown joints or lists of different lengths.
+    """
+    values = changes or {}
+    named = values.get('effort_joints', parameters['effort_joints'])
+    unknown = [name for name in named if name not in joints]
+    if unknown:
+        raise ArgumentError(f'effort_joints: no joint {unknown[0]!r}; the robot has '
+                            f'{", ".join(joints)}')
+    result: list[np.ndarray | None] = []
+    for name, neutral in (('effort_scale', 1.0), ('effort_offset', 0.0)):
+        given = values.get(name, parameters[name])
+        if len(given) not in (0, len(named)):
+            raise ArgumentError(f'{name} has {len(given)} elements for {len(named)} effort_joints')
+        array = np.full(len(joints), neutral)
+        for joint, number in zip(named, given):
+            array[joints.index(joint)] = number
+        result.append(array if given else None)
+    return result[0], result[1]

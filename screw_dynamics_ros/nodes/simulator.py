@@ -1,0 +1,245 @@
+"""Node `simulator`: a robot driver without a robot."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
+from screw_dynamics_ros.core.compile.kernels import BACKENDS
+from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
+from screw_dynamics_ros.nodes.main import run_nodes
+from screw_dynamics_ros.ros import messages, qos
+from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.executor import EXECUTORS
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.share import share_folder
+
+Array = NDArray[np.float64]
+
+MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
+
+TABLE = (
+    Specification('robot_description', '', 'URDF of the robot. Empty: the file `urdf`.',
+                  read_only=True),
+    Specification('urdf', '', 'Path of the URDF file. Empty: the Panda arm of this package.',
+                  read_only=True),
+    Specification('rate', 500.0, 'Rate of joint_states [Hz].', minimum=1.0, maximum=10000.0,
+                  read_only=True),
+    Specification('step', 0.001, 'Longest step of the integration [s]; made to divide 1 / rate.',
+                  minimum=1e-6, maximum=0.1, read_only=True),
+    Specification('gravity', [0.0, 0.0, -9.81],
+                  'Acceleration of free fall in the frame of the root link [m/s^2].', size=3,
+                  read_only=True),
+    Specification('initial_joints', [''], 'Joints that initial_positions are for.',
+                  read_only=True),
+    Specification('initial_positions', [],
+                  'Where the simulation starts [rad, m], for each of initial_joints; others start '
+                  'in the middle of their range.', read_only=True),
+    Specification('motion_amplitude', 0.3,
+                  'Excursion of the slow reference motion [rad, m]. 0: hold still.', minimum=0.0,
+                  read_only=True),
+    Specification('motion_period', 10.0, 'Period of the reference motion of the first joint [s].',
+                  minimum=0.1, read_only=True),
+    Specification('posture_frequency', 20.0,
+                  'Natural frequency of the joint springs that follow the reference [rad/s].',
+                  minimum=0.1, maximum=500.0, read_only=True),
+    Specification('command_timeout', 0.1,
+                  'Time after which the robot stops obeying the last ~/effort_commands and holds '
+                  'its posture [s].', minimum=0.001),
+    Specification('wrench_timeout', 0.1,
+                  'Time for which a message on ~/external_wrench acts [s].', minimum=0.001),
+    Specification('backend', 'auto',
+                  'How the model is computed: native, python, reference, or auto.',
+                  choices=('auto', *BACKENDS), read_only=True),
+    Specification('executor', 'auto', 'Executor of the process: events, single, or auto.',
+                  choices=EXECUTORS, read_only=True),
+)
+
+
+class Simulator:
+    """Publishes `joint_states`, obeys `~/effort_commands` and yields to `~/external_wrench`.
+
+    Without commands the motors compensate gravity and follow a slow motion that starts at the
+    initial posture. The effort in the joint states is the torque of the motors at that instant.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.parameters = parameters = Parameters(node, TABLE)
+        text = self._description()
+        robot = Robot.from_urdf(text, gravity=parameters['gravity'], backend=parameters['backend'])
+        self._simulated = SimulatedRobot(robot, self._initial(robot))
+        self._steps = int(np.ceil(round(1.0 / (parameters['rate'] * parameters['step']), 9)))
+        self._dt = 1.0 / (parameters['rate'] * self._steps)
+        self._hold()
+        self._command, self._command_arrival = np.zeros(robot.nv), -np.inf
+        self._obeying = False
+        self._wrenches: dict[str, tuple[Array, float]] = {}
+        self._pushable: set[str] = set()
+        self._refused = ''
+        self._lost, self._lost_reported = 0.0, 0.0
+        self._ticks_reported, self._reported = 0, time.monotonic()
+        simulated = self._simulated
+        simulated.step(self._torques(), 0.0)  # compile
+
+        self._template = messages.joint_states(robot.joint_names)
+        self._states = node.create_publisher(JointState, 'joint_states', qos.OUTPUT)
+        self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
+        self._descriptions.publish(String(data=text))
+        node.create_subscription(Float64MultiArray, '~/effort_commands', self._on_command,
+                                 qos.COMMAND)
+        node.create_subscription(WrenchStamped, '~/external_wrench', self._on_wrench, qos.OUTPUT)
+        Diagnostics(node).add(self.status)
+        self._tick = 0
+        self._start, self._start_stamp = time.monotonic(), node.get_clock().now().nanoseconds
+        node.create_timer(1.0 / parameters['rate'], self._on_timer)
+
+    def _description(self) -> str:
+        """Return the text of the URDF."""
+        if self.parameters['robot_description']:
+            return self.parameters['robot_description']
+        path = Path(self.parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
+        try:
+            return path.read_text(encoding='utf-8')
+        except (OSError, UnicodeError) as error:
+            raise DescriptionError(f'parameter urdf: {path} cannot be read: {error}') from None
+
+    def _initial(self, robot: Robot) -> Array:
+        """Return where the simulation starts."""
+        joints, positions = (self.parameters[f'initial_{what}'] for what in ('joints', 'positions'))
+        if len(joints) != len(positions):
+            raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} '
+                                'initial_joints')
+        q = middle_of_range(robot)
+        for name, position in zip(joints, positions):
+            if name not in robot.joint_names:
+                raise ArgumentError(f'initial_joints: the robot has no joint {name!r}; it has '
+                                    f'{", ".join(robot.joint_names)}')
+            q[robot.joint_names.index(name)] = position
+        return q
+
+    # --- simulation -----------------------------------------------------------------------------
+
+    def _on_timer(self) -> None:
+        """Catch up with the clock."""
+        rate = self.parameters['rate']
+        behind = time.monotonic() - self._start - self._tick / rate
+        if behind > MOST_LAG:
+            self._lost += behind
+            self._start += behind
+            self._start_stamp += round(behind * 1e9)
+        due = int((time.monotonic() - self._start) * rate) + 1
+        while self._tick < due:
+            self._advance(rate)
+
+    def _advance(self, rate: float) -> None:
+        """Publish the state, then simulate until the next one is due."""
+        now, simulated = time.monotonic(), self._simulated
+        torques = self._torques(now)
+        stamp = self._start_stamp + round(self._tick * 1e9 / rate)
+        self._states.publish(self._template.fill(
+            np.concatenate([simulated.q, simulated.v, torques]), divmod(stamp, 1_000_000_000)))
+        wrenches = self._acting(now)
+        for _ in range(self._steps):
+            simulated.step(self._torques(now), self._dt, wrenches)
+            self._time += self._dt
+        self._tick += 1
+
+    def _torques(self, now: float | None = None) -> Array:
+        """Return the torques of the motors."""
+        simulated = self._simulated
+        obeying = now is not None and (
+            now - self._command_arrival <= self.parameters['command_timeout'])
+        if self._obeying and not obeying:
+            self._hold()
+        self._obeying = obeying
+        torques = self._command if obeying else self._posture.torques(
+            self._time, simulated.q, simulated.v)
+        limit = simulated.robot.limits.effort
+        return np.clip(torques, -limit, limit)
+
+    def _hold(self) -> None:
+        """Hold the present posture and start the slow motion from there."""
+        parameters, simulated = self.parameters, self._simulated
+        self._posture = Posture(
+            simulated.robot, simulated.q, frequency=parameters['posture_frequency'],
+            amplitude=parameters['motion_amplitude'], period=parameters['motion_period'])
+        self._time = 0.0
+
+    def _acting(self, now: float) -> dict[str, Array]:
+        """Return the wrenches that have not timed out."""
+        timeout = self.parameters['wrench_timeout']
+        return {link: wrench for link, (wrench, arrival) in self._wrenches.items()
+                if now - arrival <= timeout and link in self._pushable}
+
+    # --- callbacks ------------------------------------------------------------------------------
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        command = np.array(message.data)
+        joints = self._simulated.robot.joint_names
+        if command.shape != (len(joints),) or not np.isfinite(command).all():
+            self._refused = (f'~/effort_commands: expected {len(joints)} finite numbers, for '
+                             f'{", ".join(joints)}; got {list(message.data)[:20]}')
+            return
+        self._command, self._command_arrival, self._refused = command, time.monotonic(), ''
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        link, (f, n) = message.header.frame_id, (message.wrench.force, message.wrench.torque)
+        wrench = swap_linear_angular(np.array([f.x, f.y, f.z, n.x, n.y, n.z]))
+        robot = self._simulated.robot
+        if link not in robot.link_names or not np.isfinite(wrench).all():
+            self._refused = (f'~/external_wrench: header.frame_id {link!r} is no link, or a '
+                             'number is not finite')
+            return
+        if link not in self._wrenches:
+            threading.Thread(target=self._make_pushable, args=(link,), daemon=True).start()
+        self._wrenches[link], self._refused = (wrench, time.monotonic()), ''
+
+    def _make_pushable(self, link: str) -> None:
+        """Compile what a wrench at `link` needs, without holding up the simulation."""
+        self._simulated.robot.jacobian(self._simulated.q, link, 'body')
+        self._pushable.add(link)
+
+    def status(self) -> Status:
+        """Report how the simulation goes."""
+        status, now = Status('simulation'), time.monotonic()
+        achieved = (self._tick - self._ticks_reported) / (now - self._reported)
+        self._ticks_reported, self._reported = self._tick, now
+        status.values.update({
+            'rate [Hz]': f'{achieved:.1f}', 'step [s]': f'{self._dt:.6g}',
+            'driven by': '~/effort_commands' if self._obeying else 'gravity compensation',
+            'pushed at': ', '.join(self._acting(now)) or 'nothing',
+            'time lost [s]': f'{self._lost:.3f}'})
+        if self._lost > self._lost_reported:
+            status.report(Level.WARN, 'the simulation cannot keep up and lost '
+                          f'{self._lost - self._lost_reported:.3f} s; lower the rate or raise '
+                          'the step')
+            self._lost_reported = self._lost
+        if not np.isfinite(self._simulated.q).all():
+            status.report(Level.ERROR, 'the simulation has diverged; lower the step')
+        if self._refused:
+            status.report(Level.WARN, f'refused {self._refused}')
+        return status
+
+
+def main() -> None:
+    """Run the node."""
+    def make() -> tuple[list[Node], str]:
+        node = Node('simulator')
+        return [node], Simulator(node).parameters['executor']
+
+    run_nodes(make)
+
+
+if __name__ == '__main__':
+    main()

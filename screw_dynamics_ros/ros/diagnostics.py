@@ -1,0 +1,92 @@
+"""What works and what does not, on /diagnostics once a second (REP 107)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+PERIOD = 1.0  # s
+
+
+class Level(IntEnum):
+    """Levels of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+
+
+@dataclass
+class Status:
+    """Condition of one subcomponent: the worst level reported, all texts, and values to look at."""
+
+    name: str
+    level: Level = Level.OK
+    texts: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+
+    def report(self, level: Level, text: str) -> None:
+        """Add a finding; those of the worst level come first in the summary."""
+        if level > self.level:
+            self.texts.insert(0, text)
+            self.level = level
+        else:
+            self.texts.append(text)
+
+    @property
+    def summary(self) -> str:
+        """The texts in one line."""
+        return '; '.join(self.texts) or 'ok'
+
+
+class Diagnostics:
+    """Publishes statuses of one node on /diagnostics, and logs when a level changes.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._sources: list[tuple[str, Callable[[], Status]]] = []
+        self._levels: dict[str, Level] = {}
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._timer = node.create_timer(PERIOD, self.publish)
+        self.hardware_id = ''
+
+    def add(self, source: Callable[[], Status], node: Node | None = None) -> None:
+        """Ask `source` for a status each time; it is about `node`, if that is another one."""
+        prefix = (node or self._node).get_fully_qualified_name().lstrip('/')
+        self._sources.append((prefix, source))
+
+    def publish(self) -> None:
+        """Publish all statuses now."""
+        message = DiagnosticArray()
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        for prefix, source in self._sources:
+            status = source()
+            name = f'{prefix}: {status.name}'
+            self._log(name, status)
+            message.status.append(DiagnosticStatus(
+                level=bytes([status.level]), name=name,
+                message=status.summary, hardware_id=self.hardware_id,
+                values=[KeyValue(key=key, value=value) for key, value in status.values.items()]))
+        self._publisher.publish(message)
+
+    def _log(self, name: str, status: Status) -> None:
+        before = self._levels.get(name, Level.OK)
+        self._levels[name] = status.level
+        if status.level == before:
+            return
+        logger, text = self._node.get_logger(), f'{name}: {status.summary}'
+        if status.level == Level.ERROR:
+            logger.error(text)
+        elif status.level == Level.WARN:
+            logger.warning(text)
+        else:
+            logger.info(text)

@@ -1,0 +1,104 @@
+"""The messages the nodes publish, as templates; conventions of design: names, labels, stamps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import (
+    Quaternion,
+    Transform,
+    TransformStamped,
+    Twist,
+    TwistStamped,
+    Vector3,
+    Wrench,
+    WrenchStamped,
+)
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
+
+from screw_dynamics_ros.ros.serialized import Template
+
+
+def joint_efforts(names: Sequence[str]) -> Template:
+    """sensor_msgs/JointState with `name` and `effort`; position and velocity stay empty."""
+    def build(stamp: Time, numbers: list[float]) -> JointState:
+        return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
+
+    return Template(build, len(names))
+
+
+def joint_states(names: Sequence[str]) -> Template:
+    """sensor_msgs/JointState; numbers: all positions, all velocities, all efforts."""
+    size = len(names)
+
+    def build(stamp: Time, numbers: list[float]) -> JointState:
+        return JointState(
+            header=Header(stamp=stamp), name=list(names), position=numbers[:size],
+            velocity=numbers[size:2 * size], effort=numbers[2 * size:])
+
+    return Template(build, 3 * size)
+
+
+def matrix(*labels: Sequence[str]) -> Template:
+    """std_msgs/Float64MultiArray, row-major, one dimension for each sequence of labels.
+
+    The label of a dimension lists what its entries belong to, separated by commas.
+    """
+    sizes = [len(names) for names in labels]
+    strides = [1]
+    for size in reversed(sizes):
+        strides.insert(0, strides[0] * size)
+    dimensions = [MultiArrayDimension(label=','.join(names), size=size, stride=stride)
+                  for names, size, stride in zip(labels, sizes, strides)]
+
+    def build(stamp: Time, numbers: list[float]) -> Float64MultiArray:
+        return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions), data=numbers)
+
+    return Template(build, strides[0])
+
+
+def twist(frame_id: str) -> Template:
+    """geometry_msgs/TwistStamped; numbers: linear, then angular."""
+    def build(stamp: Time, numbers: list[float]) -> TwistStamped:
+        return TwistStamped(header=Header(stamp=stamp, frame_id=frame_id),
+                            twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])))
+
+    return Template(build, 6)
+
+
+def wrench(frame_id: str) -> Template:
+    """geometry_msgs/WrenchStamped; numbers: force, then torque."""
+    def build(stamp: Time, numbers: list[float]) -> WrenchStamped:
+        return WrenchStamped(header=Header(stamp=stamp, frame_id=frame_id),
+                             wrench=Wrench(force=vector(numbers[:3]), torque=vector(numbers[3:])))
+
+    return Template(build, 6)
+
+
+def transforms(frames: Sequence[tuple[str, str]]) -> Template:
+    """tf2_msgs/TFMessage; `frames` are (parent, child), numbers (x, y, z, qx, qy, qz, qw) each."""
+    from tf2_msgs.msg import TFMessage  # may be absent: see `nodes.transforms`
+
+    def build(stamp: Time, numbers: list[float]) -> TFMessage:
+        return TFMessage(transforms=[
+            transform(stamp, parent, child, numbers[7 * i:7 * i + 7])
+            for i, (parent, child) in enumerate(frames)])
+
+    return Template(build, 7 * len(frames))
+
+
+def transform(stamp: Time, parent: str, child: str, numbers: Sequence[float]) -> TransformStamped:
+    """geometry_msgs/TransformStamped of (x, y, z, qx, qy, qz, qw)."""
+    x, y, z, w = (float(number) for number in numbers[3:])
+    return TransformStamped(
+        header=Header(stamp=stamp, frame_id=parent), child_frame_id=child,
+        transform=Transform(translation=vector(numbers[:3]),
+                            rotation=Quaternion(x=x, y=y, z=z, w=w)))
+
+
+def vector(numbers: Sequence[float]) -> Vector3:
+    """geometry_msgs/Vector3."""
+    x, y, z = (float(number) for number in numbers)
+    return Vector3(x=x, y=y, z=z)

@@ -1,0 +1,29 @@
+"""Topic names made of frame names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
+    """Return a valid and distinct part of a topic name for each frame.
+
+    Letters, digits and underscores stay; all else becomes an underscore; a leading digit gets
+    one in front. Frames that would share a name are told apart by a number.
+
+    Examples
+    --------
+    >>> topic_tokens(['tool0', 'tool-0', '7th/link', 'tool_0'])
+    {'tool0': 'tool0', 'tool-0': 'tool_0', '7th/link': '_7th_link', 'tool_0': 'tool_0_2'}
+    """
+    tokens: dict[str, str] = {}
+    for frame in frames:
+        token = re.sub(r'[^A-Za-z0-9_]', '_', frame)
+        if not token or token[0].isdigit():
+            token = '_' + token
+        distinct, number = token, 2
+        while distinct in tokens.values():
+            distinct, number = f'{token}_{number}', number + 1
+        tokens[frame] = distinct
+    return tokens

@@ -1,0 +1,72 @@
+"""The motion a robot is asked for: the first point of a joint trajectory, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Positions, velocities and accelerations of some joints.
+
+    Attributes
+    ----------
+    given : (n,) array of bool
+        Which joints the reference is for.
+    q, v, a : (n,) arrays
+        Zero for the others [rad, rad/s, rad/s^2; m, m/s, m/s^2].
+    """
+
+    given: NDArray[np.bool_]
+    q: Array
+    v: Array
+    a: Array
+
+
+def read_reference(message: Any, joints: Sequence[str], known: Collection[str] = ()) -> Reference:
+    """Return the first point of a trajectory_msgs/JointTrajectory for `joints`.
+
+    Velocities and accelerations may be empty and are zero then; names among `known` (mimic joints)
+    are skipped.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        If there is no point, a name is unknown or occurs twice, or numbers are missing or not
+        finite.
+    """
+    names = list(message.joint_names)
+    if not message.points:
+        raise ArgumentError('the reference has no points; give at least one')
+    if not names:
+        raise ArgumentError('the reference names no joint')
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(f'the reference names joint {name!r} twice')
+        if name not in joints and name not in known:
+            raise UnknownNameError(
+                f'the reference names joint {name!r}, which the robot does not have')
+    given = np.zeros(len(joints), dtype=bool)
+    vectors = []
+    for field, optional in (('positions', False), ('velocities', True), ('accelerations', True)):
+        values = getattr(message.points[0], field)
+        if len(values) != len(names) and not (optional and not len(values)):
+            raise ArgumentError(f'the reference has {len(values)} {field} for {len(names)} joints')
+        vector = np.zeros(len(joints))
+        for name, value in zip(names, values):
+            if not np.isfinite(value):
+                raise ArgumentError(f'{field} of joint {name!r} in the reference: {value}')
+            if name in joints:
+                vector[list(joints).index(name)] = value
+                given[list(joints).index(name)] = True
+        vectors.append(vector)
+    return Reference(given, *vectors)

@@ -1,0 +1,54 @@
+"""Packaging for colcon and pip; name, version and texts come from package.xml."""
+
+import os
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+manifest = ElementTree.parse('package.xml').getroot()
+package_name = manifest.findtext('name')
+maintainer = manifest.find('maintainer')
+
+
+def shared(*folders):
+    """Every file below the folders, as (target folder, files) of setuptools' data_files."""
+    return [
+        (f'share/{package_name}/{folder}', [os.path.join(folder, name) for name in sorted(names)])
+        for top in folders
+        for folder, _, names in os.walk(top)
+        if names and '__pycache__' not in folder
+    ]
+
+
+setup(
+    name=package_name,
+    version=manifest.findtext('version'),
+    description=' '.join(manifest.findtext('description').split()),
+    maintainer=maintainer.text,
+    maintainer_email=maintainer.get('email'),
+    license=manifest.findtext('license'),
+    packages=find_packages(include=[package_name, f'{package_name}.*']),
+    package_data={package_name: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
+        (f'share/{package_name}', ['package.xml']),
+        *shared('launch', 'config', 'urdf', 'rviz'),
+    ],
+    python_requires='>=3.10',
+    install_requires=['setuptools'],
+    extras_require={'native': ['llvmlite'], 'test': ['pytest']},
+    zip_safe=True,
+    entry_points={
+        'console_scripts': [
+            f'{name} = {package_name}.{module}:main'
+            for name, module in {
+                'kinematics': 'nodes.kinematics',
+                'dynamics': 'nodes.dynamics',
+                'wrench_estimator': 'nodes.wrench_estimator',
+                'simulator': 'nodes.simulator',
+                'bringup': 'nodes.bringup',
+                'demo': 'cli.demo',
+            }.items()
+        ],
+    },
+)

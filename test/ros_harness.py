@@ -1,0 +1,281 @@
+"""Nodes in processes of their own, and a client that talks to them over DDS.
+
+Everything stays on this machine, in a domain of its own, and is waited for with a deadline. Outputs
+carry the stamps of their inputs, so that each one can be told apart: that nothing was published for a
+bad message is known as soon as the outputs of a later good one are there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy')
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.cli.demo_processes import end_with_parent, free_domain
+
+ROOT = Path(__file__).resolve().parents[1]
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+DEADLINE = 30.0  # s; only a failing test waits that long
+
+OK, WARN, ERROR = 0, 1, 2
+
+
+class NodeProcess:
+    """A node started as `python -m screw_dynamics_ros.nodes.<name>`."""
+
+    def __init__(self, name, domain, folder, parameters=None, arguments=()):
+        self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
+        command = [sys.executable, '-m', f'screw_dynamics_ros.nodes.{name}', '--ros-args', *arguments]
+        for key, value in (parameters or {}).items():
+            command += ['-p', f'{key}:={value}']
+        environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
+                       'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])}
+        with self.log.open('w') as log:
+            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log,
+                                            preexec_fn=end_with_parent)
+
+    def wait(self, deadline=DEADLINE):
+        """Return the exit status."""
+        return self.process.wait(deadline)
+
+    def stop(self, number=signal.SIGINT):
+        """End the process; return its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            try:
+                self.process.wait(10.0)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        return self.process.returncode
+
+    @property
+    def output(self):
+        return self.log.read_text()
+
+
+class Client:
+    """A ROS node in the test process, with a context of its own."""
+
+    def __init__(self, domain, namespace=''):
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = rclpy.create_node('client', context=self.context, namespace=namespace,
+                                      enable_rosout=False, start_parameter_services=False)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.received = defaultdict(list)
+        self.diagnostics = {}
+        self._publishers, self._subscriptions, self._clients = {}, {}, {}
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 50)
+        self.stamp = time.time_ns()
+
+    def close(self):
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            self.diagnostics[status.name] = (status.level[0], status.message,
+                                             {item.key: item.value for item in status.values})
+
+    # --- waiting ----------------------------------------------------------------------------------
+
+    def spin(self, seconds):
+        """Handle what comes within some seconds."""
+        self.wait(lambda: False, seconds, fail=False)
+
+    def wait(self, condition, deadline=DEADLINE, what='', fail=True):
+        """Handle messages until `condition` holds; return its value."""
+        end = time.monotonic() + deadline
+        while True:
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > end:
+                assert not fail, f'waited {deadline} s for {what or condition}; ' + '\n'.join(
+                    f'{name}: {text[:2]}' for name, text in self.diagnostics.items())
+                return value
+            self.executor.spin_once(timeout_sec=0.05)
+
+    # --- topics -----------------------------------------------------------------------------------
+
+    def publisher(self, kind, topic, profile=10):
+        if topic not in self._publishers:
+            publisher = self.node.create_publisher(kind, topic, profile)
+            self._publishers[topic] = publisher
+            self.wait(publisher.get_subscription_count, what=f'a subscription of {topic}')
+        return self._publishers[topic]
+
+    def drop_publisher(self, topic):
+        """End a publisher, as if its process had died."""
+        self.node.destroy_publisher(self._publishers.pop(topic))
+
+    def subscribe(self, kind, *topics, profile=50):
+        for topic in topics:
+            if topic not in self._subscriptions:
+                self._subscriptions[topic] = self.node.create_subscription(
+                    kind, topic, self.received[topic].append, profile)
+        for topic in topics:
+            self.wait(self._subscriptions[topic].get_publisher_count, what=f'a publisher of {topic}')
+
+    def unsubscribe(self, *topics):
+        for topic in topics:
+            self.node.destroy_subscription(self._subscriptions.pop(topic))
+            self.received.pop(topic)
+
+    def describe(self, text):
+        """Publish a robot description."""
+        self.publisher(String, 'robot_description', LATCHED).publish(String(data=text))
+
+    # --- joint states -----------------------------------------------------------------------------
+
+    def send(self, names, position=(), velocity=(), effort=(), *, step=0.01, stamp=None):
+        """Publish a joint state some seconds of its own time after the one before; return its stamp."""
+        if stamp is None:
+            self.stamp += round(step * 1e9)
+            stamp = self.stamp
+        message = JointState(name=list(names), position=as_list(position),
+                             velocity=as_list(velocity), effort=as_list(effort))
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        self.publisher(JointState, 'joint_states', qos_profile_sensor_data).publish(message)
+        return stamp
+
+    def ask(self, topic, *state, **options):
+        """Send a state until its output comes on `topic`; return (stamp, output)."""
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end:
+            stamp = self.send(*state, **options)
+            found = self.wait(lambda sent=stamp: self.with_stamp(topic, sent), 0.3, fail=False)
+            if found:
+                return stamp, found
+        raise AssertionError(f'nothing on {topic}: ' + '\n'.join(
+            f'{name}: {text[:2]}' for name, text in self.diagnostics.items()))
+
+    def with_stamp(self, topic, stamp):
+        """Return the message on a topic with this stamp, if there is one."""
+        return next((message for message in reversed(self.received[topic])
+                     if stamp_of(message) == stamp), None)
+
+    def stamps(self, topic):
+        return [stamp_of(message) for message in self.received[topic]]
+
+    # --- diagnostics, parameters, services -----------------------------------------------------------
+
+    def expect(self, name, level, *texts, meanwhile=lambda: None, deadline=DEADLINE):
+        """Wait for a diagnostic of this level that says all of the texts; return its values.
+
+        `meanwhile` is called again and again, for conditions that last as long as their cause.
+        """
+        self.diagnostics.pop(name, None)
+
+        def condition():
+            meanwhile()
+            status = self.diagnostics.get(name)
+            return status and status[0] == level and all(text in status[1] for text in texts)
+
+        self.wait(condition, deadline, what=f'{name} at level {level} with {texts}')
+        return self.diagnostics[name][2]
+
+    def call(self, kind, service, request):
+        key = service
+        if key not in self._clients:
+            self._clients[key] = self.node.create_client(kind, service)
+        client = self._clients[key]
+        self.wait(client.service_is_ready, what=service)
+        future = client.call_async(request)
+        self.wait(future.done, what=f'an answer of {service}')
+        return future.result()
+
+    def set_parameter(self, node, name, value):
+        """Set a parameter; return the result."""
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
+
+    def parameters(self, node):
+        """Return the declared parameters of a node and their values."""
+        listed = self.call(ListParameters, f'{node}/list_parameters', ListParameters.Request())
+        names = sorted(listed.result.names)
+        values = self.call(GetParameters, f'{node}/get_parameters',
+                           GetParameters.Request(names=names)).values
+        return {name: rclpy.parameter.parameter_value_to_python(value)
+                for name, value in zip(names, values)}
+
+    def descriptors(self, node, names):
+        return self.call(DescribeParameters, f'{node}/describe_parameters',
+                         DescribeParameters.Request(names=list(names))).descriptors
+
+
+def as_list(values):
+    return [float(value) for value in values]
+
+
+def stamp_of(message):
+    """Return the stamp of a message, in ns."""
+    header = message.transforms[0].header if hasattr(message, 'transforms') else message.header
+    return header.stamp.sec * 10**9 + header.stamp.nanosec
+
+
+def matrix(message):
+    """Return a Float64MultiArray as array."""
+    return np.array(message.data).reshape([dimension.size for dimension in message.layout.dim])
+
+
+def vector(xyz):
+    return np.array([xyz.x, xyz.y, xyz.z])
+
+
+@pytest.fixture(scope='session')
+def domain():
+    """A ROS domain for this run."""
+    chosen = free_domain(1, 39)
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    if os.environ.get('ROS_DISTRO') == 'humble':
+        os.environ['ROS_LOCALHOST_ONLY'] = '1'
+    return chosen
+
+
+@pytest.fixture(scope='module')
+def start(domain, tmp_path_factory):
+    """Start nodes that end with the module."""
+    folder, running = tmp_path_factory.mktemp('nodes'), []
+
+    def start_node(name, parameters=None, arguments=()):
+        running.append(NodeProcess(name, domain, folder, parameters, arguments))
+        return running[-1]
+
+    yield start_node
+    for node in running:
+        node.stop()
+
+
+@pytest.fixture(scope='module')
+def connect(domain):
+    """Make clients that end with the module."""
+    clients = []
+
+    def make_client(namespace=''):
+        clients.append(Client(domain, namespace))
+        return clients[-1]
+
+    yield make_client
+    for client in clients:
+        client.close()

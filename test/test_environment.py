@@ -1,0 +1,345 @@
+"""The set-up of `make`: what it says when something is missing, and how it goes on later."""
+
+import fcntl
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = ROOT / 'tools/environment'
+
+
+def load(name: str) -> ModuleType:
+    """Import a module of tools/environment, which is no installed package."""
+    path = TOOLS / f'{name}.py'
+    specification = importlib.util.spec_from_file_location(f'environment_{name}', path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope='module')
+def tool():
+    """The modules of the set-up."""
+    sys.path.insert(0, str(TOOLS))
+    try:
+        yield {name: load(name) for name in ('__main__', 'prerequisites', 'interfaces')}
+    finally:
+        sys.path.remove(str(TOOLS))
+        for name in ('console', 'prerequisites', 'interfaces'):
+            sys.modules.pop(name, None)
+
+
+def make(target: str, tmp_path: Path, path: str = os.defpath, **variables: str):
+    """Run a make target with a bare environment and a virtual environment of its own."""
+    return subprocess.run(
+        ['make', '--no-print-directory', target, f'VENV={tmp_path / "venv"}'], cwd=ROOT, text=True,
+        env={'PATH': path, 'HOME': str(tmp_path), **variables}, capture_output=True, timeout=60)
+
+
+def commands(tmp_path: Path, *names: str, **scripts: str) -> str:
+    """A PATH that has only these commands of this machine, and these scripts."""
+    folder = tmp_path / 'commands'
+    folder.mkdir()
+    for name in ('sh', 'make', 'dirname', 'cat', *names):
+        (folder / name).symlink_to(shutil.which(name))
+    for name, text in scripts.items():
+        (folder / name).write_text(f'#!/bin/sh\n{text}\n')
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+# A script that runs the interpreter under this environment.
+PYTHON = f'exec {Path(sys.executable).resolve()} "$@"'
+
+# Elsewhere the set-up stops earlier, with the message that `test_machine_without_wheels` is about.
+where_wheels_exist = pytest.mark.skipif(
+    platform.machine() != 'x86_64' or sys.version_info >= (3, 14),
+    reason='there are no ROS 2 wheels for this machine and Python')
+
+
+# --- what is missing is named, with what installs it ---
+
+@where_wheels_exist
+def test_missing_compilers(tmp_path):
+    run = make('test', tmp_path, commands(tmp_path, python3=PYTHON))
+    assert run.returncode != 0
+    assert 'a C++ compiler (c++, g++ or clang++; or name it in CXX)' in run.stderr
+    assert 'sudo apt install gcc g++\n' in run.stderr
+    assert not (tmp_path / 'venv').exists()
+
+
+@where_wheels_exist
+def test_named_compiler_that_is_not_there(tmp_path):
+    path = commands(tmp_path, python3=PYTHON, cc='', gcc='')
+    run = make('setup', tmp_path, path, CXX='g++-99 -O2')
+    assert 'sudo apt install g++\n' in run.stderr
+
+
+def test_old_python(tmp_path):
+    run = make('demo', tmp_path, commands(tmp_path, python3='[ $1 = -V ] && echo Python 3.8.10'))
+    assert run.returncode != 0
+    assert 'needs Python 3.10, 3.11, 3.12 or 3.13; found: Python 3.8.10' in run.stderr
+    assert 'sudo apt install python3 python3-venv python3-dev' in run.stderr
+
+
+def test_no_python(tmp_path):
+    run = make('demo', tmp_path, commands(tmp_path))
+    assert 'found: no python3\n' in run.stderr
+
+
+def test_named_python_that_is_not_there(tmp_path):
+    run = make('demo', tmp_path, commands(tmp_path, python3=PYTHON), PYTHON='python3.12-dbg')
+    assert 'found: no python3.12-dbg\n' in run.stderr
+
+
+def test_python_without_venv_and_headers(tool, monkeypatch):
+    """Debian splits both off; everything is named in one message."""
+    prerequisites = tool['prerequisites']
+    monkeypatch.setattr(prerequisites, 'find_spec', lambda name: None)
+    monkeypatch.setattr(prerequisites.sysconfig, 'get_path', lambda name: '/nowhere')
+    monkeypatch.setattr(prerequisites, '_require_wheel_platform', lambda: None)
+    monkeypatch.setattr(prerequisites.shutil, 'which', lambda command, path=None: command)
+    with pytest.raises(Exception, match='venv module') as error:
+        prerequisites.require(None)
+    version = f'python{sys.version_info[0]}.{sys.version_info[1]}'
+    assert f'sudo apt install {version}-venv {version}-dev' in str(error.value)
+
+
+def test_sourced_ros_without_build_tools(tool, monkeypatch, tmp_path):
+    prerequisites = tool['prerequisites']
+    (tmp_path / 'share/ament_cmake').mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    monkeypatch.setattr(prerequisites, 'find_spec', lambda name: True)
+    monkeypatch.setattr(prerequisites.sysconfig, 'get_path', lambda name: str(tmp_path))
+    (tmp_path / 'Python.h').touch()
+    monkeypatch.setattr(prerequisites.shutil, 'which', lambda command, path=None: command)
+    with pytest.raises(Exception, match='missing') as error:
+        prerequisites.require('humble')
+    assert 'ros-humble-rosidl-default-generators ros-humble-tf2-msgs' in str(error.value)
+    assert 'ament-cmake' not in str(error.value)
+
+
+def test_sourced_ros_that_does_not_import(tool, monkeypatch, tmp_path):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    monkeypatch.setenv('ROS_DISTRO', 'lyrical')
+    with pytest.raises(Exception, match='cannot import its rclpy') as error:
+        tool['prerequisites'].sourced_ros(Path('/bin/false'))
+    assert 'sudo apt install ros-lyrical-ros-base' in str(error.value)
+
+
+@pytest.mark.parametrize(('name', 'attribute', 'value', 'message'), [
+    ('platform', 'machine', lambda: 'aarch64', 'no ROS 2 wheels for Linux aarch64'),
+    ('os', 'confstr', lambda name: None, 'glibc 2.28 or newer, this machine has another C library'),
+    ('os', 'confstr', lambda name: 'glibc 2.27', 'this machine has glibc 2.27'),
+    ('sys', 'version_info', (3, 14, 0), 'no ROS 2 wheels for Python'),
+])
+def test_machine_without_wheels(tool, monkeypatch, name, attribute, value, message):
+    prerequisites = tool['prerequisites']
+    monkeypatch.setattr(getattr(prerequisites, name), attribute, value)
+    with pytest.raises(Exception, match='ROS 2 wheels') as error:
+        prerequisites._require_wheel_platform()
+    monkeypatch.undo()
+    assert message in str(error.value)
+    assert 'source its setup.bash' in str(error.value)
+
+
+def test_foreign_environment_is_left_alone(tmp_path):
+    (tmp_path / 'venv').mkdir()
+    (tmp_path / 'venv/precious').touch()
+    run = make('setup', tmp_path, commands(tmp_path, python3=PYTHON))
+    assert run.returncode != 0
+    assert 'was not made by this set-up and is left alone' in run.stderr
+    assert (tmp_path / 'venv/precious').exists()
+
+
+@pytest.mark.parametrize('foreign', [True, False])
+def test_clean_removes_what_was_made_here(tmp_path, foreign):
+    shutil.copy(ROOT / 'Makefile', tmp_path)
+    (tmp_path / '.venv' / ('bin' if foreign else 'setup')).mkdir(parents=True)
+    for folder in ('results', 'src/__pycache__', 'src/kept'):
+        (tmp_path / folder).mkdir(parents=True)
+    subprocess.run(['make', 'clean'], cwd=tmp_path, env={'PATH': os.defpath}, check=True,
+                   stdout=subprocess.DEVNULL)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob('*')}
+    assert left == {'Makefile', 'src', 'src/kept'} | ({'.venv', '.venv/bin'} if foreign else set())
+
+
+def test_failing_command_shows_its_last_lines(tool, tmp_path):
+    console = tool['__main__'].Console(tmp_path / 'log')
+    with pytest.raises(Exception, match='exit status 3') as error:
+        console.run(['sh', '-c', 'echo the reason; exit 3'], os.environ)
+    assert '    the reason\n' in str(error.value)
+    assert str(tmp_path / 'log') in str(error.value)
+    with pytest.raises(Exception, match='index cannot be reached'):
+        console.run(['sh', '-c', 'echo Retrying after connection broken by; exit 1'], os.environ)
+
+
+# --- steps, interruptions, concurrency ---
+
+@pytest.fixture
+def environment(tool, monkeypatch, tmp_path):
+    """Returns new set-ups of a small repository whose steps only write down that they ran."""
+    module = tool['__main__']
+    root = tmp_path / 'repository'
+    for name in ('run', 'develop', 'oracles', 'ros-wheels'):
+        (root / f'requirements/{name}.txt').parent.mkdir(parents=True, exist_ok=True)
+        (root / f'requirements/{name}.txt').touch()
+    for name in ('setup.py', 'setup.cfg', 'package.xml', 'tools/environment/interfaces.py',
+                 'screw_dynamics_msgs/srv/Ask.srv', 'tools/tf2_msgs/msg/TFMessage.msg'):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    monkeypatch.setattr(module, 'ROOT', root)
+    monkeypatch.setattr(module, 'STAND_IN', root / 'tools/tf2_msgs')
+    monkeypatch.setattr(module, 'require', lambda distribution: None)
+    monkeypatch.setattr(module, 'sourced_ros', lambda python: None)
+
+    class Recorded(module.Environment):
+        def __init__(self, interrupt: str = '') -> None:
+            super().__init__(root / '.venv', 0)
+            self.ran: list[str] = []
+            self.interrupt = interrupt
+
+        def _record(self, name: str) -> None:
+            if name == self.interrupt:
+                raise KeyboardInterrupt
+            self.ran.append(name)
+
+        def _make(self) -> None:
+            self._record('environment')
+            (self.venv / 'made').touch()
+
+        def _pip_install(self, *arguments: str) -> None:
+            if '-r' in arguments:
+                self._pip_runs.touch()
+                self._record('+'.join(Path(path).stem for path in arguments if path != '-r'))
+                self._pip_runs.unlink()
+
+        def _install_packages(self) -> None:
+            self._pip_install(*self._listed('run'))
+
+        def _build_interfaces(self) -> None:
+            self._record('interfaces')
+
+        def _install_package(self) -> None:
+            self._record('package')
+
+    return Recorded
+
+
+ALL = ['environment', 'run+ros-wheels', 'interfaces', 'package', 'develop+oracles']
+
+
+def test_second_run_does_nothing(environment):
+    first, second, lesser = environment(), environment(), environment()
+    assert first.update('all')
+    assert first.ran == ALL
+    assert not second.update('all')
+    assert not lesser.update('run')
+    assert second.ran == lesser.ran == []
+
+
+def test_demo_needs_no_test_tools(environment):
+    demo, test = environment(), environment()
+    demo.update('run')
+    assert demo.ran == ALL[:4]
+    test.update('all')
+    assert test.ran == ALL[4:]
+
+
+@pytest.mark.parametrize(('changed', 'due'), [
+    ('requirements/run.txt', ALL[1:]),
+    ('requirements/oracles.txt', ['develop+oracles']),
+    ('screw_dynamics_msgs/srv/Ask.srv', ['interfaces']),
+    ('package.xml', ['package']),
+])
+def test_a_change_redoes_what_rests_on_it(environment, tool, changed, due):
+    environment().update('all')
+    (tool['__main__'].ROOT / changed).write_text('changed')
+    again = environment()
+    again.update('all')
+    assert again.ran == due
+
+
+@pytest.mark.parametrize('interrupted', ['interfaces', 'package'])
+def test_goes_on_where_it_was_interrupted(environment, interrupted):
+    with pytest.raises(KeyboardInterrupt):
+        environment(interrupted).update('all')
+    again = environment()
+    again.update('all')
+    assert again.ran == ALL[ALL.index(interrupted):]
+
+
+@pytest.mark.parametrize('interrupted', ['environment', 'run+ros-wheels', 'develop+oracles'])
+def test_half_installed_packages_are_not_trusted(environment, interrupted):
+    """pip leaves a package whose files are only partly there, and takes it for installed."""
+    first = environment(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        first.update('all')
+    (first.venv / 'half').mkdir()
+    again = environment()
+    again.update('all')
+    assert again.ran == ALL
+    assert not (again.venv / 'half').exists()
+    assert not environment().update('all')
+
+
+def test_another_interpreter_starts_anew(environment, monkeypatch):
+    environment().update('all')
+    monkeypatch.setattr(sys, 'version', 'another')
+    again = environment()
+    again.update('run')
+    assert again.ran == ALL[:4]
+
+
+@where_wheels_exist
+def test_concurrent_run_waits(tmp_path):
+    path = commands(tmp_path, python3=PYTHON)
+    with open(tmp_path / 'venv.lock', 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(
+            ['make', 'setup', f'VENV={tmp_path / "venv"}'], cwd=ROOT, stderr=subprocess.PIPE,
+            text=True, env={'PATH': path, 'HOME': str(tmp_path)},
+        ) as run:
+            assert 'another set-up' in run.stderr.readline()
+            assert run.poll() is None
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert 'missing on this machine' in run.communicate(timeout=60)[1]
+
+
+# --- interface packages ---
+
+def test_wheel_exports_get_this_machines_headers(tool, tmp_path):
+    export = tmp_path / 'share/some_msgs/cmake/some_msgs__rosidl_generator_pyExport.cmake'
+    export.parent.mkdir(parents=True)
+    export.write_text('INTERFACE_INCLUDE_DIRECTORIES "/opt/python/cp313-cp313/include/python3.13;'
+                      '/opt/python/cp313-cp313/lib/python3.13/site-packages/numpy/_core/include"')
+    (tmp_path / 'bin').mkdir()
+    python = tmp_path / 'bin/python'
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    tool['interfaces'].correct_wheel_exports(tmp_path, os.environ)
+    text = export.read_text()
+    assert '/opt/python' not in text
+    headers = [Path(path) for path in text.split('"')[1].split(';')]
+    assert (headers[0] / 'Python.h').exists()
+    assert (headers[1] / 'numpy/ndarrayobject.h').exists()
+
+
+def test_older_interfaces_are_removed(tool, tmp_path):
+    """A type that was deleted from the sources must not stay importable."""
+    for name in ('setup/a_msgs.files', 'lib/a_msgs/srv/old.py', 'lib/a_msgs/__pycache__/old.pyc',
+                 'lib/other.py'):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / 'setup/a_msgs.files').write_text('lib/a_msgs/srv/old.py\nlib/a_msgs/gone.py\n')
+    tool['interfaces'].remove('a_msgs', tmp_path)
+    assert not (tmp_path / 'lib/a_msgs').exists()
+    assert (tmp_path / 'lib/other.py').exists()

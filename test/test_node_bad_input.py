@@ -1,0 +1,422 @@
+"""Bad input through the running nodes: what is wrong is told, nothing wrong is published, and all goes on.
+
+Every case of the foundation's list. That nothing came of a bad message is known when the outputs of a later
+good one are there, because outputs carry the stamps of their inputs.
+"""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+from robots import urdf_path
+from ros_harness import (  # noqa: F401
+    ERROR,
+    OK,
+    WARN,
+    as_list,
+    connect,
+    domain,
+    stamp_of,
+    start,
+)
+
+from geometry_msgs.msg import TwistStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core import Robot
+
+PANDA = urdf_path('panda').read_text()
+PLANAR = urdf_path('planar_2r').read_text()
+GRAVITY, CORIOLIS, EXTERNAL = 'dynamics/gravity', 'dynamics/coriolis', 'wrench_estimator/external_torque'
+TOPICS = GRAVITY, CORIOLIS, EXTERNAL
+STATES, DESCRIPTION = 'bad/bringup: joint states', 'bad/bringup: robot description'
+NAN = float('nan')
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(PANDA)
+
+
+@pytest.fixture(scope='module')
+def node(start):
+    return start('bringup', arguments=['-r', '__ns:=/bad'])
+
+
+@pytest.fixture(scope='module')
+def client(node, connect, robot):
+    made = connect('bad')
+    made.describe(PANDA)
+    made.subscribe(JointState, *TOPICS)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def alive(client, node, robot):
+    """Before and after each test good states give good outputs, from one and the same process."""
+    check_good(client, robot)
+    yield
+    check_good(client, robot)
+    assert node.process.poll() is None, node.output
+
+
+def good(robot, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(robot.limits.lower, robot.limits.upper), rng.normal(size=(2, robot.nv))
+
+
+def check_good(client, robot, seed=0):
+    """Send a good state until all outputs come; check their numbers."""
+    q, (v, tau) = good(robot, seed)
+    for topic in TOPICS:
+        _, message = client.ask(topic, robot.joint_names, q, v, tau)
+        check_numbers(topic, message, robot, q, v, tau)
+
+
+def check_numbers(topic, message, robot, q, v, tau):
+    g, c = robot.gravity_torques(q), robot.coriolis_torques(q, v)
+    expected = {GRAVITY: g, CORIOLIS: c, EXTERNAL: g + c - tau}[topic]
+    assert tuple(message.name) == robot.joint_names
+    np.testing.assert_allclose(message.effort, expected, rtol=1e-9, atol=1e-9)
+
+
+def silent(client, robot, stamps, topics=TOPICS):
+    """After a later good state has been answered, nothing carries one of these stamps."""
+    check_good(client, robot, seed=1)
+    for topic in topics:
+        assert not set(stamps) & set(client.stamps(topic)), topic
+        assert np.isfinite([message.effort for message in client.received[topic]]).all()
+
+
+def refuse(client, robot, level, texts, names, *fields):
+    """Send bad states until diagnostics tell; nothing may come of them."""
+    stamps = []
+    client.expect(STATES, level, *texts,
+                  meanwhile=lambda: stamps.append(client.send(names, *fields)))
+    silent(client, robot, stamps)
+
+
+# --- joint states --------------------------------------------------------------------------------
+
+
+def test_missing_joint(client, robot):
+    """The gripper falls silent: for a while its last position counts, then nothing is published."""
+    q, (v, tau) = good(robot)
+    names, arm = robot.joint_names[:7], (q[:7], v[:7], tau[:7])
+    stamps = []
+    client.expect(STATES, ERROR, 'without a current state', 'not reported any more: '
+                  'panda_finger_joint1',
+                  meanwhile=lambda: stamps.append(client.send(names, *arm)))
+    late = [stamp for stamp in stamps if stamp - stamps[0] > 0.6e9]
+    assert late
+    silent(client, robot, late)
+
+
+def test_unknown_joints(client, robot):
+    q, (v, tau) = good(robot)
+    names = ['torso_lift', *robot.joint_names, 'head_pan']
+    fields = [[NAN, *values, 1e9] for values in (q, v, tau)]
+    stamp, message = client.ask(GRAVITY, names, *fields)
+    check_numbers(GRAVITY, message, robot, q, v, tau)
+    client.expect(STATES, WARN, 'not in the description', 'torso_lift, head_pan')
+
+
+def test_only_unknown_joints(client, robot):
+    refuse(client, robot, ERROR, ['no joint of this robot', 'left_wheel'],
+           ['left_wheel', 'right_wheel'], [1, 2])
+
+
+def test_duplicate_joint(client, robot):
+    q, (v, tau) = good(robot)
+    refuse(client, robot, ERROR, ['twice', 'panda_joint3'], [*robot.joint_names, 'panda_joint3'],
+           *([*values, 9.0] for values in (q, v, tau)))
+
+
+def test_reordered_joints(client, robot):
+    q, (v, tau) = good(robot, 5)
+    for order in (np.arange(robot.nv)[::-1], np.roll(np.arange(robot.nv), 3)):
+        names = [robot.joint_names[i] for i in order]
+        for topic in TOPICS:
+            _, message = client.ask(topic, names, q[order], v[order], tau[order])
+            check_numbers(topic, message, robot, q, v, tau)
+
+
+def test_empty_message(client, robot):
+    refuse(client, robot, ERROR, ['names no joint'], [])
+
+
+def test_position_is_nan(client, robot):
+    q, (v, tau) = good(robot)
+    q = q.copy()
+    q[4] = NAN
+    refuse(client, robot, ERROR, ['position is missing or not a finite', 'panda_joint5'],
+           robot.joint_names, q, v, tau)
+
+
+def test_ragged_positions(client, robot):
+    q, (v, tau) = good(robot)
+    refuse(client, robot, ERROR, ['number of positions differs', '6 for 8 names'],
+           robot.joint_names, q[:6], v, tau)
+
+
+def test_velocity_is_nan_or_empty_or_ragged(client, robot):
+    """By default positions are differentiated."""
+    q, (v, tau) = good(robot)
+    broken = v.copy()
+    broken[2] = NAN
+    for velocity, text in ((broken, 'panda_joint3: differentiate'), ([], 'differentiate'),
+                           (v[:3], '3 for 8 names')):
+        client.ask(CORIOLIS, robot.joint_names, q, v, tau)
+        stamp, message = client.ask(CORIOLIS, robot.joint_names, q, velocity, tau)
+        rates = np.where(np.isnan(broken), 0.0, v) if velocity is broken else np.zeros(robot.nv)
+        check_numbers(CORIOLIS, message, robot, q, rates, tau)
+        client.expect(STATES, WARN, 'velocity is missing or not a finite', text)
+
+
+def test_velocity_policy_reject(client, robot):
+    """What needs no velocity goes on, the rest pauses and says so."""
+    assert client.set_parameter('bringup', 'velocity_policy', 'reject').successful
+    q, (v, tau) = good(robot)
+    stamps = []
+
+    def send():
+        stamps.append(client.ask(GRAVITY, robot.joint_names, q, [], tau)[0])
+
+    client.expect('bad/dynamics: outputs', WARN, 'for want of velocity', '/bad/dynamics/coriolis',
+                  meanwhile=send)
+    silent(client, robot, stamps, (CORIOLIS, EXTERNAL))
+    assert set(stamps) <= set(client.stamps(GRAVITY))
+    assert client.set_parameter('bringup', 'velocity_policy', 'differentiate').successful
+
+
+def test_effort_is_nan_or_empty_or_ragged(client, robot):
+    """By default there is no external torque without efforts, and everything else goes on."""
+    q, (v, tau) = good(robot)
+    broken = tau.copy()
+    broken[0] = NAN
+    for effort, text in ((broken, 'panda_joint1'), ([], 'effort is missing'), (tau[1:], '7 for 8')):
+        stamps = []
+
+        def send(effort=effort, stamps=stamps):
+            stamps.append(client.ask(CORIOLIS, robot.joint_names, q, v, effort)[0])
+
+        client.expect(STATES, WARN, text, meanwhile=send)
+        client.expect('bad/wrench_estimator: outputs', WARN, 'for want of effort', meanwhile=send)
+        silent(client, robot, stamps, (EXTERNAL,))
+        assert set(stamps) <= set(client.stamps(CORIOLIS))
+
+
+def test_numbers_too_large_to_compute_with(client, robot):
+    q, (v, tau) = good(robot)
+    refuse(client, robot, WARN, ['too large to compute with'], robot.joint_names, q, v * 1e200, tau)
+
+
+def test_time_goes_backwards(client, robot):
+    """Ten seconds back: told, and no speed from positions of different times."""
+    q, (v, tau) = good(robot)
+    client.ask(CORIOLIS, robot.joint_names, q, [], tau)
+    client.stamp -= 10 * 10**9
+    stamp = client.send(robot.joint_names, q + 0.5, [], tau)
+    _, message = client.ask(CORIOLIS, robot.joint_names, q + 0.5, [], tau)
+    check_numbers(CORIOLIS, message, robot, q + 0.5, np.zeros(robot.nv), tau)
+    assert stamp not in client.stamps(CORIOLIS)
+    client.expect(STATES, WARN, 'time went backwards', 'by 9.9')
+
+
+def test_messages_out_of_order_and_repeated(client, robot):
+    q, (v, tau) = good(robot)
+    stamp, _ = client.ask(GRAVITY, robot.joint_names, q, v, tau)
+    client.received[GRAVITY].clear()
+    sent = []
+
+    def send():
+        sent.append(client.send(robot.joint_names, q + 1, v, tau, stamp=stamp))
+        sent.append(client.send(robot.joint_names, q + 1, v, tau, stamp=stamp - 5_000_000))
+
+    client.expect(STATES, ERROR, 'older than that of the message before', 'that of the message before',
+                  meanwhile=send)
+    assert client.received[GRAVITY] == []
+    silent(client, robot, sent)
+
+
+def test_pause(client, robot):
+    q, (v, tau) = good(robot)
+    client.ask(GRAVITY, robot.joint_names, q, v, tau)
+    before = {topic: len(client.received[topic]) for topic in TOPICS}
+    client.expect(STATES, ERROR, 'no joint state for', 'outputs have stopped')
+    assert {topic: len(client.received[topic]) for topic in TOPICS} == before
+    client.stamp += 5 * 10**9
+    stamp = client.send(robot.joint_names, q + 0.5, [], tau)  # nothing to differentiate with
+    client.ask(GRAVITY, robot.joint_names, q + 0.5, [], tau)
+    assert stamp not in client.stamps(CORIOLIS)
+    client.expect(STATES, WARN, 'no joint state for longer than state_timeout')
+
+
+def test_stamps_far_from_the_clock(client, robot):
+    """They are accepted with a warning, or refused if `max_stamp_age` says so."""
+    q, (v, tau) = good(robot)
+    client.stamp = time.time_ns() - 3600 * 10**9
+    check_good(client, robot)
+    client.expect(STATES, WARN, 'clock of this node disagree')
+    assert client.set_parameter('bringup', 'max_stamp_age', 1.0).successful
+    refused = []
+    client.expect(STATES, ERROR, 'older than max_stamp_age', meanwhile=lambda: refused.append(
+        client.send(robot.joint_names, q, v, tau)))
+    assert client.set_parameter('bringup', 'max_stamp_age', 0.0).successful
+    silent(client, robot, refused)
+    client.stamp = time.time_ns()
+
+
+def test_driver_is_killed_and_comes_back(client, robot, start):
+    """The simulator plays the driver: killed without a goodbye, then started again."""
+    client.drop_publisher('joint_states')
+    for _ in range(2):
+        driver = start('simulator', {'rate': 100.0}, ['-r', '__ns:=/bad'])
+        client.received[EXTERNAL].clear()
+        client.wait(lambda: len(client.received[EXTERNAL]) > 20, what='external torques')
+        stamps = client.stamps(EXTERNAL)
+        assert (np.diff(stamps) > 0).all()
+        # The simulated robot follows a slow motion and nothing touches it.
+        assert np.abs([message.effort for message in client.received[EXTERNAL]]).max() < 2.0
+        driver.stop(signal.SIGKILL)
+        client.expect(STATES, ERROR, 'no joint state for')
+    client.stamp = time.time_ns()
+
+
+# --- description ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('text', 'reason'), [
+    ('', 'not XML'),
+    ('/etc/passwd', 'not XML'),
+    ('<robot name="half">', 'half'),
+    (PANDA.replace('<child link="panda_link3"/>', '<child link="panda_link33"/>'), 'panda_link33'),
+    ('<!DOCTYPE r [<!ENTITY a "aaaa">]><robot name="&a;"><link name="l"/></robot>', 'refused'),
+    (PANDA.replace('<mass value="4.970684"/>', '<mass value="-4.970684"/>'), 'panda_link1'),
+])
+def test_bad_description_by_topic(client, robot, text, reason):
+    client.describe(text)
+    client.expect(DESCRIPTION, ERROR, 'refused', reason, 'the one before stays in use')
+    check_good(client, robot, seed=2)
+    client.describe(PANDA)
+    client.expect(DESCRIPTION, OK)
+
+
+def test_bad_description_by_parameter(client, robot):
+    result = client.set_parameter('bringup', 'robot_description', PANDA.replace('</robot>', ''))
+    assert not result.successful
+    assert 'XML' in result.reason
+    check_good(client, robot, seed=2)
+    client.expect(DESCRIPTION, OK)
+
+
+def test_description_changes_while_running(client, robot, node):
+    """Another robot takes over; states of the old one are told to be foreign; and back again."""
+    planar = Robot.from_urdf(PLANAR)
+    client.subscribe(TwistStamped, 'kinematics/twist/panda_hand_tcp')
+    client.describe(PLANAR)
+    q, (v, tau) = good(robot)
+    client.expect(STATES, ERROR, 'no joint of this robot',
+                  meanwhile=lambda: client.send(robot.joint_names, q, v, tau))
+    for topic in TOPICS:
+        _, message = client.ask(topic, planar.joint_names, [0.3, 0.4], [1.0, 2.0], [3.0, 4.0])
+        check_numbers(topic, message, planar, *(np.array(x) for x in (
+            [0.3, 0.4], [1.0, 2.0], [3.0, 4.0])))
+    tip = planar.link_names[-1]
+    client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
+    client.wait(lambda: not client._subscriptions[
+        'kinematics/twist/panda_hand_tcp'].get_publisher_count(), what='the old topic to end')
+    client.describe(PANDA)
+    client.expect(DESCRIPTION, OK)
+    check_good(client, robot)
+
+
+def test_description_by_parameter_shuts_out_the_topic(client, robot):
+    assert client.set_parameter('bringup', 'robot_description', PANDA).successful
+    client.wait(lambda: client.diagnostics[DESCRIPTION][2].get('source') == 'parameter')
+    client.describe(PLANAR)
+    client.expect(DESCRIPTION, WARN, 'differs from the parameter')
+    check_good(client, robot)
+    client.describe(PANDA)
+    assert client.set_parameter('bringup', 'robot_description', '').successful
+    client.wait(lambda: client.diagnostics[DESCRIPTION][2].get('source') == 'topic')
+
+
+def test_planar_and_floating_joints_are_held(client, robot):
+    text = ('<robot name="boat"><link name="sea"/><link name="hull"/><link name="crane"><inertial>'
+            '<origin xyz="1 0 0"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"'
+            ' iyz="0"/></inertial></link><joint name="swim" type="floating"><parent link="sea"/>'
+            '<child link="hull"/></joint><joint name="boom" type="continuous"><parent link="hull"/>'
+            '<child link="crane"/><axis xyz="0 -1 0"/></joint></robot>')
+    client.describe(text)
+    client.expect(DESCRIPTION, WARN, 'held at zero', 'swim')
+    _, message = client.ask(GRAVITY, ['boom'], [0.6], [0.0], [1.0])
+    assert list(message.name) == ['boom']
+    np.testing.assert_allclose(message.effort, [2 * 9.81 * np.cos(0.6)], rtol=1e-12)
+    _, message = client.ask(EXTERNAL, ['boom'], [0.6], [0.0], [1.0])
+    np.testing.assert_allclose(message.effort, [2 * 9.81 * np.cos(0.6) - 1.0], rtol=1e-12)
+    client.describe(PANDA)
+    client.expect(DESCRIPTION, OK)
+
+
+# --- at start ------------------------------------------------------------------------------------
+
+
+def test_bad_description_at_start_leaves_the_topic(start, connect, robot):
+    start('dynamics', {'robot_description': '"<robot"'}, ['-r', '__ns:=/late'])
+    client = connect('late')
+    client.expect('late/dynamics: robot description', ERROR, 'refused', 'XML')
+    client.describe(PANDA)
+    client.subscribe(JointState, 'dynamics/gravity')
+    q, (v, tau) = good(robot)
+    _, message = client.ask('dynamics/gravity', robot.joint_names, q, v, tau)
+    check_numbers(GRAVITY, message, robot, q, v, tau)
+
+
+def test_nothing_comes(start, connect):
+    start('kinematics', arguments=['-r', '__ns:=/lonely'])
+    client = connect('lonely')
+    client.expect('lonely/kinematics: robot description', ERROR, 'no robot description yet')
+    client.publisher(String, 'robot_description', 1)
+    client.describe(PLANAR)
+    client.expect('lonely/kinematics: joint states', ERROR, 'nothing has come on /lonely/joint_states',
+                  '0 publishers')
+
+
+@pytest.mark.parametrize(('parameters', 'reason'), [
+    ({'velocity_policy': 'guess'}, 'velocity_policy'),
+    ({'gravity': '[0.0, 1.0]'}, 'gravity'),
+    ({'state_timeout': -1.0}, 'state_timeout'),
+    ({'executor': 'magic'}, 'executor'),
+])
+def test_impossible_parameter_at_start(start, parameters, reason):
+    node = start('dynamics', parameters, ['-r', '__ns:=/never'])
+    assert node.wait() == 1
+    assert reason in node.output
+    assert 'Traceback' not in node.output
+
+
+# --- two robots ----------------------------------------------------------------------------------
+
+
+def test_two_robots_in_two_namespaces(start, connect, robot):
+    planar = Robot.from_urdf(PLANAR)
+    clients = {}
+    for name, text in (('left', PANDA), ('right', PLANAR)):
+        start('bringup', arguments=['-r', f'__ns:=/{name}'])
+        clients[name] = connect(name)
+        clients[name].describe(text)
+        clients[name].subscribe(JointState, *TOPICS)
+    state = [np.array(x) for x in ([0.3, 0.4], [1.0, 2.0], [3.0, 4.0])]
+    for _ in range(3):
+        check_good(clients['left'], robot)
+        for topic in TOPICS:
+            check_numbers(topic, clients['right'].ask(topic, planar.joint_names, *state)[1], planar,
+                          *state)
+    for name, client in clients.items():
+        client.expect(f'{name}/bringup: robot description', OK)
+        assert f'{name}/dynamics: outputs' in client.diagnostics
+    lengths = {len(m.name) for t in TOPICS for m in clients['right'].received[t]}
+    assert lengths == {2}

@@ -1,0 +1,206 @@
+"""The package as colcon, pip and rosdep see it: package.xml, setup.py, what is installed."""
+
+import ast
+import configparser
+import importlib
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import setuptools
+
+import screw_dynamics_ros
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / 'screw_dynamics_ros'
+
+# rosdep keys of what is imported under another name; what is not here is a ROS package.
+ROSDEP_KEYS = {
+    'defusedxml': 'python3-defusedxml', 'llvmlite': 'python3-numba',
+    'matplotlib': 'python3-matplotlib', 'numpy': 'python3-numpy', 'scipy': 'python3-scipy',
+    'yaml': 'python3-yaml',
+}
+# Optional: the nodes say what is missing without it. rosdep cannot see it inside this package.
+OPTIONAL = {'screw_dynamics_msgs'}
+
+
+@pytest.fixture
+def arguments(monkeypatch) -> dict[str, Any]:
+    """What setup.py hands to setuptools."""
+    captured: dict[str, Any] = {}
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(setuptools, 'setup', captured.update)
+    runpy.run_path('setup.py')
+    return captured
+
+
+def manifest(folder: Path = ROOT) -> ElementTree.Element:
+    return ElementTree.parse(folder / 'package.xml').getroot()
+
+
+def sources(*folders: Path) -> Iterator[Path]:
+    for folder in folders:
+        yield from (path for path in folder.rglob('*.py') if '__pycache__' not in path.parts)
+
+
+def imported_packages(path: Path) -> set[str]:
+    """Foreign top-level packages a file imports, and ROS packages its launch actions start."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.add(node.module)
+        elif isinstance(node, ast.keyword) and node.arg == 'package':
+            names |= {node.value.value} if isinstance(node.value, ast.Constant) else set()
+    tops = {name.partition('.')[0] for name in names}
+    return tops - set(sys.stdlib_module_names) - {PACKAGE.name}
+
+
+# --- one version, one manifest ---
+
+def test_one_version():
+    version = manifest().findtext('version')
+    assert manifest(ROOT / 'screw_dynamics_msgs').findtext('version') == version
+    if screw_dynamics_ros.__version__ != '0+uninstalled':
+        assert screw_dynamics_ros.__version__ == version
+
+
+def test_setup_takes_its_texts_from_the_manifest(arguments):
+    assert arguments['name'] == manifest().findtext('name') == PACKAGE.name
+    assert arguments['version'] == manifest().findtext('version')
+    assert arguments['license'] == 'Apache-2.0'
+    assert 'Apache License' in (ROOT / 'LICENSE').read_text()
+
+
+@pytest.mark.parametrize('folder', ['.', 'screw_dynamics_msgs', 'tools/tf2_msgs'])
+def test_manifests_are_format_3(folder):
+    text = (ROOT / folder / 'package.xml').read_text()
+    assert 'xml-model' in text
+    assert ElementTree.fromstring(text).get('format') == '3'
+
+
+# --- what is installed ---
+
+def test_every_source_file_is_packaged(arguments):
+    """A folder without __init__.py would be missing from an installation."""
+    packaged = set(arguments['packages'])
+    for path in sources(PACKAGE):
+        assert '.'.join(path.relative_to(ROOT).parent.parts) in packaged, path
+    assert (PACKAGE / 'py.typed').exists()
+    assert 'py.typed' in arguments['package_data'][PACKAGE.name]
+
+
+def test_every_shared_file_is_installed(arguments):
+    installed = {(target, file) for target, files in arguments['data_files'] for file in files}
+    share = f'share/{PACKAGE.name}'
+    assert (share, 'package.xml') in installed
+    assert ('share/ament_index/resource_index/packages', f'resource/{PACKAGE.name}') in installed
+    for folder in ('launch', 'config', 'urdf', 'rviz'):
+        for path in (ROOT / folder).rglob('*'):
+            if path.is_file() and '__pycache__' not in path.parts:
+                relative = path.relative_to(ROOT)
+                assert (f'{share}/{relative.parent}', str(relative)) in installed
+
+
+def test_executables_are_where_ros2_run_looks():
+    configuration = configparser.RawConfigParser()
+    configuration.read(ROOT / 'setup.cfg')
+    assert configuration['install']['install_scripts'] == f'$base/lib/{PACKAGE.name}'
+    assert configuration['develop']['script_dir'] == f'$base/lib/{PACKAGE.name}'
+
+
+def test_executables_exist(arguments):
+    pytest.importorskip('rclpy')
+    executables = arguments['entry_points']['console_scripts']
+    names = {entry.partition(' = ')[0] for entry in executables}
+    assert names >= {'kinematics', 'dynamics', 'wrench_estimator', 'simulator', 'bringup'}
+    for entry in executables:
+        module, _, function = entry.partition(' = ')[2].partition(':')
+        assert callable(getattr(importlib.import_module(module), function)), entry
+
+
+# --- dependencies ---
+
+def test_dependencies_are_those_imported():
+    imported = set().union(*map(imported_packages, sources(PACKAGE, ROOT / 'launch'))) - OPTIONAL
+    needed = {ROSDEP_KEYS.get(name, name) for name in imported}
+    declared = {element.text for element in manifest().iter('exec_depend')}
+    assert declared - needed == set(), 'declared in package.xml and not imported'
+    assert needed - declared == set(), 'imported and not declared in package.xml'
+
+
+def test_core_imports_no_ros():
+    allowed = {'numpy', 'scipy', 'llvmlite', 'defusedxml'}
+    for path in sources(PACKAGE / 'core'):
+        assert imported_packages(path) <= allowed, path
+
+
+def test_numba_is_asked_for_only_on_demand():
+    """There is no rosdep rule for it on RHEL, where a plain dependency would break the build."""
+    (numba,) = (element for element in manifest().iter('exec_depend')
+                if element.text == 'python3-numba')
+    assert numba.get('condition') == '$SCREW_DYNAMICS_NATIVE == 1'
+
+
+def test_requirements_hold_what_is_imported():
+    listed = set(re.findall(r'^[\w-]+', (ROOT / 'requirements/run.txt').read_text(), re.M))
+    imported = set().union(*map(imported_packages, sources(PACKAGE)))
+    assert imported & set(ROSDEP_KEYS) - {'yaml'} <= listed
+
+
+# --- interface packages ---
+
+def test_interfaces_are_all_generated():
+    folder = ROOT / 'screw_dynamics_msgs'
+    listed = set(re.findall(r'(?:srv|msg)/\w+\.\w+', (folder / 'CMakeLists.txt').read_text()))
+    assert listed == {str(path.relative_to(folder)) for kind in ('srv', 'msg')
+                      for path in folder.glob(f'{kind}/*')}
+
+
+def test_interface_fields_are_explained():
+    """Every field stands under a comment or under another field of the same comment."""
+    for path in (ROOT / 'screw_dynamics_msgs').glob('srv/*.srv'):
+        for paragraph in re.split(r'\n\s*\n|---\n', path.read_text()):
+            assert paragraph.startswith('#'), f'{path.name}: {paragraph}'
+
+
+def test_interfaces_import():
+    # Not built, the folder of that name in this repository would pass for a namespace package.
+    pytest.importorskip('screw_dynamics_msgs.srv._jacobian')
+    services = importlib.import_module('screw_dynamics_msgs.srv')
+    for path in (ROOT / 'screw_dynamics_msgs').glob('srv/*.srv'):
+        response = getattr(services, path.stem).Response()
+        assert response.success is False
+        assert response.message == ''
+
+
+def test_stand_in_is_hidden_from_colcon():
+    assert (ROOT / 'tools/tf2_msgs/COLCON_IGNORE').exists()
+
+
+def test_stand_in_is_what_tf2_msgs_is():
+    """The type that a real tf2_msgs has; DDS matches the two by it."""
+    messages = pytest.importorskip('tf2_msgs.msg')
+    assert messages.TFMessage.get_fields_and_field_types() == {
+        'transforms': 'sequence<geometry_msgs/TransformStamped>'}
+
+
+# --- sources ---
+
+def test_no_machine_paths():
+    """Nothing in the repository knows the machine it was written on."""
+    files = subprocess.run(['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True)
+    if files.returncode:
+        pytest.skip('not a git checkout')
+    pattern = re.compile(r'/(?:home|root|Users)/[\w.]')
+    for name in filter(None, files.stdout.split('\0')):
+        path = ROOT / name
+        if path.is_file() and path != Path(__file__).resolve():
+            assert not pattern.search(path.read_text(errors='ignore')), name

@@ -1,0 +1,420 @@
+"""Joint states of every kind that drivers send (design 6.1), without middleware."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.joint_states import (
+    CACHED_NAME_LISTS,
+    REFUSALS,
+    JointStateMapper,
+    JointStateMessage,
+    Policies,
+    Reason,
+)
+
+JOINTS = ('shoulder', 'elbow', 'wrist')
+SECOND = 1_000_000_000
+START = 1_700_000_000 * SECOND
+NAN = float('nan')
+
+
+def message(names=JOINTS, position=None, velocity=None, effort=None, stamp=0.0):
+    count = len(names)
+    fields = [np.arange(count) + 0.1 if position is None else position,
+              np.arange(count) + 10.0 if velocity is None else velocity,
+              np.arange(count) + 20.0 if effort is None else effort]
+    return JointStateMessage(tuple(names), *(np.array(values, dtype=float) for values in fields),
+                             START + round(stamp * SECOND))
+
+
+def mapper(joints=JOINTS, **options):
+    made = JointStateMapper(
+        joints, continuous=options.pop('continuous', ()), known=options.pop('known', ()),
+        policies=Policies(**options), clock=lambda: made.now)
+    made.now = START
+    return made
+
+
+def feed(states, sent):
+    """Send a message at its stamp."""
+    states.now = sent.stamp
+    return states.update(sent, arrival=(sent.stamp - START) / SECOND)
+
+
+def count(states, reason):
+    return states.records[reason].count if reason in states.records else 0
+
+
+# --- the ordinary case ---------------------------------------------------------------------------
+
+
+def test_values_go_by_name():
+    states = mapper()
+    for step in range(5):  # the first one is taken carefully, the others by the short way
+        sent = message(('wrist', 'shoulder', 'elbow'), [3, 1, 2], [30, 10, 20], [33, 11, 22],
+                       stamp=0.01 * step)
+        assert feed(states, sent)
+        np.testing.assert_array_equal(states.q, [1, 2, 3])
+        np.testing.assert_array_equal(states.v, [10, 20, 30])
+        np.testing.assert_array_equal(states.tau, [11, 22, 33])
+        assert states.stamp == sent.stamp
+        assert states.has_velocity
+        assert states.has_effort
+    assert states.records == {}
+    assert states.accepted == 5
+
+
+def test_results_are_always_the_same_arrays():
+    states = mapper()
+    arrays = states.q, states.v, states.tau
+    for stamp in (0.0, 0.01, 100.0, 1.0):
+        feed(states, message(stamp=stamp))
+    assert all(a is b for a, b in zip(arrays, (states.q, states.v, states.tau)))
+
+
+def test_order_may_change_between_messages():
+    states = mapper()
+    for step, names in enumerate([JOINTS, JOINTS[::-1], ('elbow', 'wrist', 'shoulder')] * 4):
+        values = [JOINTS.index(name) for name in names]
+        assert feed(states, message(names, values, values, values, stamp=0.01 * step))
+        np.testing.assert_array_equal(states.q, [0, 1, 2])
+        np.testing.assert_array_equal(states.tau, [0, 1, 2])
+
+
+def test_short_way_and_careful_way_agree():
+    """The same values, once regular and once with an extra unknown joint that is not finite."""
+    regular, careful = mapper(), mapper()
+    numbers = np.random.default_rng(1).normal(size=(50, 3, 3))
+    for step, fields in enumerate(numbers):
+        assert feed(regular, message(JOINTS, *fields, stamp=0.01 * step))
+        longer = [np.append(values, NAN) for values in fields]
+        assert feed(careful, message((*JOINTS, 'stranger'), *longer, stamp=0.01 * step))
+        for name in ('q', 'v', 'tau'):
+            np.testing.assert_array_equal(getattr(regular, name), getattr(careful, name))
+    assert count(careful, Reason.UNKNOWN_JOINTS) == 50
+
+
+@pytest.mark.parametrize('policy', ['reject', 'differentiate', 'zero', 'hold'])
+def test_regular_messages_need_no_policy(policy):
+    states = mapper(velocity=policy)
+    for step in range(3):
+        assert feed(states, message(stamp=0.01 * step))
+        np.testing.assert_array_equal(states.v, [10, 11, 12])
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_unknown_joints_are_ignored_and_named():
+    states = mapper(known=['finger'])
+    assert feed(states, message(('camera_pan', *JOINTS, 'finger')))
+    np.testing.assert_allclose(states.q, [1.1, 2.1, 3.1])
+    assert states.records[Reason.UNKNOWN_JOINTS].detail == 'camera_pan'
+
+
+@pytest.mark.parametrize(('names', 'reason', 'detail'), [
+    ((), Reason.EMPTY, ''),
+    (('a', 'b'), Reason.FOREIGN, 'expected shoulder, elbow, wrist'),
+    (('shoulder', 'elbow', 'wrist', 'elbow'), Reason.DUPLICATE_JOINT, 'elbow'),
+])
+def test_messages_refused_for_their_names(names, reason, detail):
+    states = mapper()
+    assert not feed(states, message(names))
+    assert detail in states.records[reason].detail
+    assert reason in REFUSALS
+    assert feed(states, message(stamp=0.01))
+
+
+def test_duplicate_names_leave_the_state_alone():
+    states = mapper()
+    feed(states, message())
+    before = states.q.copy()
+    assert not feed(states, message((*JOINTS, 'wrist'), [9, 9, 9, 9], [9] * 4, [9] * 4, stamp=0.01))
+    np.testing.assert_array_equal(states.q, before)
+
+
+def test_endless_variety_of_names_is_not_remembered():
+    states = mapper()
+    for step in range(20 * CACHED_NAME_LISTS):
+        feed(states, message((*JOINTS, f'stranger{step}'), stamp=0.01 * step))
+    assert len(states._maps) <= CACHED_NAME_LISTS
+
+
+# --- several sources -----------------------------------------------------------------------------
+
+
+def test_partial_messages_are_merged():
+    states = mapper()
+    assert not feed(states, message(('shoulder', 'elbow'), [1, 2], [1, 2], [1, 2]))
+    assert 'never reported: wrist' in states.records[Reason.INCOMPLETE].detail
+    assert feed(states, message(('wrist',), [3], [3], [3], stamp=0.004))
+    np.testing.assert_array_equal(states.q, [1, 2, 3])
+    assert states.stamp == START + 4_000_000
+    assert feed(states, message(('shoulder', 'elbow'), [4, 5], [4, 5], [4, 5], stamp=0.01))
+    np.testing.assert_array_equal(states.q, [4, 5, 3])
+
+
+def test_source_whose_clock_is_behind_does_not_turn_time_back():
+    states = mapper()
+    feed(states, message(('shoulder', 'elbow'), stamp=0.100))
+    feed(states, message(('wrist',), stamp=0.050))
+    stamps = [states.stamp]
+    for step in range(1, 20):
+        feed(states, message(('shoulder', 'elbow'), stamp=0.100 + 0.01 * step))
+        stamps.append(states.stamp)
+        if not feed(states, message(('wrist',), [step], stamp=0.050 + 0.01 * step)):
+            assert states.stamp == stamps[-1]
+        assert states.q[2] == step or step == 0
+    assert (np.diff(stamps) >= 0).all()
+    assert count(states, Reason.OUT_OF_ORDER) == 0
+
+
+def test_silent_source_is_missed():
+    states = mapper(state_timeout=0.1)
+    feed(states, message(('shoulder', 'elbow')))
+    assert feed(states, message(('wrist',), stamp=0.01))
+    assert feed(states, message(('shoulder', 'elbow'), stamp=0.1))
+    assert not feed(states, message(('shoulder', 'elbow'), stamp=0.12))
+    assert 'not reported any more: wrist' in states.records[Reason.INCOMPLETE].detail
+    assert feed(states, message(('wrist',), stamp=0.13))
+
+
+def test_joint_that_nobody_reports_can_be_taken_at_zero():
+    states = mapper(position='zero', effort='zero')
+    assert feed(states, message(('shoulder', 'elbow'), [1, 2], [1, 2], [1, 2]))
+    np.testing.assert_array_equal(states.q, [1, 2, 0])
+    assert states.has_velocity
+    assert states.has_effort
+
+
+# --- fields --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('bad', [NAN, np.inf, -np.inf])
+def test_position_that_is_no_number_is_refused(bad):
+    states = mapper()
+    feed(states, message())
+    before = states.q.copy()
+    assert not feed(states, message(position=[1, bad, 3], stamp=0.01))
+    np.testing.assert_array_equal(states.q, before)
+    assert states.records[Reason.POSITION_MISSING].detail == 'elbow'
+    assert feed(states, message(stamp=0.02))
+
+
+def test_position_can_be_held():
+    states = mapper(position='hold', state_timeout=0.1)
+    feed(states, message(position=[1, 2, 3]))
+    assert feed(states, message(position=[4, NAN, 6], stamp=0.05))
+    np.testing.assert_array_equal(states.q, [4, 2, 6])
+    assert feed(states, message(position=[5, NAN, 6], stamp=0.1))
+    assert not feed(states, message(position=[6, NAN, 6], stamp=0.15))  # too old by now
+
+
+def test_held_position_needs_one_to_hold():
+    states = mapper(position='hold')
+    assert not feed(states, message(position=[4, NAN, 6]))
+
+
+@pytest.mark.parametrize('length', [1, 2, 4, 7])
+def test_ragged_positions_are_refused(length):
+    states = mapper()
+    assert not feed(states, message(position=np.ones(length)))
+    assert states.records[Reason.POSITION_RAGGED].detail == f'{length} for 3 names'
+
+
+@pytest.mark.parametrize('policy', ['reject', 'zero', 'hold', 'differentiate'])
+@pytest.mark.parametrize('velocity', [[], [1.0], [1.0, NAN, 3.0], [1.0, 2.0, 3.0, 4.0]])
+def test_missing_velocity_by_policy(policy, velocity):
+    states = mapper(velocity=policy)
+    assert feed(states, message(position=[0, 0, 0], velocity=[7, 8, 9]))
+    assert feed(states, message(position=[0.1, 0.2, 0.3], velocity=velocity, stamp=0.1))
+    given = np.array([1.0, NAN, 3.0]) if len(velocity) == 3 else np.full(3, NAN)
+    expected = {'zero': [0, 0, 0], 'hold': [7, 8, 9], 'differentiate': [1, 2, 3], 'reject': [0] * 3}
+    np.testing.assert_allclose(
+        states.v, np.where(np.isnan(given), expected[policy], given), atol=1e-12)
+    assert states.has_velocity == (policy != 'reject')
+    assert states.has_effort
+    assert count(states, Reason.VELOCITY_MISSING) == 1
+    assert count(states, Reason.VELOCITY_RAGGED) == (len(velocity) in (1, 4))
+
+
+@pytest.mark.parametrize('policy', ['reject', 'zero', 'hold'])
+@pytest.mark.parametrize('effort', [[], [1.0, 2.0], [1.0, np.inf, 3.0]])
+def test_missing_effort_by_policy(policy, effort):
+    states = mapper(effort=policy)
+    assert feed(states, message(effort=[7, 8, 9]))
+    assert feed(states, message(effort=effort, stamp=0.1))
+    given = np.array([1.0, NAN, 3.0]) if len(effort) == 3 else np.full(3, NAN)
+    expected = {'zero': [0, 0, 0], 'hold': [7, 8, 9], 'reject': [0, 0, 0]}[policy]
+    np.testing.assert_array_equal(states.tau, np.where(np.isnan(given), expected, given))
+    assert states.has_effort == (policy != 'reject')
+    assert states.has_velocity
+    assert count(states, Reason.EFFORT_MISSING) == 1
+    assert count(states, Reason.EFFORT_RAGGED) == (len(effort) == 2)
+
+
+def test_held_velocity_expires():
+    states = mapper(velocity='hold', state_timeout=0.1)
+    feed(states, message())
+    for stamp, present in ((0.05, True), (0.1, True), (0.15, False), (0.2, False)):
+        assert feed(states, message(velocity=[], stamp=stamp))
+        assert states.has_velocity == present
+        np.testing.assert_array_equal(states.v, [10, 11, 12] if present else [0, 0, 0])
+
+
+def test_first_velocity_cannot_be_differentiated():
+    states = mapper()
+    assert feed(states, message(velocity=[]))
+    assert not states.has_velocity
+    assert feed(states, message(velocity=[], stamp=0.1))
+    assert states.has_velocity
+
+
+def test_positions_of_continuous_joints_are_differentiated_across_the_seam():
+    states = mapper(continuous=['elbow'])
+    feed(states, message(position=[3.1, 3.1, 0], velocity=[]))
+    feed(states, message(position=[-3.1, -3.1, 0], velocity=[], stamp=0.1))
+    np.testing.assert_allclose(states.v, [-62.0, (2 * np.pi - 6.2) / 0.1, 0.0], atol=1e-9)
+
+
+def test_differentiation_does_not_bridge_a_pause():
+    states = mapper(state_timeout=0.2)
+    feed(states, message(position=[0, 0, 0], velocity=[]))
+    feed(states, message(position=[1, 1, 1], velocity=[], stamp=5.0))
+    assert not states.has_velocity
+    assert states.restarted
+    assert count(states, Reason.PAUSE) == 1
+    feed(states, message(position=[2, 2, 2], velocity=[], stamp=5.1))
+    np.testing.assert_allclose(states.v, 10.0)
+    assert not states.restarted
+
+
+def test_filter_of_differentiated_velocity():
+    """A step of velocity passes a first-order filter: 1 - exp(-2 pi f t)."""
+    states = mapper(velocity_cutoff=2.0)
+    for position, stamp in ((0.0, 0.0), (0.0, 0.05), (0.1, 0.1), (0.2, 0.15), (0.3, 0.2)):
+        feed(states, message(position=[position] * 3, velocity=[], stamp=stamp))
+    np.testing.assert_allclose(states.v, 2.0 * (1 - np.exp(-2 * np.pi * 2.0 * 0.15)), rtol=1e-9)
+
+
+def test_effort_is_calibrated():
+    states = mapper()
+    states.calibration = np.array([2.0, 1.0, -1.0]), np.array([0.0, 5.0, 0.5])
+    for stamp in (0.0, 0.1, 0.2):
+        feed(states, message(('wrist', 'elbow', 'shoulder'), effort=[1, 2, 3], stamp=stamp))
+        np.testing.assert_array_equal(states.tau, [6.0, 7.0, -0.5])
+    feed(states, message(('wrist', 'elbow', 'shoulder'), effort=[1, NAN, 3], stamp=0.3))
+    np.testing.assert_array_equal(states.tau, [6.0, 0.0, -0.5])
+
+
+# --- stamps --------------------------------------------------------------------------------------
+
+
+def test_repeated_stamp_is_refused():
+    states = mapper()
+    assert feed(states, message(stamp=1.0))
+    assert not feed(states, message(position=[9, 9, 9], stamp=1.0))
+    assert states.q[0] == 0.1
+    assert count(states, Reason.DUPLICATE_STAMP) == 1
+
+
+def test_message_out_of_order_is_refused():
+    states = mapper()
+    assert feed(states, message(stamp=1.0))
+    assert feed(states, message(stamp=1.1))
+    assert not feed(states, message(position=[9, 9, 9], stamp=1.05))
+    assert count(states, Reason.OUT_OF_ORDER) == 1
+    assert feed(states, message(stamp=1.2))
+
+
+def test_time_that_goes_back_far_starts_anew():
+    states = mapper()
+    feed(states, message(velocity=[], stamp=100.0))
+    feed(states, message(velocity=[], stamp=100.1))
+    assert states.has_velocity
+    assert feed(states, message(position=[5, 5, 5], velocity=[], stamp=1.0))
+    assert states.restarted
+    assert not states.has_velocity  # nothing to differentiate with: no speed of -50 rad/s
+    assert states.stamp == START + SECOND
+    assert count(states, Reason.TIME_RESET) == 1
+
+
+def test_without_stamps_the_time_of_arrival_counts():
+    states = mapper()
+    for step in range(3):
+        states.now = START + step * SECOND // 100
+        sent = dataclasses.replace(message(velocity=[], position=[step] * 3), stamp=0)
+        assert states.update(sent, arrival=0.01 * step)
+        assert states.stamp == states.now
+    np.testing.assert_allclose(states.v, 100.0)
+    assert count(states, Reason.UNSTAMPED) == 3
+
+
+@pytest.mark.parametrize(('age', 'reason'), [(3.0, Reason.OLD), (-3.0, Reason.FUTURE)])
+def test_stamps_far_from_the_clock(age, reason):
+    strict, lenient = mapper(max_stamp_age=2.0), mapper()
+    for states in (strict, lenient):
+        states.now = START + round(age * SECOND)
+        accepted = states.update(message(), arrival=0.0)
+        assert accepted == (states is lenient)
+        assert states.age == pytest.approx(age)
+    assert count(strict, reason) == 1
+    assert count(lenient, Reason.CLOCK_OFFSET) == 1
+
+
+def test_stamp_glitch_into_the_future_heals():
+    states = mapper()
+    feed(states, message(stamp=1.0))
+    feed(states, message(stamp=1e6))
+    assert feed(states, message(stamp=1.1))
+    assert feed(states, message(stamp=1.2))
+    np.testing.assert_allclose(states.q, [0.1, 1.1, 2.1])
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('options', [
+    {'position': 'differentiate'}, {'velocity': 'guess'}, {'effort': 'differentiate'},
+    {'state_timeout': -1.0}, {'max_stamp_age': NAN}, {'velocity_cutoff': np.inf},
+])
+def test_impossible_policies_are_refused(options):
+    with pytest.raises(ArgumentError, match=next(iter(options))):
+        Policies(**options)
+
+
+values = st.lists(st.one_of(st.floats(-9, 9), st.sampled_from([NAN, np.inf, 1e308])), max_size=5)
+anything = st.tuples(
+    st.lists(st.sampled_from([*JOINTS, 'stranger']), max_size=5), values, values, values,
+    st.one_of(st.just(None), st.floats(-3, 3)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(anything, max_size=12),
+       st.sampled_from(['reject', 'hold', 'zero']),
+       st.sampled_from(['reject', 'differentiate', 'zero', 'hold']),
+       st.sampled_from(['reject', 'zero', 'hold']))
+def test_whatever_comes_the_state_stays_finite(sequence, position, velocity, effort):
+    states = mapper(position=position, velocity=velocity, effort=effort)
+    for names, q, v, tau, stamp in sequence:
+        sent = JointStateMessage(tuple(names), np.array(q), np.array(v), np.array(tau),
+                                 0 if stamp is None else START + round(stamp * SECOND))
+        states.now += SECOND // 100
+        before, accepted = states.stamp, states.accepted
+        new = states.update(sent, arrival=0.0)
+        assert new == (states.accepted > accepted)
+        assert np.isfinite(states.q).all()
+        assert np.isfinite(states.tau).all()
+        assert not np.isnan(states.v).any()
+        if new and not states.restarted:
+            assert states.stamp > before
+    recovered = message(stamp=1e4)
+    assert feed(states, recovered)
+    np.testing.assert_array_equal(states.q, recovered.position)
+    np.testing.assert_array_equal(states.v, recovered.velocity)
+    np.testing.assert_array_equal(states.tau, recovered.effort)

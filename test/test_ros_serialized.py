@@ -1,0 +1,224 @@
+"""Messages as bytes are the messages of rclpy, whatever their names and sizes (design 6.3)."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip('rclpy')
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TwistStamped, WrenchStamped
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros import messages
+from screw_dynamics_ros.ros.serialized import JointStateReader, Template, same
+
+names = st.lists(st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=20),
+                 max_size=12)
+floats = st.floats(allow_nan=False)
+
+
+def joint_state(names, position, velocity, effort, frame_id='', sec=5, nanosec=6):
+    message = JointState(name=list(names), position=list(position), velocity=list(velocity),
+                         effort=list(effort))
+    message.header.frame_id = frame_id
+    message.header.stamp = Time(sec=sec, nanosec=nanosec)
+    return message
+
+
+# --- output --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(names, st.data())
+def test_joint_efforts(joints, data):
+    effort = data.draw(st.lists(floats, min_size=len(joints), max_size=len(joints)))
+    stamp = data.draw(st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1)))
+    written = messages.joint_efforts(joints).fill(np.array(effort, dtype=float), stamp)
+    expected = joint_state(joints, [], [], effort, sec=stamp[0], nanosec=stamp[1])
+    assert deserialize_message(written, JointState) == expected
+
+
+@pytest.mark.parametrize('size', [1, 2, 7, 8, 31])
+def test_joint_states(size):
+    joints = [f'joint{i}' for i in range(size)]
+    numbers = np.random.default_rng(size).normal(size=(3, size))
+    written = messages.joint_states(joints).fill(numbers, (1, 2))
+    assert deserialize_message(written, JointState) == joint_state(joints, *numbers, sec=1, nanosec=2)
+
+
+@pytest.mark.parametrize('rows', [1, 6])
+@pytest.mark.parametrize('columns', [0, 1, 7, 44])
+def test_matrix(rows, columns):
+    labels = [f'r{i}' for i in range(rows)], [f'column {i}' for i in range(columns)]
+    values = np.random.default_rng(0).normal(size=(rows, columns))
+    read = deserialize_message(messages.matrix(*labels).fill(values), Float64MultiArray)
+    assert np.array(read.data).tobytes() == values.tobytes()
+    assert [d.size for d in read.layout.dim] == [rows, columns]
+    assert [d.stride for d in read.layout.dim] == [rows * columns, columns]
+    assert [d.label for d in read.layout.dim] == [','.join(part) for part in labels]
+    assert read.layout.data_offset == 0
+
+
+def test_refilling_leaves_nothing_behind():
+    template = messages.matrix(['a', 'b'])
+    first = template.fill(np.array([1.0, 2.0]))
+    second = template.fill(np.array([3.0, np.nan]))
+    assert list(deserialize_message(first, Float64MultiArray).data) == [1.0, 2.0]
+    values = deserialize_message(second, Float64MultiArray).data
+    assert values[0] == 3.0
+    assert np.isnan(values[1])
+
+
+@pytest.mark.parametrize('frame', ['', 'tool0', 'left/gripper tip', 'x' * 255, 'Gelenk äöü'])
+def test_twist_and_wrench(frame):
+    numbers = np.arange(6) + 0.5
+    twist = deserialize_message(messages.twist(frame).fill(numbers, (3, 4)), TwistStamped)
+    assert twist.header.frame_id == frame
+    assert (twist.header.stamp.sec, twist.header.stamp.nanosec) == (3, 4)
+    assert (twist.twist.linear.x, twist.twist.linear.z) == (0.5, 2.5)
+    assert (twist.twist.angular.x, twist.twist.angular.z) == (3.5, 5.5)
+    wrench = deserialize_message(messages.wrench(frame).fill(numbers, (3, 4)), WrenchStamped)
+    assert wrench.header == twist.header
+    assert (wrench.wrench.force.x, wrench.wrench.force.z) == (0.5, 2.5)
+    assert (wrench.wrench.torque.x, wrench.wrench.torque.z) == (3.5, 5.5)
+
+
+@pytest.mark.parametrize('count', [1, 2, 9, 40])
+def test_transforms(count):
+    """Transforms are scattered over the message, each with a stamp of its own."""
+    tf2_msgs = pytest.importorskip('tf2_msgs.msg')
+    frames = [(f'link{i}', f'link{i + 1}' + 'x' * (i % 5)) for i in range(count)]
+    numbers = np.random.default_rng(count).normal(size=(count, 7))
+    written = messages.transforms(frames).fill(numbers, (8, 9))
+    read = deserialize_message(written, tf2_msgs.TFMessage)
+    assert len(read.transforms) == count
+    for transform, frame, row in zip(read.transforms, frames, numbers):
+        assert (transform.header.frame_id, transform.child_frame_id) == frame
+        assert (transform.header.stamp.sec, transform.header.stamp.nanosec) == (8, 9)
+        p, r = transform.transform.translation, transform.transform.rotation
+        assert [p.x, p.y, p.z, r.x, r.y, r.z, r.w] == row.tolist()
+
+
+def test_template_that_does_not_carry_its_numbers_is_refused():
+    with pytest.raises(ScrewDynamicsError, match='float64'):
+        Template(lambda stamp, numbers: Float64MultiArray(data=[0.0] * len(numbers)), 3)
+
+
+def test_template_whose_message_changes_by_itself_is_refused():
+    calls = iter(range(100))
+
+    def build(stamp, numbers):
+        return joint_state(['a'], [next(calls)], [], numbers)
+
+    with pytest.raises(ScrewDynamicsError, match='JointState'):
+        Template(build, 1)
+
+
+# --- input ---------------------------------------------------------------------------------------
+
+
+def check_read(reader, message):
+    read = reader.read(serialize_message(message))
+    assert read.names == tuple(message.name)
+    assert read.stamp == message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+    for name in ('position', 'velocity', 'effort'):
+        values = np.array(getattr(message, name), dtype=float)
+        assert getattr(read, name).tobytes() == values.tobytes()
+    return read
+
+
+@settings(max_examples=100, deadline=None)
+@given(names, st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=9), st.data())
+def test_reader(joints, frame_id, data):
+    reader = JointStateReader()
+    size = len(joints)
+    lengths = [data.draw(st.sampled_from([0, size, size + 1])) for _ in range(3)]
+    for seed in range(3):  # the first one is learnt, the others are read in place
+        fields = [np.random.default_rng(seed).normal(size=length) for length in lengths]
+        check_read(reader, joint_state(joints, *fields, frame_id, seed, seed + 1))
+
+
+def test_reader_reads_in_place_what_it_knows():
+    reader = JointStateReader()
+    learnt = []
+    reader._learn = lambda data, learn=reader._learn: learnt.append(data) or learn(data)
+    for step in range(5):
+        check_read(reader, joint_state('abc', [step, 2, 3], [4, 5, 6], [7, 8, step]))
+    assert len(learnt) == 1
+    check_read(reader, joint_state('abc', [np.nan, 2, 3], [4, np.inf, 6], [7, 8, 9]))
+    assert len(learnt) == 1
+
+
+@pytest.mark.parametrize('other', [
+    joint_state('abd', [1, 2, 3], [4, 5, 6], [7, 8, 9]),            # another name
+    joint_state('acb', [1, 2, 3], [4, 5, 6], [7, 8, 9]),            # another order
+    joint_state('abc', [1, 2], [4, 5, 6, 7], [7, 8, 9]),            # ragged, of the same length
+    joint_state('abc', [1, 2, 3], [4, 5, 6, 7, 8, 9], []),
+    joint_state('abc', [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base'),    # another frame
+])
+def test_reader_notices_changes(other):
+    reader = JointStateReader()
+    first = joint_state('abc', [1, 2, 3], [4, 5, 6], [7, 8, 9])
+    for _ in range(2):
+        check_read(reader, first)
+        check_read(reader, other)
+
+
+def test_reader_ignores_padding():
+    """The bytes between the fields are whatever was in memory."""
+    reader = JointStateReader()
+    message = joint_state(['a'], [1.0], [2.0], [3.0])
+    data = bytearray(serialize_message(message))
+    expected = reader.read(bytes(data))
+    kept = expected.names, expected.position.copy(), expected.velocity.copy(), expected.effort.copy()
+    learnt = []
+    reader._learn = learnt.append
+    changed = 0
+    for offset in range(4, len(data)):
+        other = data.copy()
+        other[offset] ^= 0xFF
+        if deserialize_equals(other, message):
+            read = reader.read(bytes(other))
+            assert read.names == kept[0]
+            assert all((a == b).all() for a, b in zip(
+                kept[1:], (read.position, read.velocity, read.effort)))
+            changed += 1
+    assert changed
+    assert not learnt
+
+
+def deserialize_equals(data, message):
+    try:
+        return deserialize_message(bytes(data), JointState) == message
+    except Exception:
+        return False
+
+
+def test_reader_leaves_foreign_encodings_to_rclpy():
+    """Big-endian data is not little-endian CDR: it is never read in place."""
+    from screw_dynamics_ros.ros import serialized
+
+    message = joint_state(['a', 'b'], [1.0, 2.0], [], [])
+    big_endian = (b'\x00\x00\x00\x00' + struct.pack('>iI', 5, 6) + struct.pack('>I', 1) + b'\0\0\0\0'
+                  + struct.pack('>I', 2) + (struct.pack('>I', 2) + b'a\0\0\0')
+                  + (struct.pack('>I', 2) + b'b\0\0\0') + struct.pack('>I', 2)
+                  + struct.pack('>dd', 1.0, 2.0) + struct.pack('>II', 0, 0))
+    assert deserialize_message(big_endian, JointState) == message
+    reader = JointStateReader()
+    for _ in range(2):
+        assert same(reader.read(big_endian), serialized.from_message(message))
+    assert not any(reader._layouts.values())
+
+
+def test_reader_keeps_few_layouts():
+    reader = JointStateReader()
+    for first in 'abcdefghijklmnop':
+        check_read(reader, joint_state([first, 'z'], [1, 2], [], []))
+    assert sum(map(len, reader._layouts.values())) <= 4

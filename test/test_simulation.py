@@ -1,0 +1,148 @@
+"""Simulated motion: energy, momentum of convergence, contact forces, and a posture that holds."""
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from screw_dynamics_ros.core.simulation import (
+    Posture,
+    SimulatedRobot,
+    middle_of_range,
+    runge_kutta_step,
+)
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return Robot.from_urdf(urdf_path('panda'))
+
+
+def energy(simulated):
+    robot = simulated.robot
+    return (robot.kinetic_energy(simulated.q, simulated.v) + robot.potential_energy(simulated.q))
+
+
+def run(simulated, seconds, dt, torques=None, wrenches=None):
+    zero = np.zeros(simulated.robot.nv)
+    for step in range(round(seconds / dt)):
+        tau = zero if torques is None else torques(step * dt, simulated.q, simulated.v)
+        simulated.step(tau, dt, wrenches)
+
+
+def test_step_is_of_fourth_order():
+    """Harmonic oscillator: halving the step divides the error by 2^4."""
+    errors = []
+    for steps in (20, 40, 80):
+        q, v = np.array([1.0]), np.array([0.0])
+        for _ in range(steps):
+            q, v = runge_kutta_step(lambda q, v: -q, q, v, 1.0 / steps)
+        errors.append(abs(q[0] - np.cos(1.0)))
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 16.0, rtol=0.1)
+
+
+@pytest.mark.parametrize(('name', 'tolerance'), [('planar_2r', 1e-9), ('panda', 1e-5)])
+def test_energy_is_kept_in_free_fall(name, tolerance):
+    simulated = SimulatedRobot(Robot.from_urdf(urdf_path(name)))
+    simulated.q, simulated.v = simulated.q + 0.3, simulated.v + 0.5
+    before = energy(simulated)
+    run(simulated, 0.5, 0.0005)
+    assert np.abs(simulated.v - 0.5).max() > 0.1  # it does move
+    assert energy(simulated) - before == pytest.approx(0.0, abs=tolerance)
+
+
+def test_work_of_torques_and_wrenches_is_the_change_of_energy(panda):
+    """Power balance: dE = tau . v + W . V, integrated along the motion."""
+    simulated, dt, tool = SimulatedRobot(panda), 0.0005, 'panda_hand_tcp'
+    wrench = np.array([0.1, -0.2, 0.3, 4.0, 5.0, -6.0])
+    before, work = energy(simulated), 0.0
+    for _ in range(600):
+        tau = panda.gravity_torques(simulated.q) + 0.1
+        load = tau + panda.jacobian(simulated.q, tool, 'body').T @ wrench
+        q = simulated.q
+        simulated.step(tau, dt, {tool: wrench})
+        work += load @ (simulated.q - q)
+    assert abs(work) > 0.01
+    assert energy(simulated) - before == pytest.approx(work, rel=1e-6)
+
+
+def test_external_wrench_accelerates_as_forward_dynamics_says(panda):
+    simulated, tool = SimulatedRobot(panda), 'panda_hand_tcp'
+    wrench, tau, dt = np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0]), np.arange(8.0), 1e-7
+    expected = panda.forward_dynamics(simulated.q, simulated.v, tau, {tool: wrench})
+    simulated.step(tau, dt, {tool: wrench})
+    np.testing.assert_allclose(simulated.v / dt, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_it_is_deterministic(panda):
+    runs = []
+    for _ in range(2):
+        simulated = SimulatedRobot(panda)
+        posture = Posture(panda, simulated.q, amplitude=0.3)
+        run(simulated, 0.1, 0.001, posture.torques)
+        runs.append(simulated.q.tobytes() + simulated.v.tobytes())
+    assert runs[0] == runs[1]
+
+
+def test_posture_holds_against_gravity(panda):
+    simulated = SimulatedRobot(panda)
+    start = simulated.q.copy()
+    run(simulated, 0.5, 0.001, Posture(panda, start).torques)
+    np.testing.assert_allclose(simulated.q, start, atol=1e-9)
+
+
+def test_posture_springs_back(panda):
+    simulated = SimulatedRobot(panda)
+    posture, start = Posture(panda, simulated.q), simulated.q.copy()
+    simulated.q = start + 0.05
+    run(simulated, 2.0, 0.001, posture.torques)
+    np.testing.assert_allclose(simulated.q, start, atol=2e-3)
+
+
+def test_posture_follows_a_motion_within_the_limits(panda):
+    simulated = SimulatedRobot(panda)
+    posture = Posture(panda, simulated.q, amplitude=0.4, period=4.0)
+    np.testing.assert_array_equal(posture.reference(0.0)[0], simulated.q)
+    np.testing.assert_array_equal(posture.reference(0.0)[1], 0.0)
+    worst, seen = 0.0, []
+    for step in range(3000):
+        simulated.step(posture.torques(step * 0.001, simulated.q, simulated.v), 0.001)
+        worst = max(worst, np.abs(simulated.q - posture.reference((step + 1) * 0.001)[0]).max())
+        seen.append(simulated.q)
+    assert worst < 0.02
+    arm = np.ptp(seen, axis=0)[:7]
+    assert (arm > 0.3).all()
+    assert (np.array(seen) > panda.limits.lower).all()
+    assert (np.array(seen) < panda.limits.upper).all()
+
+
+def test_velocity_of_the_reference_is_its_derivative(panda):
+    posture, h = Posture(panda, middle_of_range(panda), amplitude=0.3, period=3.0), 1e-6
+    for t in (0.1, 1.0, 7.3):
+        difference = (posture.reference(t + h)[0] - posture.reference(t - h)[0]) / (2 * h)
+        np.testing.assert_allclose(difference, posture.reference(t)[1], atol=1e-8)
+
+
+def test_middle_of_range(panda):
+    middle = middle_of_range(panda)
+    assert middle[3] == pytest.approx((panda.limits.lower[3] + panda.limits.upper[3]) / 2)
+    assert middle[3] < -1.0
+
+
+def brick(joint, inertial='<inertial><mass value="1"/>'
+          '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'):
+    return (f'<robot name="brick"><link name="a"/><link name="b">{inertial}</link>'
+            f'<joint name="j" type="{joint}"><parent link="a"/><child link="b"/>'
+            '<axis xyz="0 0 1"/></joint></robot>')
+
+
+@pytest.mark.parametrize('joint', ['fixed', 'floating', 'planar'])
+def test_robots_that_cannot_be_simulated(joint):
+    with pytest.raises(ArgumentError, match='brick'):
+        SimulatedRobot(Robot.from_urdf(brick(joint)))
+
+
+def test_robot_without_mass_is_refused():
+    with pytest.raises(InertiaError, match="'j' moves no mass"):
+        SimulatedRobot(Robot.from_urdf(brick('continuous', '')))
