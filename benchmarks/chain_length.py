@@ -31,17 +31,31 @@ def figures(quick: bool) -> Iterator[Figure]:
         counts = {n: operations(function, n) for n in (*lengths, lengths[0] // 2, 2 * lengths[-1])}
         first = (counts[lengths[0]] - counts[lengths[0] // 2]) / (lengths[0] - lengths[0] // 2)
         last = (counts[2 * lengths[-1]] - counts[lengths[-1]]) / lengths[-1]
-        yield Figure('Operations of one more joint', f'{lengths[0]} to {2 * lengths[-1]} joints', name, last, first,
-                     unit='ops', ratio=last / first, required=LINEAR, meaning='ratio at most',
-                     note='longest (ours) against shortest chain (theirs)')
+        yield Figure(
+            'Operations of one more joint',
+            f'{lengths[0]} to {2 * lengths[-1]} joints',
+            name,
+            last,
+            first,
+            unit='ops',
+            ratio=last / first,
+            required=LINEAR,
+            meaning='ratio at most',
+            note='longest (ours) against shortest chain (theirs)',
+        )
         for n in lengths:
             description = random_description(5, n, ('revolute',), chain=True)
             robot, model = Robot(description), pin.buildModelFromXML(to_urdf(description))
             q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, n))
-            times = measure({
-                'ours': loop(ours, robot=robot, q=q, v=v, a=a),
-                'theirs': loop(theirs, pin=pin, model=model, data=model.createData(), q=q, v=v, a=a),
-            }, repeats=10 if quick else 30)
+            times = measure(
+                {
+                    'ours': loop(ours, robot=robot, q=q, v=v, a=a),
+                    'theirs': loop(
+                        theirs, pin=pin, model=model, data=model.createData(), q=q, v=v, a=a
+                    ),
+                },
+                repeats=10 if quick else 30,
+            )
             yield compared('Chains, single calls', f'{n} joints', name, times,
                            note=f'{1e9 * times["ours"][0] / n:.0f} ns per joint')
 

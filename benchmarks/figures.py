@@ -56,8 +56,17 @@ class Figure:
         return {key: None if value != value else value for key, value in content.items()}
 
 
-def compared(group: str, robot: str, name: str, times: dict[str, tuple[float, float]], *,
-             scale: float = 1e6, unit: str = 'us', required: float = float('nan'), note: str = '') -> Figure:
+def compared(
+    group: str,
+    robot: str,
+    name: str,
+    times: dict[str, tuple[float, float]],
+    *,
+    scale: float = 1e6,
+    unit: str = 'us',
+    required: float = float('nan'),
+    note: str = '',
+) -> Figure:
     """Return the figure of `times` = {'ours': (minimum, median), 'theirs': ...} in seconds."""
     (ours, ours_median), (theirs, theirs_median) = times['ours'], times['theirs']
     return Figure(group, robot, name, scale * ours, scale * theirs, scale * ours_median,

@@ -26,18 +26,23 @@ END = '''
 print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]]))
 '''
 
-# The outputs of the nodes kinematics, dynamics and wrench_estimator for one tool, fused as they do.
-BRINGUP = START + '''
+# The outputs of the nodes kinematics, dynamics and wrench_estimator, fused as they do.
+BRINGUP = (
+    START
+    + '''
 robot = Robot.from_urdf(path)
-tool = 'panda_hand_tcp'
+ends = ('panda_hand_tcp', 'panda_leftfinger', 'panda_rightfinger')
 kernel = robot.fuse(
-    'joint_transforms', ('jacobian', tool, 'hybrid'), ('velocity', tool, 'hybrid'), 'gravity_torques',
-    'coriolis_torques', 'mass_matrix', ('jacobian', tool, 'body'))
+    'joint_transforms', 'gravity_torques', 'coriolis_torques', 'mass_matrix',
+    *(('jacobian', link, form) for link in ends for form in ('hybrid', 'body')),
+    *(('velocity', link, 'hybrid') for link in ends))
 feedforward = robot.fuse('inverse_dynamics')
 q = np.zeros(robot.nq)
 kernel(q, q, robot.gravity)
 feedforward(q, q, q, robot.gravity)
-''' + END
+'''
+    + END
+)
 
 FACADE = START + '''
 robot = Robot.from_urdf(path)
@@ -70,7 +75,10 @@ def figures(quick: bool) -> Iterator[Figure]:
         with tempfile.TemporaryDirectory() as folder:
             first = [run(code, file, Path(folder, str(k))) for k in range(2 if quick else 5)]
             again = [run(code, file, Path(folder, '0')) for _ in range(2 if quick else 5)]
-        for name, times, required in (('first use', first, limit), ('from the cache', again, float('nan'))):
+        for name, times, required in (
+            ('first use', first, limit),
+            ('from the cache', again, float('nan')),
+        ):
             wall, processor = zip(*times)
             yield Figure(
                 'First use in a new process, imports included', robot, f'{what}, {name}', min(wall),
@@ -79,8 +87,12 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 
 def run(code: str, file: str, cache: Path) -> tuple[float, float]:
-    """Return seconds on the clock and of processor time, from the first import to the last result."""
+    """Return seconds on the clock and of processor time, first import to last result."""
     done = subprocess.run(
-        [sys.executable, '-c', code, str(urdf_path(file))], capture_output=True, text=True, check=True,
-        env={**os.environ, 'PYTHONPATH': str(ROOT), 'SCREW_DYNAMICS_CACHE': str(cache)})
+        [sys.executable, '-c', code, str(urdf_path(file))],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, 'PYTHONPATH': str(ROOT), 'SCREW_DYNAMICS_CACHE': str(cache)},
+    )
     return tuple(json.loads(done.stdout))

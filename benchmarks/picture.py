@@ -9,8 +9,8 @@ import matplotlib as mpl
 
 mpl.use('Agg')
 
-import matplotlib.pyplot as plt  # noqa: E402
-from figures import Figure  # noqa: E402
+import matplotlib.pyplot as plt
+from figures import Figure
 
 COLOURS = {'Panda': '#2a6f97', 'TALOS': '#c1663a'}
 
@@ -26,8 +26,9 @@ def draw(figures: Sequence[Figure], path: Path, title: str) -> None:
     panels = [panel for panel in panels if panel[1]]
     if not panels:
         return
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.4 * len(panels), 6.2), layout='constrained',
-                                squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(6.4 * len(panels), 6.2), layout='constrained', squeeze=False
+    )
     for axis, (function, content, name) in zip(axes[0], panels):
         function(axis, content)
         axis.set_title(name, fontsize=11)
@@ -49,7 +50,9 @@ def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
         for row, f in zip(rows, chosen):
             axis.text(f.ratio, row, f' {f.ratio:.1f}', va='center', fontsize=8)
             if f.required == f.required:
-                axis.plot([f.required] * 2, [row - height / 2, row + height / 2], color='black', lw=2)
+                axis.plot(
+                    [f.required] * 2, [row - height / 2, row + height / 2], color='black', lw=2
+                )
     axis.plot([], [], color='black', lw=2, label='required')
     axis.axvline(1.0, color='0.6', lw=0.8)
     axis.set_yticks(range(len(labels)), labels, fontsize=9)
@@ -70,13 +73,21 @@ def draw_chains(axis: plt.Axes, figures: Sequence[Figure]) -> None:
     for name, marker in (('RNEA', 'o'), ('ABA', 's')):
         chosen = [f for f in figures if f.name == name]
         joints = [int(f.robot.split()[0]) for f in chosen]
-        axis.loglog(joints, [f.ours for f in chosen], marker=marker, color='#2a6f97', label=f'{name}, ours')
+        axis.loglog(
+            joints, [f.ours for f in chosen], marker=marker, color='#2a6f97', label=f'{name}, ours'
+        )
         axis.loglog(joints, [f.theirs for f in chosen], marker=marker, ls='--', color='0.5',
                     label=f'{name}, Pinocchio')
     lengths = sorted({int(f.robot.split()[0]) for f in figures})
     least = min(f.ours for f in figures)
-    axis.loglog(lengths, [0.7 * least * n / lengths[0] for n in lengths], color='black', lw=0.8, ls=':',
-                label='proportional to the length')
+    axis.loglog(
+        lengths,
+        [0.7 * least * n / lengths[0] for n in lengths],
+        color='black',
+        lw=0.8,
+        ls=':',
+        label='proportional to the length',
+    )
     axis.set_xticks(lengths, [str(n) for n in lengths])
     axis.minorticks_off()
     axis.set_xlabel('joints')

@@ -1,8 +1,8 @@
 """Measure speed side by side with Pinocchio, in one process: `python benchmarks/run.py [--quick]`.
 
 Prints a table of ratios with what is required beside each, and writes results/benchmark.json and
-results/benchmark.png. Times are the smallest of many interleaved repeats, medians beside them; ratios are
-of the smallest. Nothing here fails because of a time.
+results/benchmark.png. Times are the smallest of many interleaved repeats, medians beside them;
+ratios are of the smallest. Nothing here fails because of a time.
 """
 
 from __future__ import annotations
@@ -28,10 +28,16 @@ MODULES = ('single_calls', 'stacks', 'python_backend', 'chain_length', 'first_us
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description='Speed side by side with Pinocchio, and of the nodes.')
+    parser = argparse.ArgumentParser(
+        description='Speed side by side with Pinocchio, and of the nodes.'
+    )
     parser.add_argument('--quick', action='store_true', help='fewer repeats and shorter chains')
-    parser.add_argument('--only', choices=MODULES, action='append', help='run only this part (repeatable)')
-    parser.add_argument('--results', type=Path, default=ROOT / 'results', help='where files are written')
+    parser.add_argument(
+        '--only', choices=MODULES, action='append', help='run only this part (repeatable)'
+    )
+    parser.add_argument(
+        '--results', type=Path, default=ROOT / 'results', help='where files are written'
+    )
     options = parser.parse_args()
     missing = [name for name in ('pinocchio', 'matplotlib') if not importable(name)]
     if missing:
@@ -50,12 +56,19 @@ def main() -> None:
     (options.results / 'benchmark.json').write_text(json.dumps(
         {'environment': where, 'figures': [figure.as_dict() for figure in found]}, indent=1))
     from picture import draw
-    draw(found, options.results / 'benchmark.png',
-         f'{where["processor"]}, {where["cores"]} cores, {where["vectors"]} doubles per vector; Python '
-         f'{where["python"]}, llvmlite {where["llvmlite"]}, Pinocchio {where["pinocchio"]}')
+    draw(
+        found,
+        options.results / 'benchmark.png',
+        f'{where["processor"]}, {where["cores"]} cores, {where["vectors"]} doubles per vector; '
+        f'Python '
+        f'{where["python"]}, llvmlite {where["llvmlite"]}, Pinocchio {where["pinocchio"]}',
+    )
     missed = [figure for figure in found if figure.fulfilled is False]
-    print(f'\n{sum(figure.fulfilled is True for figure in found)} requirements met, {len(missed)} missed'
-          + ''.join(f'\n  missed: {figure.group}: {figure.robot}: {figure.name}' for figure in missed))
+    print(
+        f'\n{sum(figure.fulfilled is True for figure in found)} requirements met, '
+        f'{len(missed)} missed'
+        + ''.join(f'\n  missed: {figure.group}: {figure.robot}: {figure.name}' for figure in missed)
+    )
     print(f'written: {options.results / "benchmark.json"}, {options.results / "benchmark.png"}')
 
 
@@ -80,10 +93,16 @@ def environment() -> dict[str, Any]:
     except ImportError:
         version, lanes = 'none', 1
     return {
-        'date': datetime.now(timezone.utc).isoformat(timespec='seconds'), 'processor': processor(),
-        'cores': len(os.sched_getaffinity(0)), 'vectors': lanes, 'load average': os.getloadavg(),
-        'system': platform.platform(), 'python': platform.python_version(), 'numpy': numpy.__version__,
-        'llvmlite': version, 'pinocchio': pinocchio.__version__,
+        'date': datetime.now(timezone.utc).isoformat(timespec='seconds'),
+        'processor': processor(),
+        'cores': len(os.sched_getaffinity(0)),
+        'vectors': lanes,
+        'load average': os.getloadavg(),
+        'system': platform.platform(),
+        'python': platform.python_version(),
+        'numpy': numpy.__version__,
+        'llvmlite': version,
+        'pinocchio': pinocchio.__version__,
     }
 
 
@@ -91,7 +110,9 @@ def processor() -> str:
     """Return the name of the processor."""
     try:
         lines = Path('/proc/cpuinfo').read_text().splitlines()
-        return next(line.partition(':')[2].strip() for line in lines if line.startswith('model name'))
+        return next(
+            line.partition(':')[2].strip() for line in lines if line.startswith('model name')
+        )
     except (OSError, StopIteration):
         return platform.machine()
 

@@ -12,28 +12,68 @@ from timing import loop, measure
 
 # name, ours, Pinocchio's, required ratio
 CALLS = [
-    ('inverse dynamics (RNEA)', 'robot.inverse_dynamics(q, v, a)',
-     'pin.rnea(model, data, Q, V, A)', 4.0),
-    ('forward dynamics (ABA)', 'robot.forward_dynamics(q, v, a)',
-     'pin.aba(model, data, Q, V, A)', 4.0),
+    (
+        'inverse dynamics (RNEA)',
+        'robot.inverse_dynamics(q, v, a)',
+        'pin.rnea(model, data, Q, V, A)',
+        4.0,
+    ),
+    (
+        'forward dynamics (ABA)',
+        'robot.forward_dynamics(q, v, a)',
+        'pin.aba(model, data, Q, V, A)',
+        4.0,
+    ),
     ('mass matrix (CRBA)', 'robot.mass_matrix(q)', 'pin.crba(model, data, Q)', 4.0),
-    ('gravity torques', 'robot.gravity_torques(q)',
-     'pin.computeGeneralizedGravity(model, data, Q)', 4.0),
-    ('all frames, one array', 'robot.link_poses(q)',
-     'pin.framesForwardKinematics(model, data, Q); stack([data.oMf[i].homogeneous for i in ids])', 2.0),
-    ('one frame\'s Jacobian', 'robot.jacobian(q, tip)',
-     'pin.computeFrameJacobian(model, data, Q, frame, pin.LOCAL_WORLD_ALIGNED)', 2.0),
-    ('all frames, Pinocchio: no array', 'robot.link_poses(q)',
-     'pin.framesForwardKinematics(model, data, Q)', float('nan')),
-    ('Coriolis matrix', 'robot.coriolis_matrix(q, v)',
-     'pin.computeCoriolisMatrix(model, data, Q, V)', float('nan')),
-    ('Coriolis torques', 'robot.coriolis_torques(q, v)',
-     'pin.nonLinearEffects(model, data, Q, V) - pin.computeGeneralizedGravity(model, data, Q)',
-     float('nan')),
-    ('kinetic energy', 'robot.kinetic_energy(q, v)',
-     'pin.computeKineticEnergy(model, data, Q, V)', float('nan')),
-    ('potential energy', 'robot.potential_energy(q)',
-     'pin.computePotentialEnergy(model, data, Q)', float('nan')),
+    (
+        'gravity torques',
+        'robot.gravity_torques(q)',
+        'pin.computeGeneralizedGravity(model, data, Q)',
+        4.0,
+    ),
+    (
+        'all frames, one array',
+        'robot.link_poses(q)',
+        'pin.framesForwardKinematics(model, data, Q); '
+        'stack([data.oMf[i].homogeneous for i in ids])',
+        2.0,
+    ),
+    (
+        "one frame's Jacobian",
+        'robot.jacobian(q, tip)',
+        'pin.computeFrameJacobian(model, data, Q, frame, pin.LOCAL_WORLD_ALIGNED)',
+        2.0,
+    ),
+    (
+        'all frames, Pinocchio: no array',
+        'robot.link_poses(q)',
+        'pin.framesForwardKinematics(model, data, Q)',
+        float('nan'),
+    ),
+    (
+        'Coriolis matrix',
+        'robot.coriolis_matrix(q, v)',
+        'pin.computeCoriolisMatrix(model, data, Q, V)',
+        float('nan'),
+    ),
+    (
+        'Coriolis torques',
+        'robot.coriolis_torques(q, v)',
+        'pin.nonLinearEffects(model, data, Q, V) - pin.computeGeneralizedGravity(model, data, Q)',
+        float('nan'),
+    ),
+    (
+        'kinetic energy',
+        'robot.kinetic_energy(q, v)',
+        'pin.computeKineticEnergy(model, data, Q, V)',
+        float('nan'),
+    ),
+    (
+        'potential energy',
+        'robot.potential_energy(q)',
+        'pin.computePotentialEnergy(model, data, Q)',
+        float('nan'),
+    ),
     ('centre of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', float('nan')),
 ]
 
@@ -49,7 +89,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         for name, ours, theirs, required in CALLS:
             yield one(both, name, ours, theirs, required, repeats)
         reduced = pair(robot, mimic=True)
-        for name, ours, theirs, required in CALLS[:4]:
+        for name, ours, theirs, _ in CALLS[:4]:
             figure = one(reduced, name, ours, theirs, float('nan'), repeats)
             yield Figure(**{**vars(figure), 'robot': f'{figure.robot} as is', 'note': AS_IS})
 
@@ -69,6 +109,10 @@ def one(both: Pair, name: str, ours: str, theirs: str, required: float, repeats:
 def check(both: Pair) -> None:
     """Make sure that both compute the same."""
     (q, v, a), (Q, V, A) = ([x[0] for x in side] for side in both.states(1))
-    for ours, theirs in ((both.robot.inverse_dynamics(q, v, a), pin.rnea(both.model, both.data, Q, V, A)),
-                         (both.robot.forward_dynamics(q, v, a), pin.aba(both.model, both.data, Q, V, A))):
-        np.testing.assert_allclose(ours[both.order], theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())
+    for ours, theirs in (
+        (both.robot.inverse_dynamics(q, v, a), pin.rnea(both.model, both.data, Q, V, A)),
+        (both.robot.forward_dynamics(q, v, a), pin.aba(both.model, both.data, Q, V, A)),
+    ):
+        np.testing.assert_allclose(
+            ours[both.order], theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max()
+        )

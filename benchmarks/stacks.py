@@ -47,7 +47,12 @@ def figures(quick: bool) -> Iterator[Figure]:
                 else:
                     times = measure(runs, repeats=repeats, seconds=5e-3)
                 yield compared(
-                    f'Stacks of {SAMPLES}, per sample, {cores}', f'{both.name}, {both.robot.nv} dof', name,
-                    times, scale=1e6 / SAMPLES,
-                    required=width * REQUIRED[robot] if is_required and cores == 'one core'
-                    else float('nan'))
+                    f'Stacks of {SAMPLES}, per sample, {cores}',
+                    f'{both.name}, {both.robot.nv} dof',
+                    name,
+                    times,
+                    scale=1e6 / SAMPLES,
+                    required=width * REQUIRED[robot]
+                    if is_required and cores == 'one core'
+                    else float('nan'),
+                )

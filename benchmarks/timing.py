@@ -1,4 +1,4 @@
-"""Timing that other processes on the machine disturb little: interleaved repeats, smallest and median."""
+"""Timing that other processes disturb little: interleaved repeats, smallest and median."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def loop(statement: str, **names: Any) -> Run:
     return namespace['run']  # type: ignore[return-value]
 
 
-def measure(runs: dict[str, Run], *, repeats: int, seconds: float = 2e-3) -> dict[str, tuple[float, float]]:
+def measure(
+    runs: dict[str, Run], *, repeats: int, seconds: float = 2e-3
+) -> dict[str, tuple[float, float]]:
     """Return {name: (smallest, median)} seconds per call.
 
     All candidates take turns, so that a slow spell of the machine hits them alike; each turn lasts

@@ -1,4 +1,4 @@
-"""What all tests share: compiled programs go to a directory of their own, never to the user's cache."""
+"""What all tests share: a cache of compiled programs of their own, never that of the user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CACHE = pytest.StashKey[Callable[[], None]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose an empty cache directory for this run; child processes inherit it, doctests use it too."""
+    """Choose an empty cache directory; child processes inherit it, doctests use it too."""
     folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_cache_')
     before = os.environ.get('SCREW_DYNAMICS_CACHE')
     os.environ['SCREW_DYNAMICS_CACHE'] = folder.name

@@ -2,8 +2,8 @@
 
 Everything comes from the poses of the links, composed straight from the description: velocities by
 complex step (exact), the mass matrix from the kinetic energy, gravity from the potential energy,
-Coriolis terms from central differences of order 8 of the mass matrix (Lagrange's equations). Mimic joints
-are a substitution of coordinates here and nothing else. Fixed base; no floating joints.
+Coriolis terms from central differences of order 8 of the mass matrix (Lagrange's equations). Mimic
+joints are a substitution of coordinates here and nothing else. Fixed base; no floating joints.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Lagrange:
         return poses
 
     def jacobians(self, q: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return (pose, hybrid Jacobian (6, nv)) of each link: angular velocity, velocity of the origin."""
+        """Return (pose, hybrid Jacobian (6, nv)) of each link, angular rows first."""
         h = 1e-30
         poses = self.poses(q[None] + 1j * h * np.eye(len(q)))
         result = {}

@@ -1,7 +1,7 @@
 """Random robots for the tests: mixed joints, arbitrary axes, branches, physical inertias.
 
-Planar chains, q = 0, joint axes through the body origins and centres of mass at the origin hide errors
-(muller.md, test strategy 1): none of these robots has any of that.
+Planar chains, q = 0, joint axes through the body origins and centres of mass at the origin hide
+errors (muller.md, test strategy 1): none of these robots has any of that.
 """
 
 from __future__ import annotations
@@ -99,11 +99,15 @@ def random_configuration(robot: Robot, rng: np.random.Generator, stack: tuple[in
         free.append(0)
     for start in free:
         quaternion = rng.normal(size=(*stack, 4))
-        q[..., start + 3:start + 7] = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+        q[..., start + 3 : start + 7] = quaternion / np.linalg.norm(
+            quaternion, axis=-1, keepdims=True
+        )
     return q
 
 
-def random_wrenches(robot: Robot, rng: np.random.Generator, count: int = 3) -> dict[str, np.ndarray]:
+def random_wrenches(
+    robot: Robot, rng: np.random.Generator, count: int = 3
+) -> dict[str, np.ndarray]:
     """Return external wrenches on some links, the last one and the root among them."""
     names = robot.link_names
     chosen = {names[0], names[-1], *rng.choice(names, min(count, len(names)), replace=False)}
@@ -152,7 +156,7 @@ def numbers(values: np.ndarray) -> str:
     return '"' + ' '.join(repr(float(x)) for x in values) + '"'
 
 
-# --- RCM5, the worked example of muller.md section 5 ------------------------------------------------
+# --- RCM5, the worked example of muller.md section 5 ----------------------------------------------
 
 L1, L2, L3, RHO = 0.4, 0.35, 0.2, 0.3
 ALPHA, BETA = np.pi / 3, 5 * np.pi / 9
@@ -173,7 +177,7 @@ def rcm5_axes() -> tuple[np.ndarray, np.ndarray]:
 
 
 def rcm5_description() -> RobotDescription:
-    """Return the surgical arm RCM5: link i has its frame at y_i, parallel to the root's at q = 0."""
+    """Return the surgical arm RCM5: frame i at y_i, parallel to the root's at q = 0."""
     e, y = rcm5_axes()
     links, joints = [Link('ground')], []
     for i in range(5):
@@ -182,5 +186,7 @@ def rcm5_description() -> RobotDescription:
             5.0 - i, com, (i + 1) * np.diag([0.02, 0.03, 0.04]))))
         origin = np.eye(4)
         origin[:3, 3] = y[i] - (y[i - 1] if i else 0.0)
-        joints.append(Joint(f'joint{i + 1}', 'continuous', links[i].name, links[i + 1].name, origin, e[i]))
+        joints.append(
+            Joint(f'joint{i + 1}', 'continuous', links[i].name, links[i + 1].name, origin, e[i])
+        )
     return RobotDescription.from_parts('rcm5', links, joints)

@@ -1,9 +1,10 @@
 """Pinocchio's model of a robot, in our coordinates and with our order of components.
 
-Pinocchio puts the linear part first, orders joints by itself, writes a continuous joint as (cos, sin) and
-moves a planar joint by its body-fixed velocity; read without `mimic=True` it gives every mimic joint a
-coordinate of its own. So v_pin = G(q) v, a_pin = G a + dG/dt v, and the equations of motion in our
-coordinates are G^T M G a + G^T (M dG/dt v + h) = tau: with mimic joints, the dense reduced equations.
+Pinocchio puts the linear part first, orders joints by itself, writes a continuous joint as (cos,
+sin) and moves a planar joint by its body-fixed velocity; read without `mimic=True` it gives every
+mimic joint a coordinate of its own. So v_pin = G(q) v, a_pin = G a + dG/dt v, and the equations of
+motion in our coordinates are G^T M G a + G^T (M dG/dt v + h) = tau: with mimic joints, the dense
+reduced equations.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class Pinocchio:
         fixed base and what is fixed to it, but it keeps that inertia as the one of joint 0.
         """
         com = pin.centerOfMass(self.model, self.data, self.q(q))
-        moving, root = sum(I.mass for I in list(self.model.inertias)[1:]), self.model.inertias[0]
+        moving, root = sum(x.mass for x in list(self.model.inertias)[1:]), self.model.inertias[0]
         return moving + root.mass, moving * com + root.mass * root.lever
 
 

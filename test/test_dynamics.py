@@ -1,6 +1,7 @@
 """Equations of motion against golden numbers, Lagrange's equations, energy and momentum balances.
 
-Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11 of muller.md.
+Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11 of
+muller.md.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (random_configuration(robot, rng), *rng.uniform(-2, 2, (2, robot.nv)))
 
 
-# --- golden numbers of muller.md section 5 -------------------------------------------------------------
+# --- golden numbers of muller.md section 5 --------------------------------------------------------
 
 
 @BACKENDS
@@ -80,7 +81,9 @@ def test_planar_2r_in_closed_form(backend):
         q, v, a = state(robot, seed)
         (c1, c2), s2, c12 = np.cos(q), np.sin(q[1]), np.cos(q.sum())
         M12 = m2 * l2**2 + m2 * l1 * l2 * c2
-        M = np.array([[(m1 + m2) * l1**2 + m2 * l2**2 + 2 * m2 * l1 * l2 * c2, M12], [M12, m2 * l2**2]])
+        M = np.array(
+            [[(m1 + m2) * l1**2 + m2 * l2**2 + 2 * m2 * l1 * l2 * c2, M12], [M12, m2 * l2**2]]
+        )
         Cv = m2 * l1 * l2 * s2 * np.array([-2 * v[0] * v[1] - v[1]**2, v[0]**2])
         torque = g * np.array([(m1 + m2) * l1 * c1 + m2 * l2 * c12, m2 * l2 * c12])
         close(robot.mass_matrix(q), M, 1e-13)
@@ -90,17 +93,20 @@ def test_planar_2r_in_closed_form(backend):
         close(robot.forward_dynamics(q, v, a), np.linalg.solve(M, a - Cv - torque), 1e-12)
 
 
-# --- Lagrange's equations by differentiation ---------------------------------------------------------------
+# --- Lagrange's equations by differentiation ------------------------------------------------------
 
 
 @SEEDS
 @pytest.mark.parametrize('mimic', [0, 3])
 @BACKENDS
 def test_equations_of_motion_are_lagranges(seed, mimic, backend):
-    """A tree of joints of all scalar kinds, wrenches applied, gravity in any direction (D-35, D-36)."""
+    """Joints of all scalar kinds in a tree, wrenches, gravity in any direction (D-35, D-36)."""
     kinds = ('revolute', 'prismatic', 'continuous', 'fixed')
     description = random_description(seed, 8 + mimic, kinds, mimic=mimic)
-    robot, oracle = Robot(description, gravity=GRAVITY, backend=backend), Lagrange(description, GRAVITY)
+    robot, oracle = (
+        Robot(description, gravity=GRAVITY, backend=backend),
+        Lagrange(description, GRAVITY),
+    )
     q, v, a = state(robot, seed)
     wrenches = random_wrenches(robot, np.random.default_rng(seed))
     M, C, g = oracle.mass_matrix(q), oracle.coriolis_matrix(q, v), oracle.gravity_torques(q)
@@ -138,7 +144,7 @@ def test_every_inertia_counts(seed):
           robot.kinetic_energy(q, v), 1e-13)
 
 
-# --- identities ------------------------------------------------------------------------------------------
+# --- identities -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('floating', [False, True])
@@ -168,13 +174,19 @@ def test_gravity_torques_are_the_gradient_of_the_potential_energy(seed):
     robot = Robot(random_description(seed, 8, mimic=2), gravity=GRAVITY, backend='reference')
     q, _, _ = state(robot, seed)
     h = 0.02
-    gradient = [sum(w * (robot.potential_energy(q + k * h * e) - robot.potential_energy(q - k * h * e))
-                    for k, w in CENTRAL.items()) / h for e in np.eye(robot.nq)]
+    gradient = [
+        sum(
+            w * (robot.potential_energy(q + k * h * e) - robot.potential_energy(q - k * h * e))
+            for k, w in CENTRAL.items()
+        )
+        / h
+        for e in np.eye(robot.nq)
+    ]
     close(robot.gravity_torques(q), gradient, 1e-11)
 
 
 def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
-    """Return the configuration after time t at constant v (a floating base: at constant body twist)."""
+    """Return the configuration after time t at constant v (floating base: constant body twist)."""
     if robot.nq == robot.nv:
         return q + t * v
     r, R = q[:3], Rotation.from_quat(q[3:7])
@@ -193,17 +205,28 @@ def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
 @SEEDS
 def test_mass_rate_minus_twice_coriolis_is_skew(seed, mimic, floating):
     """D-36: dM/dt - 2 C is skew-symmetric, and dM/dt = C + C^T."""
-    robot = Robot(random_description(seed, 7, mimic=mimic), floating_base=floating, backend='reference')
+    robot = Robot(
+        random_description(seed, 7, mimic=mimic), floating_base=floating, backend='reference'
+    )
     q, v, _ = state(robot, seed)
     h = 0.01
-    rate = sum(w * (robot.mass_matrix(moved(robot, q, v, k * h))
-                    - robot.mass_matrix(moved(robot, q, v, -k * h))) for k, w in CENTRAL.items()) / h
+    rate = (
+        sum(
+            w
+            * (
+                robot.mass_matrix(moved(robot, q, v, k * h))
+                - robot.mass_matrix(moved(robot, q, v, -k * h))
+            )
+            for k, w in CENTRAL.items()
+        )
+        / h
+    )
     C = robot.coriolis_matrix(q, v)
     assert np.abs(C - C.T).max() > 0.1  # not a trivial case
     close(rate - C, C.T, 1e-9)
 
 
-# --- balances over time -----------------------------------------------------------------------------------
+# --- balances over time ---------------------------------------------------------------------------
 
 
 def simulate(robot: Robot, q: np.ndarray, v: np.ndarray, torque, wrench, seconds: float, h: float):
@@ -275,7 +298,7 @@ def momentum(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np
 
 @pytest.mark.parametrize('mimic', [0, 2])
 def test_a_free_robot_falls_on_a_parabola(mimic):
-    """Whatever the joints do, the centre of mass falls freely and the angular momentum stays (D-18)."""
+    """Whatever the joints do: the centre of mass falls freely, angular momentum stays (D-18)."""
     robot = Robot(random_description(5, 5, mimic=mimic), floating_base=True, gravity=GRAVITY,
                   backend='python')
     q, v, amplitude = state(robot, 9)
@@ -291,7 +314,7 @@ def test_a_free_robot_falls_on_a_parabola(mimic):
     close(L1, L0, 1e-7)
 
 
-# --- single bodies -------------------------------------------------------------------------------------
+# --- single bodies --------------------------------------------------------------------------------
 
 
 def test_a_body_alone():
@@ -301,9 +324,15 @@ def test_a_body_alone():
     robot = Robot(RobotDescription.from_parts('stone', [Link('stone', inertia)], []),
                   floating_base=True, gravity=GRAVITY, backend='reference')
     q, V, A = state(robot, 1)
-    R, (omega, u), (domega, du) = Rotation.from_quat(q[3:7]).as_matrix(), np.split(V, 2), np.split(A, 2)
+    R, (omega, u), (domega, du) = (
+        Rotation.from_quat(q[3:7]).as_matrix(),
+        np.split(V, 2),
+        np.split(A, 2),
+    )
     m, d, I = inertia.mass, inertia.com, inertia.matrix  # noqa: E741
-    acceleration = du + np.cross(omega, u) + np.cross(domega, d) + np.cross(omega, np.cross(omega, d))
+    acceleration = (
+        du + np.cross(omega, u) + np.cross(domega, d) + np.cross(omega, np.cross(omega, d))
+    )
     force = m * (acceleration - R.T @ GRAVITY)
     moment = I @ domega + np.cross(omega, I @ omega) + np.cross(d, force)
     close(robot.inverse_dynamics(q, V, A), np.concatenate([moment, force]), 1e-13)
@@ -314,7 +343,12 @@ def test_a_body_alone():
 def test_a_fixed_link_weighs_the_same_as_one_body(seed):
     """Inertias folded over fixed joints: one body of the same masses moves the same (D-17)."""
     rng = np.random.default_rng(seed)
-    arm, tool, mount, origin = random_inertia(rng), random_inertia(rng), random_pose(rng), random_pose(rng)
+    arm, tool, mount, origin = (
+        random_inertia(rng),
+        random_inertia(rng),
+        random_pose(rng),
+        random_pose(rng),
+    )
     swing = Joint('swing', 'revolute', 'base', 'arm', origin, np.array([0.0, 0.6, 0.8]))
     two = RobotDescription.from_parts('two', [Link('base'), Link('arm', arm), Link('tool', tool)], [
         swing, Joint('mount', 'fixed', 'arm', 'tool', mount, np.array([1.0, 0, 0]))])

@@ -1,8 +1,9 @@
 """The printed formulas that are wrong, as negative tests, so that nobody puts them back.
 
-On a general random chain (mixed joints, arbitrary axes, centres of mass away from the frames) the corrected
-form gives what `Robot` computes and the printed one does not. Errata E-14, E-17, E-18, E-19, E-25, E-26,
-E-27 and E-36 of muller.md, section 2; everything here is in the notation of section 1.
+On a general random chain (mixed joints, arbitrary axes, centres of mass away from the frames) the
+corrected form gives what `Robot` computes and the printed one does not. Errata E-14, E-17, E-18,
+E-19, E-25, E-26, E-27 and E-36 of muller.md, section 2; everything here is in the notation of
+section 1.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def Ad_R(R: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Chain:
-    """A serial chain at a state: everything the formulas of the papers are made of, from poses alone."""
+    """A serial chain at a state: what the formulas of the papers are made of, from poses alone."""
 
     robot: Robot
     q: np.ndarray
@@ -77,8 +78,12 @@ class Chain:
     @cached_property
     def X(self) -> list[np.ndarray]:
         """Joint screws in the body frames: the axes go through the origins of the link frames."""
-        return [np.concatenate([np.zeros(3), j.axis] if j.type == 'prismatic' else [j.axis, np.zeros(3)])
-                for j in self.description.joints]
+        return [
+            np.concatenate(
+                [np.zeros(3), j.axis] if j.type == 'prismatic' else [j.axis, np.zeros(3)]
+            )
+            for j in self.description.joints
+        ]
 
     @cached_property
     def M(self) -> list[np.ndarray]:
@@ -92,8 +97,16 @@ class Chain:
     @cached_property
     def J(self) -> list[np.ndarray]:
         """Body-fixed Jacobians J_i with columns Ad_{C_i^-1 C_j} X_j (K-21)."""
-        return [np.stack([Ad(np.linalg.inv(self.C[i]) @ self.C[j]) @ self.X[j] if j <= i else np.zeros(6)
-                          for j in range(self.n)], axis=1) for i in range(self.n)]
+        return [
+            np.stack(
+                [
+                    Ad(np.linalg.inv(self.C[i]) @ self.C[j]) @ self.X[j] if j <= i else np.zeros(6)
+                    for j in range(self.n)
+                ],
+                axis=1,
+            )
+            for i in range(self.n)
+        ]
 
     @cached_property
     def V(self) -> list[np.ndarray]:
@@ -132,12 +145,17 @@ def differs(a: np.ndarray, b: np.ndarray) -> bool:
 
 @SEEDS
 def test_e14_coupling_of_translation_and_rotation(chain):
-    """[D](42): the moment about a body frame off the centre of mass is ... + m d x (dv + omega x v)."""
+    """[D](42): the moment about a frame off the centre of mass: ... + m d x (dv + omega x v)."""
 
     def torque(sign: float) -> np.ndarray:
         wrenches = []
         for link, M, V, A in zip(chain.description.links[1:], chain.M, chain.V, chain.bias):
-            (omega, u), (domega, du), m, d = np.split(V, 2), np.split(A, 2), link.inertia.mass, link.inertia.com
+            (omega, u), (domega, du), m, d = (
+                np.split(V, 2),
+                np.split(A, 2),
+                link.inertia.mass,
+                link.inertia.com,
+            )
             a = du + np.cross(omega, u)
             Theta = M[:3, :3]
             wrenches.append(np.concatenate([
@@ -191,12 +209,14 @@ def test_e18_sign_of_an_applied_wrench(chain):
     # the push does work: the torques that hold the robot against it do as much, of opposite sign
     assert (with_wrench - without) @ chain.v == pytest.approx(-W @ chain.V[3], rel=1e-12)
     accelerated = chain.robot.forward_dynamics(chain.q, 0 * chain.v, 0 * chain.v, {link: W})
-    assert (chain.J[3] @ accelerated) @ W > 0  # pushed, the body gives way in the direction of the push
+    assert (
+        chain.J[3] @ accelerated
+    ) @ W > 0  # pushed, the body gives way in the direction of the push
 
 
 @SEEDS
 def test_e19_the_last_joint_is_part_of_the_recursion(chain):
-    """[D](67): the loop runs over i = n, ..., 1, not from n - 1: the last joint carries a torque."""
+    """[D](67): the loop runs over i = n, ..., 1, not from n - 1: the last joint has a torque."""
     M = chain.robot.mass_matrix(chain.q)
     assert same(M[-1, -1], chain.X[-1] @ chain.M[-1] @ chain.X[-1])
     assert M[-1, -1] > WRONG
@@ -223,7 +243,7 @@ def christoffel_of_robot(chain: Chain) -> np.ndarray:
 
 @SEEDS
 def test_e26_christoffel_symbols(chain):
-    """[D](86): r, s order j and k, and the sum starts at max(i, j, k); then it holds for all i, j, k."""
+    """[D](86): r, s order j and k, the sum starts at max(i, j, k); true for all i, j, k then."""
     n, J, M = chain.n, chain.J, chain.M
 
     def gamma(i: int, j: int, k: int, first: int, r: int, s: int) -> float:
@@ -244,7 +264,7 @@ def test_e26_christoffel_symbols(chain):
 
 @SEEDS
 def test_e27_christoffel_symbols_with_binets_inertia(chain):
-    """[D](87): sum of omega_s . theta (omega_r x omega_i) + m v_i . (omega_s x v_r), about the centres of mass."""
+    """[D](87): sum of omega_s . theta (omega_r x omega_i) + m v_i . (omega_s x v_r), COM frames."""
     n, expected = chain.n, christoffel_of_robot(chain)
     binet, J_c = [], []
     for link, J in zip(chain.description.links[1:], chain.J):

@@ -62,7 +62,7 @@ def adjoint(C: np.ndarray) -> np.ndarray:
     return np.block([[R, np.zeros((3, 3))], [skew(r) @ R, R]])
 
 
-# --- RCM5: golden numbers of muller.md section 5 (K-37) ------------------------------------------------
+# --- RCM5: golden numbers of muller.md section 5 (K-37) -------------------------------------------
 
 
 @pytest.fixture(scope='module')
@@ -82,7 +82,9 @@ def test_rcm5_joint_screws(rcm5):
 def test_rcm5_poses(rcm5):
     c1, s1, c12, s12 = [f(x) for x in (RCM5_Q[0], RCM5_Q[:2].sum()) for f in (np.cos, np.sin)]
     C3 = rcm5.link_pose(RCM5_Q, 'body3')
-    np.testing.assert_allclose(C3[:3, :3], Rotation.from_rotvec([0, 0, 0.5]).as_matrix(), atol=1e-15)
+    np.testing.assert_allclose(
+        C3[:3, :3], Rotation.from_rotvec([0, 0, 0.5]).as_matrix(), atol=1e-15
+    )
     np.testing.assert_allclose(C3[:3, 3], [L1 * c1 + L2 * c12, L1 * s1 + L2 * s12, 0], atol=1e-15)
     np.testing.assert_allclose(C3[:3, 3], [0.7251578979, 0.0486738169, 0], rtol=0, atol=GOLDEN)
     np.testing.assert_allclose(rcm5.link_pose(RCM5_Q, 'body5')[:3], [
@@ -98,8 +100,12 @@ def test_rcm5_jacobians(rcm5):
     np.testing.assert_allclose(J3.T, [
         [0, 0, 1, L1 * s23 + L2 * s3, L1 * c23 + L2 * c3, 0], [0, 0, 1, L2 * s3, L2 * c3, 0],
         [0, 0, 1, 0, 0, 0], np.zeros(6), np.zeros(6)], atol=1e-15)
-    np.testing.assert_allclose(J3[3:5, :2].T, [[0.3049439229, 0.6597213967], [0.2254761905, 0.2676947655]],
-                               rtol=0, atol=GOLDEN)
+    np.testing.assert_allclose(
+        J3[3:5, :2].T,
+        [[0.3049439229, 0.6597213967], [0.2254761905, 0.2676947655]],
+        rtol=0,
+        atol=GOLDEN,
+    )
     np.testing.assert_allclose(rcm5.jacobian(q, 'body5', 'spatial')[:, 1:].T, [
         [0, 0, 1, 0.1182080827, -0.3821345957, 0], [0, 0, 1, 0.0486738169, -0.7251578979, 0],
         [0.4387912809, 0.2397127693, -0.8660254038, -0.1251917011, 0.7800069198, 0.1524719614],
@@ -117,9 +123,30 @@ def test_rcm5_jacobians(rcm5):
 
 RCM5_TWISTS = {
     'body': (0.4465017664, -0.1248631062, 0.2896936726, 0.1815168821, 0.3222307649, -0.1414748747),
-    'spatial': (0.4445664555, 0.1287755741, 0.2909545752, -0.0424825106, 0.0624090336, 0.0367000184),
-    'hybrid': (0.4445664555, 0.1287755741, 0.2909545752, -0.0942397500, 0.3836890956, -0.0264146171),
-    'mixed': (0.4465017664, -0.1248631062, 0.2896936726, -0.0942397500, 0.3836890956, -0.0264146171),
+    'spatial': (
+        0.4445664555,
+        0.1287755741,
+        0.2909545752,
+        -0.0424825106,
+        0.0624090336,
+        0.0367000184,
+    ),
+    'hybrid': (
+        0.4445664555,
+        0.1287755741,
+        0.2909545752,
+        -0.0942397500,
+        0.3836890956,
+        -0.0264146171,
+    ),
+    'mixed': (
+        0.4465017664,
+        -0.1248631062,
+        0.2896936726,
+        -0.0942397500,
+        0.3836890956,
+        -0.0264146171,
+    ),
 }
 
 
@@ -146,12 +173,12 @@ def test_rcm5_centre_of_motion_stays_where_it_is(rcm5):
                 P[:3], [1.0323117946, 0.2164727554, -0.2598076211], rtol=0, atol=GOLDEN)
 
 
-# --- poses against other formulations --------------------------------------------------------------------
+# --- poses against other formulations -------------------------------------------------------------
 
 
 @SEEDS
 def test_poses_equal_the_product_of_matrix_exponentials(seed):
-    """Body-fixed POE B_1 exp(X_1 q_1) ... and spatial POE exp(Y_1 q_1) ... A_i (K-12, K-13, K-15)."""
+    """Body-fixed POE B_1 exp(X_1 q_1) ..., spatial POE exp(Y_1 q_1) ... A_i (K-12, K-13, K-15)."""
     description = random_description(seed, 6, chain=True)
     robot = reference(description)
     q, _ = state(robot, seed)
@@ -169,7 +196,9 @@ def test_poses_equal_the_product_of_matrix_exponentials(seed):
 @SEEDS
 def test_poses_of_trees_with_mimic_joints(seed):
     """K-19, against poses composed from the description with Rodrigues' formula."""
-    description = random_description(seed, 12, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=3)
+    description = random_description(
+        seed, 12, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=3
+    )
     robot = reference(description)
     q, _ = state(robot, seed)
     expected = Lagrange(description, (0, 0, 0)).poses(q)
@@ -191,7 +220,10 @@ def test_another_root_frame_and_another_link_frame(seed):
         [*description.joints, Joint('mount', 'fixed', tip, 'tool', S, np.array([1.0, 0, 0]))])
     first = description.joints[0]
     root_moved = RobotDescription.from_parts(
-        'moved', description.links, [replace(first, origin=S @ first.origin), *description.joints[1:]])
+        'moved',
+        description.links,
+        [replace(first, origin=S @ first.origin), *description.joints[1:]],
+    )
     robot, tool, shifted = reference(description), reference(link_moved), reference(root_moved)
     q, v = state(robot, seed)
     C = robot.link_pose(q, tip)
@@ -206,7 +238,7 @@ def test_another_root_frame_and_another_link_frame(seed):
         shifted.velocity(q, v, tip, 'spatial'), adjoint(S) @ V['spatial'], atol=1e-13)
 
 
-# --- Jacobians -----------------------------------------------------------------------------------------
+# --- Jacobians ------------------------------------------------------------------------------------
 
 
 def difference(C: np.ndarray, D: np.ndarray, representation: str) -> np.ndarray:
@@ -223,7 +255,7 @@ def difference(C: np.ndarray, D: np.ndarray, representation: str) -> np.ndarray:
 @SEEDS
 @IN_ALL_REPRESENTATIONS
 def test_jacobians_are_derivatives_of_the_poses(seed, representation):
-    """K-21, K-25, K-28, K-31 by central differences of order 8 of link_pose, mimic joints included."""
+    """K-21, K-25, K-28, K-31 by central differences of order 8 of link_pose, with mimic joints."""
     robot = random_robot(seed)
     q, v = state(robot, seed)
     h = 0.02
@@ -265,10 +297,10 @@ def test_representations_convert_into_each_other(seed):
         np.testing.assert_allclose(m, np.block([[one, zero], [zero, R]]) @ b, atol=1e-13)
 
 
-def test_columns_depend_on_the_joints_they_should(seed=5):
+def test_columns_depend_on_the_joints_they_should():
     """K-35: J^b does not depend on q_1, column j of J^s not on q_j and what follows."""
-    robot = reference(random_description(seed, 6, chain=True))
-    q, _ = state(robot, seed)
+    robot = reference(random_description(5, 6, chain=True))
+    q, _ = state(robot, 5)
     tip = robot.link_names[-1]
     J_b, J_s = robot.jacobian(q, tip, 'body'), robot.jacobian(q, tip, 'spatial')
     for k, e in enumerate(np.eye(6)):
@@ -279,7 +311,7 @@ def test_columns_depend_on_the_joints_they_should(seed=5):
         assert moved < 1e-13 if k == 0 else moved > 1e-2
 
 
-# --- joints of several degrees of freedom ------------------------------------------------------------------
+# --- joints of several degrees of freedom ---------------------------------------------------------
 
 
 def one_joint(kind: str, axis: np.ndarray, origin: np.ndarray) -> Robot:
@@ -299,7 +331,9 @@ def test_planar_joint(seed):
               for q in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, -0.7, 2.0])]
     x, y = motion[0][:3, 3], motion[1][:3, 3]
     np.testing.assert_allclose(np.linalg.det([x, y, axis]), 1.0, atol=1e-14)
-    np.testing.assert_allclose(np.array([x, y]) @ np.array([x, y, axis]).T, np.eye(2, 3), atol=1e-14)
+    np.testing.assert_allclose(
+        np.array([x, y]) @ np.array([x, y, axis]).T, np.eye(2, 3), atol=1e-14
+    )
     np.testing.assert_allclose(motion[2][:3, 3], 0.3 * x - 0.7 * y, atol=1e-14)
     np.testing.assert_allclose(
         motion[2][:3, :3], Rotation.from_rotvec(2.0 * axis).as_matrix(), atol=1e-14)
@@ -323,7 +357,9 @@ def test_floating_joint_and_floating_base(seed):
         return C
 
     np.testing.assert_allclose(base.link_pose(q, 'base'), pose(q[:7]), atol=1e-14)
-    np.testing.assert_allclose(base.link_pose(q, 'body'), pose(q[:7]) @ origin @ pose(q[7:]), atol=1e-14)
+    np.testing.assert_allclose(
+        base.link_pose(q, 'body'), pose(q[:7]) @ origin @ pose(q[7:]), atol=1e-14
+    )
     np.testing.assert_allclose(robot.link_pose(q[7:], 'body'), origin @ pose(q[7:]), atol=1e-14)
     np.testing.assert_allclose(base.jacobian(q, 'base', 'body'), np.eye(6, 12), atol=1e-14)
     np.testing.assert_allclose(robot.jacobian(q[7:], 'body', 'body'), np.eye(6), atol=1e-14)
@@ -334,13 +370,15 @@ def test_a_quaternion_of_any_length_is_a_rotation():
     robot = one_joint('floating', np.array([1.0, 0, 0]), np.eye(4))
     q, _ = state(robot, 0)
     longer = q * np.array([1, 1, 1, 3, 3, 3, 3])
-    np.testing.assert_allclose(robot.link_pose(longer, 'body'), robot.link_pose(q, 'body'), atol=1e-14)
+    np.testing.assert_allclose(
+        robot.link_pose(longer, 'body'), robot.link_pose(q, 'body'), atol=1e-14
+    )
     np.testing.assert_allclose(
         robot.fuse('joint_transforms')(longer)[0], robot.fuse('joint_transforms')(q)[0], atol=1e-14)
     assert np.isnan(robot.link_pose(np.zeros(7), 'body')[:3, :3]).all()
 
 
-# --- transforms for tf -----------------------------------------------------------------------------------
+# --- transforms for tf ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('floating', [False, True])
@@ -355,7 +393,7 @@ def test_joint_transforms_are_child_poses_in_their_parents(seed, floating):
     rows, = robot.fuse('joint_transforms')(q)
     assert rows.shape == (len(moving), 7)
     for joint, row in zip(moving, rows):
-        expected = (np.linalg.inv(robot.link_pose(q, joint.parent)) @ robot.link_pose(q, joint.child))
+        expected = np.linalg.inv(robot.link_pose(q, joint.parent)) @ robot.link_pose(q, joint.child)
         np.testing.assert_allclose(np.linalg.norm(row[3:]), 1.0, atol=1e-14)
         np.testing.assert_allclose(row[:3], expected[:3, 3], atol=1e-13)
         np.testing.assert_allclose(

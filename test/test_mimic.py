@@ -37,7 +37,7 @@ def close(actual: np.ndarray, expected: np.ndarray) -> None:
 
 
 def chained(seed: int) -> RobotDescription:
-    """Return a tree of twelve joints of all scalar kinds, five of which mimic, some of them mimics."""
+    """Return a tree of twelve joints of all scalar kinds; five mimic, some of them mimics."""
     return random_description(seed, 12, ('revolute', 'continuous', 'prismatic'), mimic=5)
 
 
@@ -50,7 +50,9 @@ def following(description: RobotDescription, **mimics: Mimic) -> RobotDescriptio
 def test_the_factory_makes_the_hard_cases():
     """Chains of mimic joints, masters later in the tree, continuous joints on both sides, signs."""
     joints = [{joint.name: joint for joint in chained(seed).joints} for seed in range(4)]
-    pairs = [(tree[j.mimic.joint], j, list(tree)) for tree in joints for j in tree.values() if j.mimic]
+    pairs = [
+        (tree[j.mimic.joint], j, list(tree)) for tree in joints for j in tree.values() if j.mimic
+    ]
     assert any(master.mimic for master, _, _ in pairs)
     assert any(order.index(master.name) > order.index(slave.name) for master, slave, order in pairs)
     assert any(master.type == 'continuous' for master, _, _ in pairs)
@@ -96,7 +98,7 @@ def test_reduced_equations(seed, floating, backend):
 @FLOATING
 @pytest.mark.parametrize('name', ['gripper_tree', 'urdf/panda', 'talos_full_v2', 'tiago_pro'])
 def test_forward_dynamics_of_real_robots_with_wrenches(name, floating):
-    """Grippers and hands whose fingers follow: `Robot` against the dense equations, ten states each."""
+    """Grippers and hands whose fingers follow, against the dense equations."""
     path = urdf_path(name) if name != 'urdf/panda' else urdf_path('panda')
     robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
     assert len(robot.joint_names) < len(robot.transform_joints)
@@ -124,7 +126,10 @@ def test_a_chain_multiplies_out():
         robot.link_poses([0.8]), free.link_poses([0.8, -0.3, -0.3]), rtol=0, atol=1e-15)
     G = np.array([1.0, -0.5, -1.0])
     np.testing.assert_allclose(
-        robot.jacobian([0.8], 'link3')[:, 0], free.jacobian([0.8, -0.3, -0.3], 'link3') @ G, atol=1e-14)
+        robot.jacobian([0.8], 'link3')[:, 0],
+        free.jacobian([0.8, -0.3, -0.3], 'link3') @ G,
+        atol=1e-14,
+    )
     a = robot.inverse_dynamics([0.8], [0.7], [-0.4])
     b = G @ free.inverse_dynamics([0.8, -0.3, -0.3], 0.7 * G, -0.4 * G)
     np.testing.assert_allclose(a, [b], rtol=1e-13)
@@ -159,7 +164,7 @@ def test_a_continuous_master_turned_around_and_a_mimic_of_half_its_angle():
 
 def test_same_gripper_with_a_negative_multiplier():
     """Two fingers that close on each other: the same force at both does twice the work."""
-    text = """<robot name="gripper"><link name="palm"/>
+    text = '''<robot name="gripper"><link name="palm"/>
       <link name="left"><inertial><mass value="0.1"/>
         <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <link name="right"><inertial><mass value="0.1"/>
@@ -167,8 +172,9 @@ def test_same_gripper_with_a_negative_multiplier():
       <joint name="l" type="prismatic"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
         <limit lower="0" upper="0.04" effort="20" velocity="1"/></joint>
       <joint name="r" type="prismatic"><parent link="palm"/><child link="right"/><axis xyz="0 1 0"/>
-        <limit lower="-0.04" upper="0" effort="20" velocity="1"/><mimic joint="l" multiplier="-1"/></joint>
-    </robot>"""
+        <limit lower="-0.04" upper="0" effort="20" velocity="1"/>
+        <mimic joint="l" multiplier="-1"/></joint>
+    </robot>'''
     robot = Robot(read_urdf(text), backend='reference')
     squeeze = {'left': [0, 0, 0, 0, -3.0, 0], 'right': [0, 0, 0, 0, 3.0, 0]}
     np.testing.assert_allclose(robot.mass_matrix([0.01]), [[0.2]], rtol=1e-14)

@@ -1,8 +1,9 @@
-"""An independent computation of the tool frame."""
+"""The same quantities by Pinocchio, an independent implementation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,32 +13,56 @@ from scipy.spatial.transform import Rotation
 Array = NDArray[np.float64]
 
 
-def tool_pose(
-    urdf: Path, tool: str, joints: Sequence[str], q: Array,
-) -> tuple[Array, Rotation] | None:
-    """Return positions (n, 3) [m] and orientations of a frame by Pinocchio, None without it.
+@dataclass(frozen=True)
+class Expected:
+    """What must come out for n states.
+
+    Attributes
+    ----------
+    position, rotation : (n, 3) array, n rotations
+        Pose of the tool in the root frame [m].
+    gravity, coriolis : (n, joints) arrays
+        Torques [N m, N].
+    """
+
+    position: Array
+    rotation: Rotation
+    gravity: Array
+    coriolis: Array
+
+
+def by_pinocchio(
+    urdf: Path, tool: str, joints: Sequence[str], q: Array, v: Array,
+) -> Expected | None:
+    """Return what Pinocchio computes, None where it is missing or too old for mimic joints.
 
     Parameters
     ----------
     urdf : Path
+        A robot on a fixed base.
     tool : str
-        The frame; joints behind it are left at zero.
+        The frame.
     joints : sequence of str
-        Revolute and prismatic joints.
-    q : (n, len(joints)) array
+        All its revolute and prismatic joints, except those that mimic another.
+    q, v : (n, len(joints)) arrays, n > 0
+        States [rad, m], [rad/s, m/s].
     """
     try:
         import pinocchio  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
+
+        model = pinocchio.buildModelFromUrdf(str(urdf), mimic=True)
+    except (ImportError, TypeError):
         return None
-    model = pinocchio.buildModelFromUrdf(str(urdf))
     data = model.createData()
     frame = model.getFrameId(tool)
-    columns = [model.joints[model.getJointId(joint)].idx_q for joint in joints]
-    configuration = pinocchio.neutral(model)
-    poses = np.empty((len(q), 4, 4))
-    for positions, pose in zip(q, poses):
-        configuration[columns] = positions
-        pinocchio.framesForwardKinematics(model, data, configuration)
-        pose[:] = data.oMf[frame].homogeneous
-    return poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3])
+    order = [model.joints[model.getJointId(joint)].idx_q for joint in joints]
+    theirs = np.argsort(order)
+    poses, gravity, coriolis = (np.empty((len(q), *shape)) for shape in (
+        (4, 4), (len(joints),), (len(joints),)))
+    for k, (positions, velocities) in enumerate(zip(q[:, theirs], v[:, theirs])):
+        pinocchio.framesForwardKinematics(model, data, positions)
+        poses[k] = data.oMf[frame].homogeneous
+        gravity[k] = pinocchio.computeGeneralizedGravity(model, data, positions)[order]
+        coriolis[k] = pinocchio.nonLinearEffects(
+            model, data, positions, velocities)[order] - gravity[k]
+    return Expected(poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3]), gravity, coriolis)

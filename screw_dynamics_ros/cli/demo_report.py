@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.cli.demo_oracle import tool_pose
+from screw_dynamics_ros.cli.demo_oracle import by_pinocchio
 from screw_dynamics_ros.cli.demo_push import Push
 from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording
 
@@ -31,9 +31,9 @@ LIMITS = {
     'moment mean': 0.05,  # N m
     'moment worst': 0.1,  # N m
     'feedforward': 0.35,  # N m
-    'tool position': 1e-9,  # m
-    'tool rotation': 1e-9,  # rad
+    'Pinocchio': 1e-9,  # of the units of the next table
 }
+PINOCCHIO = {'tool position': 'm', 'tool rotation': 'rad', 'gravity': 'N m', 'Coriolis': 'N m'}
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Report:
     ----------
     duration : float
         From the first to the last joint state [s].
+    joint_states : int
+        How many.
     rates : dict
         Messages per second by series.
     latency : dict
@@ -104,7 +106,7 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
     """
     time = recording.time('joint_states')
     _, since_arrival, since_stamp = recording.latency()
-    frame, remarks = compare_tool_frame(recording, urdf, tool)
+    independent, remarks = compare_with_pinocchio(recording, urdf, tool)
     return Report(
         duration=float(time[-1] - time[0]) if len(time) else 0.0,
         joint_states=len(time),
@@ -115,7 +117,7 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
                  'median since stamp': percentile(since_stamp, 50) * 1e3,
                  'p99 since stamp': percentile(since_stamp, 99) * 1e3},
         comparisons=(compare_completeness(recording), *compare_wrench(recording, push),
-                     compare_feedforward(recording, push), *frame),
+                     compare_feedforward(recording, push), *independent),
         remarks=remarks)
 
 
@@ -155,27 +157,29 @@ def compare_feedforward(recording: Recording, push: Push) -> Comparison:
     difference = (states[:, 2 * len(recording.joints):] - feedforward)[push.absent(time)]
     each = [worst(difference[:, i]) for i in range(len(recording.joints))]
     joint = recording.joints[int(np.argmax(each))]
-    return Comparison(f'feedforward - torque, worst ({joint})', max(each), LIMITS['feedforward'],
-                      'N m')
+    return Comparison(f'feedforward - torque, worst ({joint})', worst(each),
+                      LIMITS['feedforward'], 'N m')
 
 
-def compare_tool_frame(
+def compare_with_pinocchio(
     recording: Recording, urdf: Path, tool: str,
 ) -> tuple[list[Comparison], tuple[str, ...]]:
-    """Compare the tool frame of /tf with Pinocchio, if that is installed; else say so."""
-    _, states, moving = recording.together('joint_states', 'tf')
-    expected = tool_pose(urdf, tool, recording.joints, states[:, :len(recording.joints)])
-    if expected is None:
-        return [], ('tool frame not compared: Pinocchio (pip install pin) is not installed',)
-    translation = angle = math.nan
-    if len(moving):
+    """Compare tool frame and torques with Pinocchio, if that is installed; else say so."""
+    _, states, moving, gravity, coriolis = recording.together(
+        'joint_states', 'tf', 'gravity', 'coriolis')
+    q, v, _ = np.split(states, 3, axis=1)
+    deviations = dict.fromkeys(PINOCCHIO, math.nan)
+    if len(states):
+        expected = by_pinocchio(urdf, tool, recording.joints, q, v)
+        if expected is None:
+            return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
         position, rotation = recording.tool_pose(moving)
-        translation = worst(position - expected[0])
-        angle = worst((rotation.inv() * expected[1]).magnitude())
-    return [
-        Comparison('tool position against Pinocchio', translation, LIMITS['tool position'], 'm'),
-        Comparison('tool rotation against Pinocchio', angle, LIMITS['tool rotation'], 'rad'),
-    ], ()
+        deviations = dict(zip(PINOCCHIO, (
+            worst(position - expected.position),
+            worst((rotation.inv() * expected.rotation).magnitude()),
+            worst(gravity - expected.gravity), worst(coriolis - expected.coriolis))))
+    return [Comparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
+            for name, value in deviations.items()], ()
 
 
 # --- statistics: NaN where there are no samples -------------------------------------------------

@@ -44,7 +44,7 @@ class Snapshot:
         Force that fills half a bar [N].
     rates : tuple of (topic, messages per second)
     latency : float
-        Median of the last second [s]; NaN if there is none.
+        Median of the newest joint states [s]; NaN if none of them has all its outputs.
     """
 
     time: float
@@ -62,11 +62,6 @@ class Snapshot:
     scale: float
     rates: tuple[tuple[str, float], ...]
     latency: float
-
-    @property
-    def pushing(self) -> bool:
-        """Whether the force is being applied."""
-        return self.push[0] <= self.time <= self.push[1]
 
 
 def take_snapshot(recording: Recording, push: Push, time: float, duration: float) -> Snapshot:

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 #: A line is made of (text, style) pieces; styles are keys of STYLES.
 Line = list[tuple[str, str]]
-STYLES = {'': '', 'title': '1', 'dim': '2', 'good': '32', 'bad': '31', 'push': '33', 'bar': '36'}
+STYLES = {'': '', 'title': '1', 'dim': '2', 'push': '33', 'bar': '36'}
 
 LABEL = 13  # columns of the labels on the left
 CELL = 8  # columns of a number in the table of joints
@@ -55,11 +55,9 @@ def lines(snapshot: Snapshot, width: int, title: str = '') -> list[Line]:
 def one_line(snapshot: Snapshot) -> str:
     """Return the view as one line, for logs."""
     s = snapshot
-    return (f'{s.time:6.1f} s  tool {cells(s.position, "{:.3f}", 7)} m  '
+    return (f'{s.time:6.1f} s  tool{cells(s.position, "{:.3f}", 7)} m  '
             f'sv {s.singular_values[0]:.2f}..{s.singular_values[-1]:.2f}  '
-            f'force applied {cells(s.applied, "{:.1f}", 6)}  '
-            f'estimated {cells(s.estimated, "{:.1f}", 6)} N  '
-            f'latency {s.latency * 1e3:.1f} ms')
+            f'push{cells(s.applied, "{:.1f}", 6)}  estimated{cells(s.estimated, "{:.1f}", 6)} N')
 
 
 def row(label: str, values: Array, form: str, size: int, width: int) -> Line:

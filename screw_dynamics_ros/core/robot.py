@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.compile.kernels import (
     choose_backend,
     make_kernel,
 )
+from screw_dynamics_ros.core.dynamics.regrouping import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import Output, find, input_size
 from screw_dynamics_ros.core.fused import FusedKernel
@@ -66,6 +67,7 @@ class Robot:
         self.backend = choose_backend(backend)
         self._tree = build_tree(description, floating_base=floating_base)
         self._identity = self._tree.digest()
+        self._lean_tree = regrouped(self._tree)  # for everything that is compiled
         self._floating_base = floating_base
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
@@ -341,7 +343,7 @@ class Robot:
         Each output is the name of a function above or of 'joint_transforms', with options in a
         tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`.
         """
-        return FusedKernel(self._tree, self.backend, outputs)
+        return FusedKernel(self._lean_tree, self.backend, outputs)
 
     # --- evaluation ------------------------------------------------------------------------------
 
@@ -392,7 +394,7 @@ class Robot:
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
         """Return the kernel of one function, with one more input for each wrench."""
-        tree = self._tree
+        tree = self._lean_tree
         function, options = find(tree, (name, *options))
         for link in links:
             tree.frame(link)

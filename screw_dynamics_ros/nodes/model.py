@@ -129,23 +129,37 @@ def neutral(robot: Robot) -> Array:
 
 
 def leaf_links(robot: Robot, most: int = 8) -> list[str]:
-    """Return the links at the ends of the tree that move, those behind most joints first.
+    """Return the moving ends of the tree without gripper fingers, those behind most joints first.
 
-    Of several ends on one rigid body only the last is taken: a camera beside the tool is no end of
-    its own. Of more than `most` ends the others are left out.
+    Fingers are what mimic joints move, and last joints that are mimicked. Of several ends on one rigid
+    body only the last is taken: a camera beside the tool is no end of its own. Of more than `most`
+    ends the others are left out.
     """
-    joints = {joint.child: joint for joint in robot.description.joints}
-    parents = {joint.parent for joint in robot.description.joints}
+    joints = robot.description.joints
+    fingers = {joint.child for joint in joints if joint.mimic is not None}
+    masters = {joint.mimic.joint for joint in joints if joint.mimic is not None}
+    fingers |= {joint.child for joint in joints
+                if joint.name in masters and not set(subtree(robot, joint.child)) & {
+                    other.child for other in joints
+                    if other.type != 'fixed' and other.mimic is None and other is not joint}}
+    pruned = {link for finger in fingers for link in subtree(robot, finger)}
+    kept = [joint for joint in joints if joint.child not in pruned]
+    parents = {joint.parent for joint in kept}
+    depth, body = {robot.description.root: 0}, {robot.description.root: ''}
     ends: dict[str, str] = {}
-    depth: dict[str, int] = {}
-    for link in robot.link_names:
-        if link in parents or link not in joints:
-            continue
-        chain = [joints[link]]
-        while chain[-1].parent in joints:
-            chain.append(joints[chain[-1].parent])
-        moving = [joint for joint in chain if joint.type != 'fixed']
-        if moving:
-            ends[moving[0].child] = link
-            depth[link] = len(moving)
+    for joint in kept:
+        moves = joint.type != 'fixed'
+        depth[joint.child] = depth[joint.parent] + moves
+        body[joint.child] = joint.child if moves else body[joint.parent]
+        if joint.child not in parents and body[joint.child]:
+            ends[body[joint.child]] = joint.child
     return sorted(ends.values(), key=lambda link: -depth[link])[:most]
+
+
+def subtree(robot: Robot, link: str) -> list[str]:
+    """Return a link and all links below it."""
+    links = [link]
+    for joint in robot.description.joints:  # depth first: parents come before their children
+        if joint.parent in links:
+            links.append(joint.child)
+    return links

@@ -40,7 +40,7 @@ class Console:
         self.say(f'setup: {title} ...')
         self._started = self._said = time.monotonic()
         yield
-        self.say(f'{self._erase()}       done in {time.monotonic() - self._started:.0f} s')
+        self.say(f'       done in {time.monotonic() - self._started:.0f} s')
 
     def run(self, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
         """Run a command, its output into the log; raise `SetupError` when it fails."""
@@ -56,6 +56,7 @@ class Console:
                 for line in process.stdout:
                     log.write(line)
                     self._show(line.strip())
+            print(end=self._erase(), file=sys.stderr, flush=True)
         if process.returncode:
             with self._log.open(encoding='utf-8') as log:
                 log.seek(start)

@@ -1,31 +1,29 @@
 """Twists of all bodies to any order, by a recursion from root to tips in each representation.
 
-In all four the twist of body i follows from that of its predecessor p by
+In all four the twist of body i follows from that of its predecessor p by V_i = T_i V_p + X_i q_i',
+with the transport T_i of p's twist to body i and the instantaneous joint screw X_i:
 
-    V_i = T_i V_p + X_i q_i',    T_i the transport of body p's twist to body i, X_i the joint screw:
+==============  ===================================  ========================  ==================
+representation  T_i                                  X_i                       [K]
+==============  ===================================  ========================  ==================
+body            Ad_{C_i,p}                           X_i^b, constant           (15), (20)
+spatial         1                                    Ad_{C_i} X_i^b            (31)
+hybrid          Ad_{r_p - r_i}                       Ad_{R_i} X_i^b            (57), (58)
+mixed           [[R_i,p, 0], [(r_p - r_i)~ R_p, 1]]  diag(1, R_i) X_i^b        (67), (68)
+==============  ===================================  ========================  ==================
 
-==============  ===================================  ==========================  ================
-representation  T_i                                  X_i                         [K]
-==============  ===================================  ==========================  ================
-body            Ad_{C_i,p}                           constant                    (15), (20)
-spatial         1                                    Ad_{C_i} X_i^b              (31)
-hybrid          Ad_{r_p - r_i}                       Ad_{R_i} X_i^b              (57), (58)
-mixed           [[R_i,p, 0], [(r_p - r_i)~ R_p, 1]]  diag(1, R_i) X_i^b          (67), (68)
-==============  ===================================  ==========================  ================
-
-Derivatives follow by Leibniz' rule from those of T and X, which are brackets with the motion found so
-far (D-02): T' = -ad_{X q'} T and X' = 0 in the body, X' = [V, X] in the spatial, X' = ad_omega X
-and T' = ad_{r_p' - r_i'} in the hybrid representation. A derivative is kept as a list
-[x, x', x'', ...]. `higher_order` starts from the spatial form and converts; this is the other way,
-and shows what each representation costs (doc/kinematics.md).
+Derivatives of any order follow by Leibniz' rule, those of T and X being brackets with the motion
+found so far (D-02). `higher_order` starts from the spatial form and converts the result; this is
+the other way, and shows what each representation costs (doc/kinematics.md).
 
 Source: muller.md K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16 (corrected).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from math import comb
 
 import numpy as np
 
@@ -36,31 +34,172 @@ from screw_dynamics_ros.core.kinematics.higher_order import (
 )
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.se3 import Ad, Ad_R, Ad_r, ad, inverse
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, zeros
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
 
 
-@dataclass
-class BodyMotion:
-    """How one body moves, in one representation.
+class BodyMotion(ABC):
+    """How one body moves, in one representation; a derivative is a list [x, x', x'', ...].
 
     Attributes
     ----------
     C : (4, 4) array
         Configuration in the root frame [m].
-    T : list of (6, 6) arrays
-        Transport of the predecessor's twist to this body, and its derivatives.
     X : list of (6, k) arrays
-        Joint screws and their derivatives.
+        Joint screws.
     V : list of (6,) arrays
-        Twist (omega, v) and its derivatives.
+        Twist (omega, v).
     """
 
-    C: Array
-    T: Derivatives
-    X: Derivatives
-    V: Derivatives
+    def __init__(self, body: Body, B: Array, own: Derivatives, p: BodyMotion | None) -> None:
+        self.body, self.B, self.own, self.p = body, B, own, p
+        self.C: Array = B if p is None else p.C @ B
+        self.X: Derivatives = [self.joint_screws()]
+        self.V: Derivatives = []
+        for k in range(len(own)):
+            V = product_derivative(np.matmul, self.X, own, k)
+            if p is not None:
+                V = V + derivative_of_product(self.transported, p.V, k)
+            self.V.append(V)
+            self.X.append(self.joint_screws_derivative(k + 1))
+
+    @abstractmethod
+    def joint_screws(self) -> Array:
+        """Return X_i, (6, k)."""
+
+    @abstractmethod
+    def joint_screws_derivative(self, k: int) -> Array:
+        """Return the k-th derivative of X_i, k > 0, from the derivatives of V_i below k."""
+
+    @abstractmethod
+    def transported(self, m: int, y: Array) -> Array:
+        """Return the m-th derivative of T_i, times y: a twist (6,) or columns (6, n)."""
+
+    @property
+    def R(self) -> Array:
+        """Orientation of the body, (3, 3)."""
+        return self.C[:3, :3]
+
+    def lever(self, m: int) -> Array:
+        """Return the m-th derivative of r_p - r_i, for twists whose linear part is r'."""
+        assert self.p is not None
+        if m == 0:
+            return self.p.C[:3, 3] - self.C[:3, 3]
+        return self.p.V[m - 1][3:] - self.V[m - 1][3:]
+
+    def rotated(self, m: int, y: Array) -> Array:
+        """Return the m-th derivative of R_i, times y: R' = R omega~ with omega in the body."""
+        if m == 0:
+            return self.R @ y
+        omega = [hat(V[:3]) @ y for V in self.V[:m]]
+        return derivative_of_product(self.rotated, omega, m - 1)
+
+
+def derivative_of_product(
+    factor: Callable[[int, Array], Array], y: Sequence[Array], k: int
+) -> Array:
+    """Return the k-th derivative of A y, given the derivatives of y and factor(m, x) = A^(m) x."""
+    terms = [comb(k, m) * factor(m, y[k - m]) for m in range(k + 1)]
+    return sum(terms[1:], terms[0])
+
+
+class BodyFixedMotion(BodyMotion):
+    """V_i = Ad_{C_i,p} V_p + X_i q_i', T' = -ad_{X q'} T (K-22, D-05)."""
+
+    def joint_screws(self) -> Array:
+        """Return the constant X_i."""
+        return self.body.X
+
+    def joint_screws_derivative(self, k: int) -> Array:
+        """Return zeros."""
+        return np.zeros(self.body.X.shape)
+
+    def transported(self, m: int, y: Array) -> Array:
+        """Return (Ad_{C_i,p} y) for m = 0, and brackets of it with X q', X q'', ..."""
+        if m == 0:
+            return to_body(self.B, y)
+
+        def relative(k: int, x: Array) -> Array:
+            return -bracket(self.body.X @ self.own[k], x)
+
+        lower = [self.transported(k, y) for k in range(m)]
+        return derivative_of_product(relative, lower, m - 1)
+
+
+class SpatialMotion(BodyMotion):
+    """V_i = V_p + X_i q_i', X' = [V, X] (K-26, D-10, D-12)."""
+
+    def joint_screws(self) -> Array:
+        """Return Ad_{C_i} X_i^b."""
+        return to_root(self.C, self.body.X)
+
+    def joint_screws_derivative(self, k: int) -> Array:
+        """Return the derivative of [V, X]."""
+        return product_derivative(bracket, self.V, self.X, k - 1)
+
+    def transported(self, m: int, y: Array) -> Array:
+        """Return y: nothing is transported."""
+        return y if m == 0 else np.zeros(y.shape)
+
+
+class HybridMotion(BodyMotion):
+    """V_i = Ad_{r_p - r_i} V_p + X_i q_i', X' = ad_omega X (K-29, D-14, D-15)."""
+
+    def joint_screws(self) -> Array:
+        """Return Ad_{R_i} X_i^b."""
+        return rotated_screws(self.R, self.body.X)
+
+    def joint_screws_derivative(self, k: int) -> Array:
+        """Return the derivative of ad_omega X."""
+        return product_derivative(turned, [V[:3] for V in self.V], self.X, k - 1)
+
+    def transported(self, m: int, y: Array) -> Array:
+        """Return Ad_r y for m = 0, ad of the m-th derivative of r otherwise, r = r_p - r_i."""
+        shift = hat(self.lever(m)) @ y[:3]
+        if m == 0:
+            return np.concatenate([y[:3], y[3:] + shift])
+        return np.concatenate([np.zeros(shift.shape), shift])
+
+
+class MixedMotion(BodyMotion):
+    """V_i = T_i V_p + X_i q_i' with omega in the body and v = r' in the root frame (K-32, D-16)."""
+
+    def joint_screws(self) -> Array:
+        """Return (xi_i, R_i eta_i)."""
+        return np.concatenate([self.body.X[:3], self.R @ self.body.X[3:]])
+
+    def joint_screws_derivative(self, k: int) -> Array:
+        """Return (0, derivative of R_i eta_i)."""
+        eta = self.rotated(k, self.body.X[3:])
+        return np.concatenate([np.zeros(eta.shape), eta])
+
+    def transported(self, m: int, y: Array) -> Array:
+        """Return (R_i,p omega, v + (r_p - r_i) x R_p omega) for m = 0 and its derivatives."""
+        assert self.p is not None
+        p = self.p
+        arms = [p.rotated(k, y[:3]) for k in range(m + 1)]
+        shift = derivative_of_product(lambda k, x: hat(self.lever(k)) @ x, arms, m)
+        linear = y[3:] + shift if m == 0 else shift
+        return np.concatenate([self.relatively_rotated(m, y[:3]), linear])
+
+    def relatively_rotated(self, m: int, y: Array) -> Array:
+        """Return the m-th derivative of R_i,p, times y: R_i,p' = -(xi q')~ R_i,p."""
+        if m == 0:
+            return self.B[:3, :3].T @ y
+
+        def relative(k: int, x: Array) -> Array:
+            return -hat(self.body.X[:3] @ self.own[k]) @ x
+
+        lower = [self.relatively_rotated(k, y) for k in range(m)]
+        return derivative_of_product(relative, lower, m - 1)
+
+
+MOTIONS: dict[str, type[BodyMotion]] = {
+    'body': BodyFixedMotion,
+    'spatial': SpatialMotion,
+    'hybrid': HybridMotion,
+    'mixed': MixedMotion,
+}
 
 
 def body_motions(
@@ -73,8 +212,8 @@ def body_motions(
     tree : Tree
     q : (nq,) array
     rates : sequence of (nv,) arrays
-        v, a, and further time derivatives of the joint coordinates. As many derivatives of V are
-        returned, and as many of T and X; without any only T and X themselves.
+        v, a, and further time derivatives of the joint coordinates; V gets as many derivatives,
+        starting with V itself, and X one more.
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
 
     Raises
@@ -83,96 +222,56 @@ def body_motions(
         There is no such representation.
     """
     check_representation(representation)
-    step = {'body': body_step, 'spatial': spatial_step, 'hybrid': hybrid_step, 'mixed': mixed_step}
     motions: list[BodyMotion] = []
     for body in tree.bodies:
-        B = relative_pose(body, q)
-        p = at_rest(len(rates)) if body.parent == GROUND else motions[body.parent]
-        motions.append(step[representation](body, p, B, joint_rates(body, rates)))
+        p = None if body.parent == GROUND else motions[body.parent]
+        own = joint_rates(body, rates)
+        motions.append(MOTIONS[representation](body, relative_pose(body, q), own, p))
     return motions
 
 
-def at_rest(orders: int) -> BodyMotion:
-    """Return the motion of the ground."""
-    return BodyMotion(np.eye(4), [], [], [np.zeros(6) for _ in range(orders)])
+def body_twists(tree: Tree, q: Array, v: Array, representation: str = 'body') -> Array:
+    """Return the twists of all bodies, (n, 6) [rad/s, m/s] (K-22, K-26, K-29, K-32)."""
+    return np.stack([motion.V[0] for motion in body_motions(tree, q, [v], representation)])
 
 
-def carried(T: Derivatives, p: BodyMotion, X: Derivatives, own: Sequence[Array], k: int) -> Array:
-    """Return the k-th derivative of T V_p + X q'."""
-    return product_derivative(np.matmul, T, p.V, k) + product_derivative(np.matmul, X, own, k)
+def body_accelerations(
+    tree: Tree, q: Array, v: Array, a: Array, representation: str = 'body'
+) -> Array:
+    """Return the time derivatives of the twists of all bodies, (n, 6) [rad/s^2, m/s^2].
+
+    Source: D-05, D-10, D-14, D-16.
+    """
+    return np.stack([motion.V[1] for motion in body_motions(tree, q, [v, a], representation)])
+
+
+# --- the operations whose numbers the papers count (muller.md section 6) --------------------------
+
+
+def to_body(B: Array, y: Array) -> Array:
+    """Return Ad_B^-1 y: screws of the predecessor in the body, (6,) or (6, n)."""
+    R, r = B[:3, :3], B[:3, 3]
+    return np.concatenate([R.T @ y[:3], R.T @ (y[3:] - hat(r) @ y[:3])])
+
+
+def to_root(C: Array, X: Array) -> Array:
+    """Return Ad_C X: screws of the body in the root frame, (6, n)."""
+    R, r = C[:3, :3], C[:3, 3]
+    xi = R @ X[:3]
+    return np.concatenate([xi, R @ X[3:] + hat(r) @ xi])
+
+
+def rotated_screws(R: Array, X: Array) -> Array:
+    """Return Ad_R X, (6, n)."""
+    return np.concatenate([R @ X[:3], R @ X[3:]])
 
 
 def bracket(V: Array, X: Array) -> Array:
-    """Return [V, X] for a twist (6,) and screws (6,), (6, k) or a matrix of them."""
-    return ad(V) @ X
+    """Return [V, X] = (omega x xi, v x xi + omega x eta) for screws X, (6,) or (6, n)."""
+    omega, v = hat(V[:3]), hat(V[3:])
+    return np.concatenate([omega @ X[:3], v @ X[:3] + omega @ X[3:]])
 
 
-def body_step(body: Body, p: BodyMotion, B: Array, own: Sequence[Array]) -> BodyMotion:
-    """Return V_i = Ad_{C_i,p} V_p + X_i q_i' and its derivatives (K-22)."""
-    T = [Ad(inverse(B))]
-    X = [body.X, *(zeros(body.X.shape, *own) for _ in own)]
-    relative = [-(body.X @ rate) for rate in own]  # T' = -ad_{X q'} T
-    V: Derivatives = []
-    for k in range(len(own)):
-        V.append(carried(T, p, X, own, k))
-        T.append(product_derivative(bracket, relative, T, k))
-    return BodyMotion(p.C @ B, T, X, V)
-
-
-def spatial_step(body: Body, p: BodyMotion, B: Array, own: Sequence[Array]) -> BodyMotion:
-    """Return V_i = V_p + X_i q_i', X_i = Ad_{C_i} X_i^b, and its derivatives (K-26)."""
-    C = p.C @ B
-    T, X = [np.eye(6)], [Ad(C) @ body.X]
-    V: Derivatives = []
-    for k in range(len(own)):
-        V.append(p.V[k] + product_derivative(np.matmul, X, own, k))
-        T.append(np.zeros((6, 6)))
-        X.append(product_derivative(bracket, V, X, k))
-    return BodyMotion(C, T, X, V)
-
-
-def hybrid_step(body: Body, p: BodyMotion, B: Array, own: Sequence[Array]) -> BodyMotion:
-    """Return V_i = Ad_{r_p - r_i} V_p + Ad_{R_i} X_i^b q_i' and its derivatives (K-29, D-14)."""
-    C = p.C @ B
-    R = C[:3, :3]
-    T, X = [Ad_r(p.C[:3, 3] - C[:3, 3])], [Ad_R(R) @ body.X]
-    V: Derivatives = []
-    for k in range(len(own)):
-        V.append(carried(T, p, X, own, k))
-        T.append(translation(p.V[k][3:] - V[k][3:]))
-        turning = [np.concatenate([twist[:3], np.zeros(3)]) for twist in V]
-        X.append(product_derivative(bracket, turning, X, k))
-    return BodyMotion(C, T, X, V)
-
-
-def mixed_step(body: Body, p: BodyMotion, B: Array, own: Sequence[Array]) -> BodyMotion:
-    """Return V_i = T_i V_p + (xi_i, R_i eta_i) q_i' and its derivatives (K-32).
-
-    The lower left block of T_i maps the angular velocity of p, resolved in p, to the velocity of
-    the origin of body i: T_i = [[0], [(r_p - r_i)~]] R_p + diag(R_i,p, 1).
-    """
-    C = p.C @ B
-    R, R_p, r = C[:3, :3], p.C[:3, :3], p.C[:3, 3] - C[:3, 3]
-    xi, eta = body.X[:3], body.X[3:]
-    rows = [[B[:3, :3].T], [hat(r) @ R_p]]
-    turn, lever, axes_p = [B[:3, :3].T], [hat(r)], [R_p]
-    R_list = [R]
-    V: Derivatives = []
-    T = [blocks(turn[0], lever[0] @ axes_p[0], np.eye(3))]
-    X = [np.concatenate([xi, R @ eta])]
-    relative = [-(xi @ rate) for rate in own]
-    for k in range(len(own)):
-        V.append(carried(T, p, X, own, k))
-        turn.append(product_derivative(crossed, relative, turn, k))
-        lever.append(hat(p.V[k][3:] - V[k][3:]))
-        axes_p.append(product_derivative(rotated, axes_p, [twist[:3] for twist in p.V], k))
-        R_list.append(product_derivative(rotated, R_list, [twist[:3] for twist in V], k))
-        T.append(
-            blocks(
-                turn[k + 1],
-                product_derivative(np.matmul, lever, axes_p, k + 1),
-                np.zeros((3, 3)),
-            )
-        )
-        X.append(np.concatenate([np.zeros(xi.shape), R_list[k + 1] @ eta]))
-    return BodyMotion(C, T, X, V)
+def turned(omega: Array, X: Array) -> Array:
+    """Return ad_omega X = (omega x xi, omega x eta), (6, n)."""
+    return np.concatenate([hat(omega) @ X[:3], hat(omega) @ X[3:]])

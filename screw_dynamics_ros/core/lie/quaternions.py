@@ -228,7 +228,7 @@ def angular_velocity(q: npt.ArrayLike, q_dot: npt.ArrayLike, axes: str = 'refere
     """Return omega (...,3), rad/s, of q (...,4) with the rate q_dot (...,4), 1/s.
 
     The vector part of 2 q_dot q^-1 in 'reference' axes, 2 q^-1 q_dot in 'body' axes; any length of
-    q but zero, and the part of q_dot that changes the length does not count. Raises
+    q but zero, which gives NaN; the part of q_dot that changes the length does not count. Raises
     UnknownNameError for other axes.
 
     Source: B-057, (3.69).
@@ -241,7 +241,9 @@ def angular_velocity(q: npt.ArrayLike, q_dot: npt.ArrayLike, axes: str = 'refere
     q_dot = as_stack('quaternions.angular_velocity', 'q_dot', q_dot, 4)
     inverse = conjugate(q)
     twice = product(inverse, q_dot) if body else product(q_dot, inverse)
-    return 2.0 * twice[..., :3] / (q * q).sum(axis=-1)[..., None]
+    square = np.asarray((q * q).sum(axis=-1))[..., None]
+    with np.errstate(divide='ignore', invalid='ignore'):
+        return 2.0 * twice[..., :3] / square
 
 
 def slerp(p: npt.ArrayLike, q: npt.ArrayLike, t: npt.ArrayLike) -> Array:

@@ -105,8 +105,6 @@ def same_system(
 def null_space(A: Array, tolerance: float = TOLERANCE) -> Array:
     """Return an orthonormal basis (n, n - rank) of the solutions of A x = 0, A (m, n).
 
-    Of scipy.linalg, which takes long to import, this package needs nothing else.
-
     >>> np.abs(null_space(np.array([[0.0, 2.0]])))
     array([[1.],
            [0.]])

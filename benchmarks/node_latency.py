@@ -1,0 +1,214 @@
+"""Message in to last message out: `bringup` with all outputs subscribed, against a bare echo.
+
+A client publishes a joint state, waits for the last of the messages `bringup` makes of it,
+publishes the same to the echo, and waits for its answer: thousands of times, in turns. Both answers
+are single messages taken by the same executor; all other outputs are subscribed and delivered too,
+but by a node that does not spin, so that the time the client would need to take them is not counted
+as that of `bringup`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from figures import Figure
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+MOST = 1.5  # required ratio to the echo
+NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/')
+PATIENCE = 60.0  # s for nodes to come up and compile
+LOST = 1.0  # s after which a message counts as lost
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Measure in processes and on a DDS domain of their own."""
+    try:
+        import rclpy  # noqa: F401
+
+        from screw_dynamics_ros.cli.demo_processes import Children, free_domain
+    except ImportError as error:
+        print(f'node latency is not measured: {error}', file=sys.stderr)
+        return
+    environment = {
+        'ROS_DOMAIN_ID': str(free_domain()),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        'PYTHONPATH': os.pathsep.join(
+            [str(ROOT), str(ROOT / 'test'), str(HERE), os.environ.get('PYTHONPATH', '')]
+        ),
+    }
+    os.environ.update(environment)
+    with Children() as children:
+        children.start('bringup', 'screw_dynamics_ros.nodes.bringup', [])
+        children.start('echo', 'echo_node', [])
+        done = subprocess.run(
+            [sys.executable, str(HERE / 'node_latency.py'), '300' if quick else '3000'],
+            stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            output = {name: children.output(name) for name in children.pids()}
+            print(f'node latency could not be measured; last output: {output}', file=sys.stderr)
+            return
+    result = json.loads(done.stdout)
+    ours = result['times']['bringup']
+    note = f'{len(result["outputs"])} messages out, last: {result["last"]}, lost: {result["lost"]}'
+    for name, what, required in (('echo', 'bare echo of message objects', MOST),
+                                 ('raw', 'echo of bytes', float('nan'))):
+        theirs = result['times'][name]
+        yield Figure(
+            'Node latency: median (median column: 99th percentile)',
+            'Panda',
+            f'bringup against {what}',
+            ours['median'],
+            theirs['median'],
+            ours['p99'],
+            theirs['p99'],
+            ratio=ours['median'] / theirs['median'],
+            required=required,
+            meaning='ratio at most',
+            note=note,
+        )
+
+
+class Client:
+    """Publishes joint states and takes the time until the answers are there."""
+
+    def __init__(self) -> None:
+        import rclpy
+        from rclpy.qos import DurabilityPolicy, QoSProfile
+        from robots import urdf_path
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import String
+
+        from screw_dynamics_ros.core import Robot
+        from screw_dynamics_ros.ros.executor import make_executor
+        text = urdf_path('panda').read_text(encoding='utf-8')
+        robot = Robot.from_urdf(text, backend='reference')
+        self.joints = list(robot.joint_names)
+        rclpy.init()
+        self.node = rclpy.create_node('latency_client')
+        self.silent = rclpy.create_node('latency_listener')  # never spun
+        self.executor = make_executor('auto')
+        self.executor.add_node(self.node)
+        self.type = JointState
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.node.create_publisher(String, 'robot_description', latched).publish(String(data=text))
+        self.publishers = {
+            name: self.node.create_publisher(JointState, topic, 10)
+            for name, topic in (('bringup', 'joint_states'), ('echo', 'echo_in'), ('raw', 'raw_in'))
+        }
+        self.arrived: dict[str, int] = {}
+        for name in ('echo', 'raw'):
+            self.listen(name, f'/{name}_out', JointState)
+        self.stamp = 0
+
+    def listen(self, name: str, topic: str, kind: type) -> object:
+        """Note when a message of a topic arrives."""
+        def take(_: bytes) -> None:
+            self.arrived[name] = time.perf_counter_ns()
+
+        return self.node.create_subscription(kind, topic, take, 10, raw=True)
+
+    def wait(self, condition, seconds: float) -> bool:
+        """Spin until a condition holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            self.executor.spin_once(timeout_sec=0.1)
+        return True
+
+    def outputs(self) -> dict[str, type]:
+        """Return what the nodes offer."""
+        found = {}
+        for topic, types in self.node.get_topic_names_and_types():
+            package, _, kind = types[0].partition('/msg/')
+            if (topic.startswith(NODES) or topic == '/tf') and self.node.count_publishers(topic):
+                found[topic] = getattr(importlib.import_module(f'{package}.msg'), kind)
+        return {topic: kind for topic, kind in found.items() if kind.__name__ != 'ParameterEvent'}
+
+    def publish(self, name: str) -> int:
+        """Publish the next joint state, a small motion away from singular configurations."""
+        from math import sin
+        self.stamp += 1
+        message = self.type()
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        message.name = self.joints
+        base = [0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02]
+        phase = 0.01 * self.stamp
+        message.position = [x + 0.01 * sin(phase + k) for k, x in enumerate(base)]
+        message.velocity = [0.1 * sin(phase + 2 * k) for k in range(8)]
+        message.effort = [1.0 * k for k in range(8)]
+        start = time.perf_counter_ns()
+        self.publishers[name].publish(message)
+        return start
+
+    def last_topic(self, outputs: dict[str, type]) -> str:
+        """Return the output that mostly arrives last; every one must arrive."""
+        subscriptions = [self.listen(topic, topic, kind) for topic, kind in outputs.items()]
+        last: list[str] = []
+        for _ in range(400):
+            self.arrived.clear()
+            self.publish('bringup')
+            if self.wait(lambda: set(outputs) <= set(self.arrived), 0.5):
+                last.append(max(outputs, key=self.arrived.__getitem__))
+            if len(last) == 60:
+                break
+        missing = set(outputs) - set(self.arrived)
+        for subscription in subscriptions:
+            self.node.destroy_subscription(subscription)
+        if len(last) < 60:
+            raise RuntimeError(f'not all outputs arrive, missing at the end: {sorted(missing)}')
+        return max(set(last), key=last.count)
+
+    def run(self, samples: int) -> dict[str, object]:
+        """Measure; return medians and 99th percentiles in microseconds."""
+        ready = self.wait(lambda: len(self.outputs()) >= 8 and all(
+            publisher.get_subscription_count() for publisher in self.publishers.values()), PATIENCE)
+        if not ready:
+            raise RuntimeError(f'the nodes do not come up; topics: {sorted(self.outputs())}')
+        self.wait(lambda: False, 1.0)
+        outputs = self.outputs()
+        last = self.last_topic(outputs)
+        for topic, kind in outputs.items():
+            if topic != last:
+                self.silent.create_subscription(kind, topic, print, 10, raw=True)
+        self.listen('bringup', last, outputs[last])
+        self.wait(lambda: False, 1.0)
+        times: dict[str, list[float]] = {name: [] for name in self.publishers}
+        lost = 0
+        for k in range(samples + 50):
+            for name in times:
+                self.arrived.pop(name, None)
+                start = self.publish(name)
+                if not self.wait(lambda name=name: name in self.arrived, LOST):
+                    lost += 1
+                elif k >= 50:  # the first ones warm up
+                    times[name].append((self.arrived[name] - start) / 1e3)
+                time.sleep(5e-4)
+        return {
+            'outputs': sorted(outputs),
+            'last': last,
+            'lost': lost,
+            'times': {
+                name: {
+                    'median': statistics.median(values),
+                    'p99': statistics.quantiles(values, n=100)[98],
+                }
+                for name, values in times.items()
+            },
+        }
+
+
+if __name__ == '__main__':
+    print(json.dumps(Client().run(int(sys.argv[1]))))
+    sys.stdout.flush()
+    os._exit(0)  # what the middleware does at the end is of no interest

@@ -1,0 +1,100 @@
+"""Analytical Jacobians: the rates of coordinates of a link's pose, (phi', r') = J_a q'.
+
+phi are Euler angles of any set, a unit quaternion or a rotation vector, r is the position of the
+link's origin; J_a = diag(E^-1, 1) J^h with the map omega = E phi' of `euler`, `quaternions`, `so3`.
+
+The inverse of Euler's map needs no angles. Its columns are the current axes of the three rotations:
+the first fixed axis e_i, the last axis R e_k, and the middle one m, perpendicular to both. For
+moving axes i, j, k, with s = +1 for a right-handed triple and -1 otherwise,
+
+    m = s (R e_k x e_i) / |R e_k x e_i|  if i != k,    m = (e_i x R e_i) / |e_i x R e_i|  if i = k,
+
+where the signs put the middle angle into the range of `euler`. So it can be recorded.
+
+Source: bruyninckx_1.md B-125, (5.24), with B-047, B-048, B-057.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.kinematics.jacobians import jacobian
+from screw_dynamics_ros.core.kinematics.poe import link_pose
+from screw_dynamics_ros.core.lie import euler, quaternions, so3
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import Array, Tree
+
+#: Names of the orientation coordinates: 12 sets of Euler angles about moving axes, 12 about fixed
+#: ones (roll, pitch, yaw are 'xyz'), quaternions (x, y, z, w) and rotation vectors.
+ORIENTATIONS = (*euler.MOVING, *euler.FIXED, 'quaternion', 'rotation_vector')
+
+
+def analytical_jacobian(tree: Tree, q: Array, link: str, orientation: str = euler.RPY) -> Array:
+    """Return J_a with (phi', r') = J_a q', (6, nv), or (7, nv) for a quaternion.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,) array
+        May hold recorded scalars for Euler angles; quaternions and rotation vectors branch.
+    link : str
+    orientation : str
+        One of `ORIENTATIONS`. The rates are those of the coordinates `euler.from_matrix`,
+        `quaternions.from_matrix` and `so3.log` return.
+
+    Raises
+    ------
+    ArgumentError
+        The Euler angles are singular (gimbal lock): their rates may be infinite.
+    UnknownNameError
+        There is no such link or set of coordinates.
+    """
+    R = link_pose(tree, q, link)[:3, :3]
+    J = jacobian(tree, q, link, 'hybrid')
+    try:
+        return np.concatenate([orientation_rate_matrix(R, orientation) @ J[:3], J[3:]])
+    except ArgumentError as error:
+        raise ArgumentError(f'link {link!r}: {error}') from None
+
+
+def orientation_rate_matrix(R: Array, orientation: str) -> Array:
+    """Return the matrix (3, 3), or (4, 3), that maps omega in reference axes to phi'.
+
+    Raises as `analytical_jacobian`.
+    """
+    if orientation == 'rotation_vector':
+        return so3.dexp_inv(so3.log(R))
+    if orientation == 'quaternion':  # p' = (omega, 0) p / 2
+        p = quaternions.from_matrix(R)
+        return 0.5 * quaternions.right_matrix(p)[:, :3]
+    first, middle, last, determinant = euler_axes(R, orientation)
+    if isinstance(determinant, float) and abs(determinant) < euler.MARGIN:
+        raise ArgumentError(
+            f'Euler angles {orientation} are singular here (determinant {determinant:.3g}); use '
+            'another set, a quaternion, or the geometric Jacobian'
+        )
+    rows = [hat(middle) @ last, hat(last) @ first, hat(first) @ middle]
+    inverse = np.stack(rows) / determinant
+    return inverse[::-1] if orientation in euler.FIXED else inverse
+
+
+def euler_axes(R: Array, sequence: str) -> tuple[Array, Array, Array, Array]:
+    """Return the current axes of the rotations of an Euler set, (3,) each, and their determinant.
+
+    In the order of moving axes, which is the reverse for fixed ones. The determinant is the sine or
+    cosine of the middle angle up to sign: zero means gimbal lock.
+    """
+    if sequence not in euler.MOVING and sequence not in euler.FIXED:
+        raise UnknownNameError(
+            f'no orientation coordinates named {sequence!r}; choose one of '
+            + ', '.join(ORIENTATIONS)
+        )
+    letters = sequence.upper()
+    i, j, k = ('XYZ'.index(x) for x in (letters[::-1] if sequence in euler.FIXED else letters))
+    first, last = np.eye(3)[i], R[:, k]
+    right_handed = (j - i) % 3 == 1
+    normal = hat(last) @ first if (i != k and right_handed) else hat(first) @ last
+    size = np.sqrt(normal @ normal)
+    middle = normal / size if not isinstance(size, float) or size > 0.0 else np.eye(3)[j]
+    return first, middle, last, first @ (hat(middle) @ last)

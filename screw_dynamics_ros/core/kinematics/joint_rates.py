@@ -1,0 +1,78 @@
+"""Joint rates and accelerations from the motion of all bodies, as motion capture gives it.
+
+The factorisation V = D V + X q' (`factorisation`) can be solved for q' joint by joint:
+
+    q' = (X^T X)^-1 X^T (1 - D) V,    q_i' = X_i^T (V_i - T_i V_p) / |X_i|^2.
+
+For twists that belong together this is exact. For noisy ones it is *not* the least-squares solution
+of J q' = V, as [K] remark 9 has it: what it minimises is the sum of |X_i q_i' - (V_i - T_i V_p)|^2,
+the relative twists of the joints, each in its own representation. `least_squares_rates` minimises
+|J q' - V|. Both depend on frames and units, there being no invariant norm of twists.
+
+Source: muller.md K-24, D-07, D-11 with the erratum E-32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.factorisation import factor_derivatives, factors
+from screw_dynamics_ros.core.model.tree import Array, Tree
+
+
+def joint_rates_of(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:
+    """Return the joint rates (nv,) that explain the relative twists of neighbouring bodies best.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,) array
+    V : (n, 6) array
+        Twists of all bodies, in the order and the frames of `tree.bodies` [rad/s, m/s].
+    representation : {'body', 'spatial', 'hybrid', 'mixed'}
+        Of V. It matters for twists that do not belong together.
+    """
+    own = factors(tree, q, representation)
+    return _solved(own.X, own.A_inv @ _stacked(tree, 'V', V))
+
+
+def joint_accelerations_of(
+    tree: Tree, q: Array, v: Array, dV: ArrayLike, representation: str = 'body'
+) -> Array:
+    """Return the joint accelerations (nv,) from the derivatives of all twists.
+
+    q'' = (X^T X)^-1 X^T ((1 - D) V' - D' V - X' q') with V = J q' (D-07, D-11).
+
+    Parameters
+    ----------
+    dV : (n, 6) array
+        Time derivatives of the twists of all bodies, as `recursions.body_accelerations` has them.
+    """
+    own = factors(tree, q, representation)
+    dD, dX = factor_derivatives(tree, q, v, representation)
+    V = own.jacobian @ v
+    return _solved(own.X, own.A_inv @ _stacked(tree, 'dV', dV) - dD @ V - dX @ v)
+
+
+def least_squares_rates(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:
+    """Return the joint rates (nv,) of least |J q' - V| over all bodies; arguments as above."""
+    J = factors(tree, q, representation).jacobian
+    return np.linalg.lstsq(J, _stacked(tree, 'V', V), rcond=None)[0]
+
+
+def _solved(X: Array, b: Array) -> Array:
+    """Return the x of least |X x - b|; X^T X is diagonal but for free bodies."""
+    return solve_positive_definite(X.T @ X, X.T @ b)
+
+
+def _stacked(tree: Tree, name: str, V: ArrayLike) -> Array:
+    V = np.asarray(V)
+    if V.shape != (len(tree.bodies), 6):
+        raise ArgumentError(
+            f'{name} must have shape ({len(tree.bodies)}, 6), one row for each moving body '
+            f'({", ".join(body.name for body in tree.bodies)}), got {V.shape}'
+        )
+    return V.ravel()

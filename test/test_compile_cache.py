@@ -1,0 +1,229 @@
+"""The cache of compiled programs on disk, and what happens without a compiler."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compile_support import ROOT, close, needs_llvmlite, run_python
+from models import random_description
+
+import screw_dynamics_ros
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile import cache as disk
+from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.compile.kernels import Specification
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    path = tmp_path / 'cache'
+    monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(path))
+    return path
+
+
+def torques() -> np.ndarray:
+    robot = Robot(random_description(0, 3), backend='native')
+    return robot.gravity_torques([0.1, 0.2, 0.3])
+
+
+def nothing_is_recorded(monkeypatch) -> None:
+    def fail(self) -> None:
+        raise AssertionError('compiled again')
+
+    monkeypatch.setattr(Specification, 'record', fail)
+
+
+USE_THE_CACHE = '''
+    import numpy as np
+    from models import random_description
+    from screw_dynamics_ros.core import Robot
+    from screw_dynamics_ros.core.compile.kernels import Specification
+    made = []
+    record = Specification.record
+    Specification.record = lambda self: made.append(self) or record(self)
+    robot = Robot(random_description(0, 3), backend='native')
+    print(len(made), robot.gravity_torques([0.1, 0.2, 0.3]).tolist(), len(made))
+'''
+
+
+@needs_llvmlite
+def test_what_was_compiled_once_is_loaded(folder, monkeypatch):
+    expected = torques()
+    files = sorted(folder.iterdir())
+    assert len(files) == 1
+    nothing_is_recorded(monkeypatch)
+    np.testing.assert_array_equal(torques(), expected)
+    assert sorted(folder.iterdir()) == files
+
+
+@needs_llvmlite
+def test_another_process_loads_it_too(folder):
+    first, second = run_python(USE_THE_CACHE).strip(), run_python(USE_THE_CACHE).strip()
+    assert (first[0], first[-1]) == ('0', '1')
+    assert (second[0], second[-1]) == ('0', '0')
+    assert first[:-1] == second[:-1]
+    np.testing.assert_allclose(np.array(first[3:-3].split(','), dtype=float), torques(), rtol=1e-15)
+
+
+@needs_llvmlite
+def test_processes_that_compile_at_once(folder):
+    """Each finds nothing or a whole file, never half of one; no temporary file stays."""
+    command = [sys.executable, '-c', textwrap.dedent(USE_THE_CACHE)]
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(ROOT), str(ROOT / 'test')])}
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
+        for _ in range(3)
+    ]
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len({output[:-2] for output in outputs}) == 1
+    assert len(list(folder.iterdir())) == 1
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('damage', [
+    lambda data: b'', lambda data: data[:len(data) // 2], lambda data: data[:-1],
+    lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], lambda data: b'\0' * len(data),
+    lambda data: data + b'x', lambda data: b'not a cache file'],
+    ids=['empty', 'half', 'one byte less', 'one bit', 'zeros', 'one byte more', 'other'])
+def test_a_damaged_file_is_replaced(folder, damage, monkeypatch):
+    expected = torques()
+    file, = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    np.testing.assert_array_equal(torques(), expected)
+    assert len(file.read_bytes()) == len(whole)
+    nothing_is_recorded(monkeypatch)
+    np.testing.assert_array_equal(torques(), expected)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize(
+    'where', ['below a file', 'read-only', 'no such device', 'switched off', 'a file']
+)
+def test_without_a_place_to_write_everything_works(tmp_path, monkeypatch, where):
+    (tmp_path / 'file').write_text('')
+    (tmp_path / 'frozen').mkdir(mode=0o500)
+    monkeypatch.setenv(
+        'SCREW_DYNAMICS_CACHE',
+        {
+            'below a file': str(tmp_path / 'file' / 'cache'),
+            'read-only': str(tmp_path / 'frozen' / 'cache'),
+            'no such device': '/proc/self/nothing/here',
+            'switched off': '',
+            'a file': str(tmp_path / 'file'),
+        }[where],
+    )
+    expected = Robot(random_description(0, 3), backend='reference').gravity_torques([0.1, 0.2, 0.3])
+    close(torques(), expected)
+    close(torques(), expected)
+
+
+@needs_llvmlite
+def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(disk.os, 'replace', full)
+    torques()
+    assert list(folder.iterdir()) == []
+
+
+@needs_llvmlite
+def test_keys_depend_on_everything_that_matters(folder, monkeypatch):
+    """Robot, function, options, version, sources and processor; not gravity, an input."""
+    torques()
+    assert len(list(folder.iterdir())) == 1
+    q = [0.1, 0.2, 0.3]
+    first = Robot(random_description(0, 3), backend='native')
+    second = Robot(random_description(1, 3), backend='native')
+    for files, use in enumerate(
+        [
+            lambda: second.gravity_torques(q),
+            lambda: first.mass_matrix(q),
+            lambda: first.link_pose(q, 'link1'),
+            lambda: first.link_pose(q, 'link2'),
+            lambda: first.jacobian(q, 'link2', 'body'),
+            lambda: first.gravity_torques([q]),
+        ],
+        start=2,
+    ):
+        use()
+        assert len(list(folder.iterdir())) == files
+    first.gravity = (0, 0, -1)
+    first.gravity_torques(q)
+    assert len(list(folder.iterdir())) == files
+    key = disk.key('same')
+    monkeypatch.setattr(screw_dynamics_ros, '__version__', '99.0')
+    disk.source_digest.cache_clear()
+    try:
+        assert disk.key('same') != key
+    finally:
+        disk.source_digest.cache_clear()
+    monkeypatch.setattr(native, 'target_identity', lambda: 'another processor')
+    torques()
+    assert len(list(folder.iterdir())) == files + 1
+
+
+@needs_llvmlite
+def test_the_cache_stays_below_its_size(folder, monkeypatch):
+    """The files longest unused go first."""
+    torques()
+    old, = folder.iterdir()
+    os.utime(old, (1, 1))
+    monkeypatch.setattr(disk, 'LARGEST_SIZE', int(1.8 * old.stat().st_size))
+    Robot(random_description(1, 3), backend='native').gravity_torques([0.1, 0.2, 0.3])
+    assert not old.exists()
+    assert len(list(folder.iterdir())) == 1
+
+
+@needs_llvmlite
+def test_compiling_is_told(folder, caplog):
+    """Compiling a large robot takes seconds: the log says what and how long."""
+    with caplog.at_level(logging.INFO, 'screw_dynamics_ros'):
+        torques()
+    assert any('compiled gravity_torques' in record.message for record in caplog.records)
+
+
+# --- without llvmlite -----------------------------------------------------------------------------
+
+
+WITHOUT_LLVMLITE = '''
+    import sys
+    sys.modules['llvmlite'] = None
+    sys.modules['llvmlite.binding'] = None
+    import numpy as np
+    from models import random_description
+    from screw_dynamics_ros.core import BackendError, Robot
+    robots = [Robot(random_description(0, 3)) for _ in range(3)]
+    print([robot.backend for robot in robots], robots[0].gravity_torques([0.1, 0.2, 0.3]).tolist())
+    print(robots[0].mass_matrix(np.zeros((9, 3))).shape, robots[0].fuse('link_poses').shapes)
+    try:
+        Robot(random_description(0, 3), backend='native')
+    except BackendError as error:
+        print('BackendError', error)
+'''
+
+
+def test_without_llvmlite():
+    """`auto` takes the python backend and says so once; `native` says what to install."""
+    output = run_python(WITHOUT_LLVMLITE)
+    expected = Robot(random_description(0, 3), backend='python').gravity_torques([0.1, 0.2, 0.3])
+    assert f"['python', 'python', 'python'] {expected.tolist()}" in output
+    assert '(9, 3, 3) ((4, 4, 4),)' in output
+    assert output.count('llvmlite is not installed') == 1
+    assert 'BackendError the native backend needs llvmlite' in output
+    assert 'pip install llvmlite' in output
+    assert 'python3-llvmlite' in output
+
+
+@needs_llvmlite
+def test_auto_is_native():
+    assert Robot(random_description(0, 2)).backend == 'native'

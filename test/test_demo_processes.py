@@ -1,0 +1,95 @@
+"""The child processes of the demo: reported when they die, ended in every case."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from processes import is_running, wait_for
+
+from screw_dynamics_ros.cli import demo_processes
+from screw_dynamics_ros.cli.demo_processes import ChildError, Children, free_domain
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
+    """Return a function that makes a module children can run."""
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(
+        [str(tmp_path), *os.environ.get('PYTHONPATH', '').split(os.pathsep)]))
+
+    def make(name: str, code: str) -> str:
+        (tmp_path / f'{name}.py').write_text(code)
+        return name
+
+    return make
+
+
+def test_child_that_dies_is_reported_with_its_last_output(modules: Callable[[str, str], str]):
+    name = modules('short_lived', 'import sys; print("a reason"); sys.exit(7)')
+    with Children() as children:
+        children.start('driver', name, [])
+        children.check()
+        wait_for(lambda: not is_running(children.pids()['driver']))
+        with pytest.raises(ChildError, match=r'(?s)driver ended with exit status 7.*a reason'):
+            children.check()
+
+
+def test_children_end_with_the_block(modules: Callable[[str, str], str]):
+    name = modules('patient', 'import time; time.sleep(60)')
+    pids: dict[str, int] = {}
+
+    def crash() -> None:
+        with Children() as children:
+            children.start('a', name, [])
+            children.start('b', name, [])
+            pids.update(children.pids())
+            assert all(map(is_running, pids.values()))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        crash()
+    assert len(pids) == 2
+    assert not any(map(is_running, pids.values()))
+
+
+def test_child_that_does_not_listen_is_killed(
+        modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo_processes, 'PATIENCE', (
+        (signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, 5.0)))
+    name = modules('stubborn', 'import signal, time\n'
+                   'for s in (signal.SIGINT, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)\n'
+                   'print("deaf")\ntime.sleep(60)')
+    with Children() as children:
+        children.start('stubborn', name, [])
+        wait_for(lambda: children.output('stubborn') == ['deaf'])
+        pid = children.pids()['stubborn']
+    assert not is_running(pid)
+
+
+def test_children_end_with_a_killed_parent(modules: Callable[[str, str], str]):
+    name = modules('orphan', 'import time; time.sleep(60)')
+    parent = modules('killed', f'''
+import time
+from screw_dynamics_ros.cli.demo_processes import Children
+with Children() as children:
+    children.start('orphan', {name!r}, [])
+    print(children.pids()['orphan'], flush=True)
+    time.sleep(60)
+''')
+    with subprocess.Popen([sys.executable, '-m', parent], stdout=subprocess.PIPE, text=True,
+                          cwd=Path(demo_processes.__file__).parents[2]) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        assert is_running(pid)
+        process.kill()
+    wait_for(lambda: not is_running(pid))
+
+
+def test_free_domain_is_one_that_is_safe_to_use():
+    assert 0 < free_domain() <= 101
+    assert free_domain(55, 55) == 55

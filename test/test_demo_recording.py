@@ -1,0 +1,115 @@
+"""The push and the recording of the demo, on made-up messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from demo_runs import PANDA, PUSH, TOOL, make_recording
+
+from screw_dynamics_ros.cli.demo_recording import STAMPED, Recording, Series, singular_values
+from screw_dynamics_ros.core import Robot
+
+
+@pytest.fixture(scope='module')
+def robot() -> Robot:
+    return Robot.from_urdf(PANDA)
+
+
+@pytest.fixture(scope='module')
+def perfect(robot: Robot) -> Recording:
+    return make_recording(robot)
+
+
+def test_push_rises_stays_and_falls():
+    assert PUSH.strength([0.0, 2.0, 2.25, 2.5, 4.0, 5.5, 5.75, 6.0, 9.0]) == pytest.approx(
+        [0.0, 0.0, 0.5, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0])
+
+
+def test_push_is_continuous_with_its_rate():
+    time_ = np.linspace(1.5, 6.5, 5001)
+    slope = np.gradient(PUSH.strength(time_), time_)
+    assert np.abs(slope).max() < 1.6 / PUSH.ramp
+    assert np.abs(np.gradient(slope, time_)).max() < 6.1 / PUSH.ramp**2
+
+
+def test_steady_and_absent_leave_out_what_is_between():
+    time_ = np.array([1.9, 2.1, 3.4, 3.6, 5.4, 5.6, 6.9, 7.1])
+    assert PUSH.steady(time_).tolist() == [False, False, False, True, True, False, False, False]
+    assert PUSH.absent(time_).tolist() == [True, False, False, False, False, False, False, True]
+
+
+def test_series_gives_all_or_the_last_messages():
+    series = Series(2, lambda text: (int(text), (float(text), -float(text))))
+    for k in range(4):
+        series.add(10 + k, str(k))
+        assert len(series.values()) == k + 1
+    assert len(series) == 4
+    assert series.stamps().tolist() == [0, 1, 2, 3]
+    assert series.arrivals(2).tolist() == [12, 13]
+    assert series.values(1).tolist() == [[3.0, -3.0]]
+    assert series.values(9).shape == series.values().shape == (4, 2)
+
+
+def test_series_reads_what_is_asked_for_and_all_only_once():
+    read: list[int] = []
+
+    def decode(message: int) -> tuple[int, tuple[float]]:
+        read.append(message)
+        return message, (0.0,)
+
+    series = Series(1, decode)
+    for k in range(5):
+        series.add(k, k)
+    series.values(2)
+    assert read == [3, 4]
+    series.values()
+    series.stamps()
+    series.values(1)
+    assert read == [3, 4, 0, 1, 2, 3, 4]
+
+
+def test_series_without_messages():
+    series = Series(3, lambda message: message)
+    for last in (0, 1):
+        assert series.values(last).shape == (0, 3)
+        assert series.stamps(last).shape == series.arrivals(last).shape == (0,)
+
+
+def test_latency_runs_to_the_last_stamped_output(perfect: Recording):
+    index, since_arrival, since_stamp = perfect.latency()
+    assert len(index) == len(perfect.series['joint_states'])
+    assert since_arrival == pytest.approx(np.full(len(index), 0.0010))
+    assert since_stamp == pytest.approx(np.full(len(index), 0.0012))
+
+
+@pytest.mark.parametrize('lost', STAMPED)
+def test_latency_leaves_out_incomplete_sets(robot: Robot, lost: str):
+    recording = make_recording(robot, 1.0, lambda name, k, values: (
+        None if name == lost and k in (3, 7) else values))
+    index, since_arrival, _ = recording.latency()
+    assert sorted(set(range(50)) - set(index.tolist())) == [3, 7]
+    assert len(since_arrival) == 48
+
+
+def test_together_pairs_messages_by_stamp(robot: Robot):
+    recording = make_recording(robot, 0.2, lambda name, k, values: (
+        None if (name == 'wrench' and k == 2) or (name == 'gravity' and k == 5) else values))
+    seconds, wrench, gravity = recording.together('wrench', 'gravity')
+    assert seconds == pytest.approx([0.0, 0.02, 0.06, 0.08, 0.12, 0.14, 0.16, 0.18])
+    assert len(wrench) == len(gravity) == 8
+    assert gravity[2] == pytest.approx(recording.series['gravity'].values()[3])
+
+
+def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: Recording):
+    position, rotation = perfect.tool_pose(perfect.series['tf'].values())
+    q = perfect.series['joint_states'].values()[:, :robot.nq]
+    expected = robot.link_pose(q, TOOL)
+    assert np.abs(position - expected[:, :3, 3]).max() < 1e-14
+    assert np.abs(rotation.as_matrix() - expected[:, :3, :3]).max() < 1e-14
+
+
+def test_singular_values_do_not_depend_on_the_order_of_rows(perfect: Recording):
+    rows = perfect.series['jacobian'].values(5)
+    swapped = np.roll(rows.reshape(5, 6, -1), 3, axis=1).reshape(5, -1)
+    assert singular_values(rows).shape == (5, 6)
+    assert singular_values(rows) == pytest.approx(singular_values(swapped))

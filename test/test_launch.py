@@ -1,0 +1,37 @@
+"""The launch files can be loaded by ROS 2's own launch, where that is installed."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('launch')
+pytest.importorskip('launch_ros')
+
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.launch_description_sources import get_launch_description_from_python_launch_file
+
+LAUNCH = Path(__file__).resolve().parents[1] / 'launch'
+
+
+@pytest.mark.parametrize('name', ['bringup.launch.py', 'simulation.launch.py'])
+def test_every_argument_is_described_and_has_a_default(name):
+    description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
+    arguments = [e for e in description.entities if isinstance(e, DeclareLaunchArgument)]
+    assert arguments
+    for argument in arguments:
+        assert argument.description
+        assert argument.default_value is not None
+
+
+def test_urdf_file_becomes_the_description():
+    context = LaunchContext()
+    description = get_launch_description_from_python_launch_file(str(LAUNCH / 'bringup.launch.py'))
+    urdf = LAUNCH.parent / 'urdf' / 'planar_2r.urdf'
+    context.launch_configurations['urdf'] = str(urdf)
+    for entity in description.entities:
+        if isinstance(entity, DeclareLaunchArgument):
+            entity.visit(context)
+    assert Path(context.launch_configurations['params_file']).is_file()
+    nodes = next(e for e in description.entities if isinstance(e, OpaqueFunction)).execute(context)
+    assert [node.node_executable for node in nodes] == ['bringup']

@@ -1,0 +1,165 @@
+"""Parameters: the files in config/ name each one, at run time each is checked (through DDS)."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from robots import urdf_path
+from ros_harness import connect, domain, start  # noqa: F401
+
+CONFIG = Path(__file__).resolve().parents[1] / 'config'
+MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
+#: Parameters that rclpy declares by itself.
+FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
+
+
+def section(path, *names):
+    """Return the parameters a file has for a node, those for all nodes included."""
+    sections = yaml.safe_load(path.read_text())
+    merged = {}
+    for name in names:
+        merged.update(sections.get(name, {}).get('ros__parameters', {}))
+    return merged
+
+
+def declared(client, node):
+    return {name: value for name, value in client.parameters(node).items()
+            if not FOREIGN.fullmatch(name)}
+
+
+def plain(value):
+    """Return lists as lists; the empty list of a file is not set for ROS."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value or [] if value is None else value
+    return list(value)
+
+
+@pytest.fixture(scope='module')
+def client(start, connect):
+    for name in ('bringup', 'simulator'):
+        start(name, arguments=['-r', '__ns:=/config'])
+    start('dynamics', arguments=['-r', '__ns:=/config/alone'])
+    return connect('config')
+
+
+CASES = [
+    ('bringup', MODEL, ('/**', '/**/bringup')),
+    ('kinematics', MODEL, ('/**/kinematics',)),
+    ('dynamics', MODEL, ('/**/dynamics',)),
+    ('wrench_estimator', MODEL, ('/**/wrench_estimator',)),
+    ('alone/dynamics', MODEL, ('/**', '/**/dynamics')),
+    ('simulator', SIMULATOR, ('/**/simulator',)),
+]
+
+
+@pytest.mark.parametrize(('node', 'path', 'sections'), CASES)
+def test_file_has_every_parameter_with_its_default(client, node, path, sections):
+    expected = section(path, *sections)
+    found = declared(client, node)
+    assert set(found) == set(expected)
+    assert {name: plain(value) for name, value in found.items()} == {
+        name: plain(value) for name, value in expected.items()}
+
+
+@pytest.mark.parametrize(('node', 'path', 'sections'), CASES)
+def test_every_parameter_is_described(client, node, path, sections):
+    for descriptor in client.descriptors(node, declared(client, node)):
+        assert len(descriptor.description) > 10, descriptor.name
+        documented = re.search(rf'# [^\n]*\n +{descriptor.name}:', path.read_text())
+        assert documented, f'{descriptor.name} has no comment in {path.name}'
+
+
+@pytest.mark.parametrize(('node', 'path', 'sections'), CASES)
+def test_file_says_what_changes_at_run_time(client, node, path, sections):
+    text = path.read_text()
+    for descriptor in client.descriptors(node, declared(client, node)):
+        comment = re.search(rf'((?: +#[^\n]*\n)+) +{descriptor.name}:', text).group(1)
+        assert comment.rstrip().endswith('hanges.') == (not descriptor.read_only), descriptor.name
+
+
+def test_files_are_accepted_by_the_nodes(start, connect):
+    """Both files, as they are, and for nodes in any namespace."""
+    start('simulator', {'urdf': str(urdf_path('panda'))},
+          ['--params-file', str(SIMULATOR), '-r', '__ns:=/a/b'])
+    changed = start('bringup', arguments=['--params-file', str(MODEL), '-r', '__ns:=/a/b'])
+    client = connect('a/b')
+    client.expect('a/b/bringup: joint states', 0)
+    assert changed.process.poll() is None
+    assert declared(client, 'bringup').keys() == section(MODEL, '/**', '/**/bringup').keys()
+
+
+def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
+    text = MODEL.read_text()
+    for before, after in (("nodes: ['kinematics', 'dynamics', 'wrench_estimator']",
+                           "nodes: ['wrench_estimator']"), ('damping: 0.001', 'damping: 0.25'),
+                          ('gravity: [0.0, 0.0, -9.81]', 'gravity: [0, 0, -1]')):
+        assert before in text
+        text = text.replace(before, after)
+    path = tmp_path / 'mine.yaml'
+    path.write_text(text)
+    start('bringup', arguments=['--params-file', str(path), '-r', '__ns:=/mine'])
+    client = connect('mine')
+    assert client.parameters('wrench_estimator')['damping'] == 0.25
+    assert list(client.parameters('bringup')['gravity']) == [0, 0, -1]
+    assert not any(name == 'kinematics' and space == '/mine'
+                   for name, space in client.node.get_node_names_and_namespaces())
+
+
+@pytest.mark.parametrize(('node', 'name', 'value', 'reason'), [
+    ('bringup', 'gravity', [0.0, 0.0], '3 elements'),
+    ('bringup', 'gravity', [0.0, 0.0, float('nan')], 'finite'),
+    ('bringup', 'gravity', 'down', 'gravity'),
+    ('bringup', 'state_timeout', -0.1, 'state_timeout'),
+    ('bringup', 'state_timeout', float('inf'), 'state_timeout'),
+    ('bringup', 'velocity_policy', 'guess', 'reject, differentiate, zero, hold'),
+    ('bringup', 'effort_scale', [1.0], '1 elements for 0 effort_joints'),
+    ('bringup', 'effort_joints', ['knee'], "'knee'"),
+    ('bringup', 'backend', 'python', 'read-only'),
+    ('bringup', 'robot_description', '<robot/>', 'link'),
+    ('kinematics', 'frames', ['nose'], "'nose'"),
+    ('kinematics', 'publish_tf', 'yes', 'BOOL'),
+    ('dynamics', 'compensated_terms', ['friction'], 'gravity, coriolis, inertia'),
+    ('dynamics', 'reference_timeout', -1.0, 'reference_timeout'),
+    ('wrench_estimator', 'damping', -0.1, 'damping'),
+    ('wrench_estimator', 'characteristic_length', 0.0, 'characteristic_length'),
+    ('wrench_estimator', 'tare_samples', 0, 'tare_samples'),
+    ('wrench_estimator', 'tare_samples', 1.5, 'tare_samples'),
+    ('simulator', 'rate', 100.0, 'read-only'),
+    ('simulator', 'command_timeout', 0.0, 'command_timeout'),
+])
+def test_impossible_values_are_refused_with_a_reason(client, node, name, value, reason):
+    client.expect('config/bringup: joint states', 0)  # by now there is a robot
+    before = declared(client, node)[name]
+    result = client.set_parameter(node, name, value)
+    assert not result.successful
+    assert reason in result.reason
+    assert declared(client, node)[name] == before
+
+
+def test_whole_numbers_are_numbers(client):
+    assert client.set_parameter('bringup', 'state_timeout', 1).successful
+    assert client.set_parameter('bringup', 'state_timeout', 0.5).successful
+
+
+def test_frames_change_while_running(client):
+    client.expect('config/kinematics: outputs', 0)
+    assert client.set_parameter('kinematics', 'frames', ['panda_link5', 'panda_hand']).successful
+    client.wait(lambda: client.diagnostics.get('config/kinematics: outputs', (0, '', {}))[2].get(
+        'frames') == 'panda_link5, panda_hand', what='other frames')
+    topics = [name for name, _ in client.node.get_topic_names_and_types()
+              if name.startswith('/config/kinematics/')]
+    client.wait(lambda: sorted(
+        name for name, _ in client.node.get_topic_names_and_types()
+        if name.startswith('/config/kinematics/')) == [
+        f'/config/kinematics/{what}/{frame}' for what in ('jacobian', 'twist')
+        for frame in ('panda_hand', 'panda_link5')], what=topics)
+    assert client.set_parameter('kinematics', 'frames', ['']).successful
+
+
+def test_unknown_frame_at_start_is_reported(start, connect):
+    start('kinematics', {'frames': "['nose', 'panda_hand']"}, ['-r', '__ns:=/nose'])
+    client = connect('nose')
+    client.describe(urdf_path('panda').read_text())
+    values = client.expect('nose/kinematics: outputs', 2, 'no link nose')
+    assert values['frames'] == 'panda_hand'

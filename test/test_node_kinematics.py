@@ -1,0 +1,131 @@
+"""Node `kinematics` beside others: robot_state_publisher, prefixes, odd frame names, executors."""
+
+import numpy as np
+import pytest
+from robots import urdf_path
+from ros_harness import LATCHED, connect, domain, start  # noqa: F401
+
+rclpy = pytest.importorskip('rclpy')
+TFMessage = pytest.importorskip('tf2_msgs.msg').TFMessage
+
+from geometry_msgs.msg import TwistStamped
+from std_msgs.msg import Float64MultiArray
+
+from screw_dynamics_ros.core import Robot
+
+PLANAR = urdf_path('planar_2r').read_text()
+STATE = ['joint1', 'joint2'], [0.3, 0.4], [1.0, 2.0]
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(PLANAR)
+
+
+@pytest.fixture
+def launch(start, connect, request):
+    """Start the node in a namespace of the test's own; return a client there."""
+    def make(parameters, text=PLANAR):
+        namespace = 'k' + str(abs(hash(request.node.name)) % 10**6)
+        node = start('kinematics', parameters, ['-r', f'__ns:=/{namespace}',
+                                                '-r', f'/tf:=/{namespace}/tf',
+                                                '-r', f'/tf_static:=/{namespace}/tf_static'])
+        client = connect(namespace)
+        client.describe(text)
+        client.prefix = f'{namespace}/kinematics: '
+        client.process = node
+        return client
+
+    return make
+
+
+def test_robot_state_publisher_has_the_frames(launch, robot):
+    """While one runs in the namespace, /tf is left to it; when it ends, they come from here."""
+    client = launch({})
+    client.subscribe(TFMessage, 'tf')
+    client.ask('tf', *STATE)
+    rival = rclpy.create_node('robot_state_publisher', context=client.context,
+                              namespace=client.node.get_namespace())
+    rival.create_publisher(TFMessage, 'tf_static', LATCHED)
+    client.wait(lambda: client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2].get(
+        'tf') == 'left to robot_state_publisher', what='giving way')
+    token = 'tip' if 'tip' in robot.link_names else robot.link_names[-1]
+    client.subscribe(TwistStamped, f'kinematics/twist/{token}')
+    stamp, _ = client.ask(f'kinematics/twist/{token}', *STATE)
+    assert stamp not in client.stamps('tf')
+    rival.destroy_node()
+    client.ask('tf', *STATE)
+
+
+def test_frames_can_be_switched_off_and_on(launch):
+    client = launch({'publish_tf': 'false'})
+    client.subscribe(TFMessage, 'tf')
+    values = client.expect(f'{client.prefix}outputs', 0)
+    assert values.get('tf') in (None, 'off')
+    assert client.set_parameter('kinematics', 'publish_tf', True).successful
+    client.ask('tf', *STATE)
+    assert client.set_parameter('kinematics', 'publish_tf', False).successful
+    count = len(client.received['tf'])
+    for _ in range(5):
+        client.send(*STATE)
+    client.expect(f'{client.prefix}outputs', 0)
+    assert len(client.received['tf']) == count
+
+
+def test_frame_prefix(launch, robot):
+    client = launch({'frame_prefix': 'left_'})
+    client.subscribe(TFMessage, 'tf')
+    _, message = client.ask('tf', *STATE)
+    assert {t.child_frame_id for t in message.transforms} <= {
+        f'left_{link}' for link in robot.link_names}
+    tip = client.diagnostics[f'{client.prefix}outputs'][2]['frames']
+    client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
+    _, message = client.ask(f'kinematics/twist/{tip}', *STATE)
+    assert message.header.frame_id == f'left_{robot.link_names[0]}'
+
+
+def test_frame_names_that_are_no_topic_names(launch):
+    text = PLANAR.replace('name="base"', 'name="base"')
+    for link in Robot.from_urdf(PLANAR).link_names[-1:]:
+        text = text.replace(f'"{link}"', '"2nd arm/tool-0.ä"')
+    client = launch({}, text)
+    client.subscribe(TwistStamped, 'kinematics/twist/_2nd_arm_tool_0__')
+    _, message = client.ask('kinematics/twist/_2nd_arm_tool_0__', *STATE)
+    assert message.header.frame_id == Robot.from_urdf(text).link_names[0]
+
+
+def test_robot_without_joints_has_static_frames(launch):
+    client = launch({}, '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="fixed">'
+                        '<parent link="a"/><child link="b"/><origin xyz="1 2 3"/></joint></robot>')
+    client.subscribe(TFMessage, 'tf_static', profile=LATCHED)
+    client.wait(lambda: client.received['tf_static'])
+    (transform,) = client.received['tf_static'][-1].transforms
+    assert (transform.header.frame_id, transform.child_frame_id) == ('a', 'b')
+    assert transform.transform.translation.z == 3.0
+    client.expect(f'{client.prefix}joint states', 0, 'no joints')
+
+
+@pytest.mark.parametrize('parameters', [
+    {'executor': 'single'}, {'executor': 'events'}, {'backend': 'python'}, {'backend': 'reference'},
+])
+def test_executors_and_backends(launch, robot, parameters):
+    if parameters.get('executor') == 'events':
+        pytest.importorskip('rclpy.experimental', exc_type=ImportError)
+    tip = robot.link_names[-1]
+    client = launch({**parameters, 'frames': f"['{tip}']"})
+    topic = f'kinematics/twist/{tip}'
+    client.subscribe(TwistStamped, topic)
+    client.subscribe(Float64MultiArray, f'kinematics/jacobian/{tip}')
+    for scale in (1.0, 2.0, 3.0):
+        _, message = client.ask(topic, STATE[0], [0.3, 0.4], [scale, 2 * scale])
+        expected = robot.jacobian([0.3, 0.4], tip) @ [scale, 2 * scale]
+        linear, angular = message.twist.linear, message.twist.angular
+        np.testing.assert_allclose([angular.x, angular.y, angular.z, linear.x, linear.y, linear.z],
+                                   expected, atol=1e-12)
+    assert client.process.stop() == 0
+    assert 'Traceback' not in client.process.output
+
+
+def test_simulated_time_without_a_clock_is_told(launch):
+    client = launch({'use_sim_time': 'true'})
+    client.expect(f'{client.prefix}joint states', 1, 'nothing has come on /clock')

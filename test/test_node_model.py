@@ -1,0 +1,120 @@
+"""What the nodes make of a robot without middleware: default frames, arrays, held joints."""
+
+import numpy as np
+import pytest
+from robots import example_robots, robot_id, urdf_path
+
+pytest.importorskip('rclpy')
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.model import Model, leaf_links, neutral
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+BOX = ('<inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>'
+       '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>')
+
+
+def tree(*joints):
+    """Return a robot of joints 'name type parent child [mimicked]'."""
+    links = {link for joint in joints for link in joint.split()[2:4]}
+    text = '<robot name="tree">' + ''.join(f'<link name="{link}">{BOX}</link>' for link in links)
+    for joint in joints:
+        name, kind, parent, child, *mimic = joint.split()
+        text += (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
+                 f'<child link="{child}"/><origin xyz="0.1 0.2 0.3"/><axis xyz="0 0 1"/>'
+                 + ''.join(f'<mimic joint="{master}"/>' for master in mimic) + '</joint>')
+    return Robot.from_urdf(text + '</robot>', backend='reference')
+
+
+def test_tool_of_an_arm_with_a_gripper():
+    assert leaf_links(Robot.from_urdf(urdf_path('panda'))) == ['panda_hand_tcp']
+
+
+@pytest.mark.parametrize(('joints', 'ends'), [
+    (['j continuous a b'], ['b']),
+    (['j continuous a b', 'f fixed b tool'], ['tool']),
+    (['j continuous a b', 'f fixed b camera', 'g fixed b tool'], ['tool']),      # one body
+    (['j continuous a b', 'k continuous a c', 'l continuous c d'], ['d', 'b']),  # longest first
+    (['f fixed a sensor', 'j continuous a b'], ['b']),                           # does not move
+    (['f fixed a b'], []),
+    # Two fingers at the end of an arm:
+    (['j continuous a b', 'l continuous b left', 'r continuous b right l', 'f fixed left pad'], ['b']),
+    # A parallel rod that follows the shoulder of an arm is no end, the arm is:
+    (['s continuous a b', 'e continuous b c', 'rod continuous a r s'], ['c']),
+    # A finger of two joints, the second following the first:
+    (['j continuous a b', 'k continuous b knuckle', 't continuous knuckle tip k'], ['b']),
+])
+def test_moving_ends(joints, ends):
+    assert leaf_links(tree(*joints)) == ends
+
+
+def test_no_more_ends_than_asked_for():
+    robot = tree(*(f'j{i} continuous a b{i}' for i in range(12)))
+    assert len(leaf_links(robot)) == 8
+
+
+@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+def test_ends_of_real_robots(path):
+    robot = Robot.from_urdf(path, backend='reference')
+    ends = leaf_links(robot)
+    assert len(set(ends)) == len(ends) <= 8
+    assert set(ends) <= set(robot.link_names)
+    if robot.nv:
+        assert ends
+
+
+def test_planar_and_floating_joints_are_held_at_zero():
+    robot = tree('swim floating sea hull', 'boom continuous hull crane', 'slide planar crane sledge',
+                 'hook continuous sledge tool')
+    outputs = ['gravity_torques', 'mass_matrix', ('jacobian', 'tool', 'body')]
+    model = Model('', robot, outputs)
+    assert model.joints == ('boom', 'hook')
+    assert model.held == ('swim', 'slide')
+    mapper = JointStateMapper(model.joints)
+    model.connect(mapper, GRAVITY)
+    mapper.q[:], mapper.v[:] = [0.4, -0.7], [1.0, 2.0]
+    assert model.evaluate()
+    q = neutral(robot)
+    for name, value in zip(model.joints, mapper.q):
+        q[robot.joint_coordinates(name)[0]] = value
+    np.testing.assert_allclose(model.results['gravity_torques'], robot.gravity_torques(q))
+    np.testing.assert_allclose(model.results['mass_matrix'], robot.mass_matrix(q))
+    assert model.of_joints(model.results['gravity_torques']).shape == (2,)
+    assert model.of_joints(model.results['jacobian', 'tool', 'body']).shape == (6, 2)
+    assert model.velocity_labels == [*(f'swim.{i}' for i in range(6)), 'boom',
+                                     *(f'slide.{i}' for i in range(3)), 'hook']
+    elsewhere = model.results_at(np.array([0.1, 0.2]), np.zeros(2))
+    q[robot.joint_coordinates('boom')[0]], q[robot.joint_coordinates('hook')[0]] = 0.1, 0.2
+    np.testing.assert_allclose(elsewhere['gravity_torques'], robot.gravity_torques(q))
+    np.testing.assert_array_equal(model.q[robot.joint_coordinates('boom')[0]], 0.4)
+
+
+def test_gravity_is_the_array_it_was_given():
+    robot, gravity = Robot.from_urdf(urdf_path('panda')), GRAVITY.copy()
+    model, mapper = Model('', robot, ['gravity_torques']), JointStateMapper(robot.joint_names)
+    model.connect(mapper, gravity)
+    model.evaluate()
+    before = model.results['gravity_torques'].copy()
+    gravity *= 2.0
+    model.evaluate()
+    np.testing.assert_allclose(model.results['gravity_torques'], 2.0 * before)
+
+
+def test_results_that_are_not_finite_are_noticed():
+    robot = Robot.from_urdf(urdf_path('panda'))
+    model, mapper = Model('', robot, ['coriolis_torques']), JointStateMapper(robot.joint_names)
+    model.connect(mapper, GRAVITY)
+    mapper.v[:] = 1.0
+    assert model.evaluate()
+    mapper.v[:] = 1e200
+    assert not model.evaluate()
+
+
+def test_robot_without_joints():
+    robot = tree('f fixed a b')
+    model = Model('', robot, ['joint_transforms', 'gravity_torques'])
+    model.connect(JointStateMapper(model.joints), GRAVITY)
+    assert model.kernel is None
+    assert model.results == {}
+    assert model.evaluate()

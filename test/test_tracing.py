@@ -1,0 +1,140 @@
+"""Recording a recursion: what is folded, dropped and shared, and what must not be done.
+
+design.md section 3: every recursion is written once; what runs is its recording.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compile_support import COMPILED
+from models import random_description
+
+from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.tracing import Recorder, program
+from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
+from screw_dynamics_ros.core.model.tree import build_tree
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+def recorded(recorder: Recorder, size: int, *outputs: object) -> list[tuple]:
+    """Return the operations, inputs left out, that some outputs need."""
+    made = program(recorder, [('x', size)], [np.array(output, dtype=object) for output in outputs])
+    return [op for op in made.operations if op[0] != 'input']
+
+
+def test_constants_are_folded(recorder):
+    x, y = recorder.inputs('x', 2)
+    assert recorded(recorder, 2, 2.0 * (3.0 * x)) == [('scale', 6.0, 0)]
+    assert recorded(recorder, 2, 4.0 * -x) == [('scale', -4.0, 0)]
+    assert recorded(recorder, 2, x / 4.0) == [('scale', 0.25, 0)]
+    assert recorded(recorder, 2, x + x) == [('scale', 2.0, 0)]
+    assert x - x == 0.0
+    assert recorded(recorder, 2, 1.0 * x + 0.0, y / 1.0) == []
+
+
+def test_structural_zeros_are_dropped(recorder):
+    x, y = recorder.inputs('x', 2)
+    assert 0.0 * x == 0.0
+    assert 0.0 / y == 0.0
+    zero = np.array([[0.0, x], [y, 0.0]], dtype=object)
+    assert recorded(recorder, 2, zero @ np.array([1.0, 0.0], dtype=object)) == []
+    assert recorded(recorder, 2, np.cross(np.array([0, 0, x]), np.array([0, 0, y]))) == []
+    assert recorded(recorder, 2, x + 0 * y, 0 - x + 0) == [('neg', 0)]
+
+
+def test_common_subexpressions_are_shared_whatever_their_sign_and_order(recorder):
+    x, y = recorder.inputs('x', 2)
+    made = recorded(recorder, 2, x * y, y * x, -x * y, (-x) * (-y), x - y, y - x, x + y, y + x)
+    assert made == [('mul', 0, 1), ('neg', 2), ('sub', 0, 1), ('neg', 4), ('add', 0, 1)]
+    assert recorded(Recorder(), 0) == []
+    both = np.sin(np.array([x, -x]))
+    assert [op[0] for op in recorded(recorder, 2, both, np.cos(np.array([x, -x])))] == [
+        'sin',
+        'neg',
+        'cos',
+    ]
+
+
+def test_signs_are_pulled_out_and_cancel(recorder):
+    x, y = recorder.inputs('x', 2)
+    assert recorded(recorder, 2, -(-x)) == []  # noqa: B002
+    assert recorded(recorder, 2, x + (-y)) == [('sub', 0, 1)]
+    assert recorded(recorder, 2, x - (-y)) == [('add', 0, 1)]
+    assert recorded(recorder, 2, -x + y) == [
+        ('sub', 0, 1),
+        ('neg', 2),
+    ]  # the difference above, negated
+    assert recorded(recorder, 2, -(x / y), x / -y) == [('div', 0, 1), ('neg', 2)]
+
+
+def test_an_index_is_no_constant(recorder):
+    """2 == 2.0 in Python: x2 + x0 and 2.0 + x0 must stay different."""
+    x = recorder.inputs('x', 3)
+    values = {'add': x[2] + x[0], 'shift': 2.0 + x[0], 'mul': x[2] * x[0], 'scale': 2.0 * x[0],
+              'div': x[2] / x[0], 'reciprocal': 2.0 / x[0]}
+    made = recorded(recorder, 3, *values.values())
+    assert [op[0] for op in made] == list(values)
+    kernel = make_kernel(
+        Specification(
+            'index and constant',
+            (('x', 3),),
+            lambda x: (
+                np.array([x[2] + x[0], 2 + x[0], x[2] * x[0], 2 * x[0], x[2] / x[0], 2 / x[0]]),
+            ),
+            '',
+        ),
+        'python',
+    )
+    np.testing.assert_array_equal(
+        kernel.single([np.array([4.0, 0.0, 8.0])])[0], [12.0, 6.0, 32.0, 8.0, 2.0, 0.5])
+
+
+def test_only_what_an_output_needs_is_kept(recorder):
+    x, y = recorder.inputs('x', 2)
+    unused = [x * y * k for k in range(2, 9)]
+    made = program(recorder, [('x', 2)], [np.array([x + y, 3.0], dtype=object)])
+    assert len(unused) == 7
+    assert [op[0] for op in made.operations] == ['input', 'input', 'add']
+    assert made.operation_count == 1
+    assert made.outputs == [((2,), [2, 3.0])]
+
+
+@pytest.mark.parametrize('branch', [
+    lambda x: x if x else 0.0, lambda x: max(x, 0.0), lambda x: x > 0, lambda x: x == 0.0,
+    lambda x: abs(float(x)), lambda x: np.where(np.array([x], dtype=object) != 0.0, 1.0, 2.0),
+    lambda x: {x: 1}, lambda x: np.linalg.norm(np.array([x, x], dtype=object)) < 1],
+    ids=['if', 'max', 'greater', 'equal', 'float', 'where', 'hash', 'norm'])
+@COMPILED
+def test_a_recursion_must_not_look_at_a_recorded_scalar(branch, backend):
+    specification = Specification(
+        'branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),), ''
+    )
+    with pytest.raises(TypeError, match=r'recorded scalar has no value yet|unhashable'):
+        make_kernel(specification, backend).single([np.zeros(1)])
+
+
+def count(function, joints: int, inputs: int) -> int:
+    """Return the number of operations of a dynamics function on a random chain."""
+    tree = build_tree(random_description(5, joints, ('revolute',), chain=True))
+    recorder = Recorder()
+    vectors = [recorder.inputs(name, joints) for name in 'qva'[:inputs]]
+    output = function(tree, *vectors, np.array([0.0, 0.0, -9.81]))
+    return program(recorder, [(name, joints) for name in 'qva'[:inputs]], [output]).operation_count
+
+
+@pytest.mark.parametrize('function', [inverse_dynamics, forward_dynamics])
+def test_operations_grow_linearly_with_the_chain(function):
+    """Newton-Euler and articulated bodies are O(n) up to 200 joints (muller.md section 6)."""
+    lengths = [10, 50, 100, 200]
+    counts = [count(function, n, 3) for n in lengths]
+    slopes = np.diff(counts) / np.diff(lengths)
+    assert slopes.max() <= 1.01 * slopes.min()
+    assert slopes[0] == pytest.approx(
+        {inverse_dynamics: 150, forward_dynamics: 550}[function], rel=0.5
+    )

@@ -1,0 +1,90 @@
+"""`write_urdf` is the inverse of `read_urdf`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models import random_description
+from robots import bundled_robots, example_robots, robot_id
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.model import Limits, RobotDescription, read_urdf
+from screw_dynamics_ros.core.model.urdf_writer import roll_pitch_yaw, write_urdf
+
+
+def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:
+    assert (a.name, a.root) == (b.name, b.root)
+    assert [link.name for link in a.links] == [link.name for link in b.links]
+    for x, y in zip(a.joints, b.joints):
+        for field in ('name', 'type', 'parent', 'child', 'limits', 'mimic', 'damping', 'friction'):
+            assert getattr(x, field) == getattr(y, field), (x.name, field)
+        np.testing.assert_allclose(y.origin, x.origin, rtol=1e-15, atol=atol)
+        np.testing.assert_allclose(y.axis, x.axis, rtol=0, atol=4e-16)
+    for x, y in zip(a.links, b.links):
+        assert (x.inertia is None) == (y.inertia is None)
+        if x.inertia is not None and y.inertia is not None:
+            assert x.inertia.mass == y.inertia.mass
+            np.testing.assert_array_equal(x.inertia.com, y.inertia.com)
+            np.testing.assert_array_equal(x.inertia.matrix, y.inertia.matrix)
+
+
+@pytest.mark.parametrize('path', [*bundled_robots(), *example_robots()[::4]], ids=robot_id)
+def test_real_robots_round_trip(path):
+    description = read_urdf(path)
+    assert_same(description, read_urdf(write_urdf(description)), 1e-15)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_all_kinds_of_joints_round_trip(seed):
+    kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating')
+    description = random_description(seed, 12, kinds, mimic=2)
+    joints = [replace(joint, damping=0.1 * k, friction=0.2 * k, limits=Limits(
+        *((-math.inf, 1.5) if joint.type in ('revolute', 'prismatic') and k % 2
+          else (-math.inf, math.inf)), 2.0, math.inf) if joint.type in (
+              'revolute', 'continuous', 'prismatic') else Limits())
+              for k, joint in enumerate(description.joints)]
+    description = replace(description, joints=tuple(joints))
+    again = read_urdf(write_urdf(description))
+    for joint in description.joints:  # what the format does not keep
+        if joint.type in ('fixed', 'floating'):
+            description = replace(description, joints=tuple(
+                replace(j, axis=np.array([1.0, 0, 0])) if j is joint else j for j in description.joints))
+    assert_same(description, again, 1e-15)
+
+
+def test_numbers_for_infinite_limits():
+    """Readers other than ours want all four attributes."""
+    description = random_description(0, 4, ('prismatic', 'continuous'))
+    free = replace(description, joints=tuple(replace(j, limits=Limits()) for j in description.joints))
+    text = write_urdf(free, unlimited=1e6)
+    assert '<limit' not in write_urdf(free)
+    for joint in read_urdf(text).joints:
+        expected = Limits(-1e6, 1e6, 1e6, 1e6) if joint.type == 'prismatic' else Limits()
+        assert joint.limits == expected
+    for bad in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ArgumentError, match='unlimited'):
+            write_urdf(free, unlimited=bad)
+
+
+@pytest.mark.parametrize('pitch', [math.pi / 2, -math.pi / 2, math.pi / 2 - 1e-12, math.pi / 2 - 1e-8, 0.3])
+def test_angles_at_gimbal_lock(pitch):
+    roll, yaw = 0.4, -1.1
+    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a), math.cos(a)) for a in (roll, pitch, yaw))
+
+    def matrix(r: float, p: float, y: float) -> np.ndarray:
+        (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a), math.cos(a)) for a in (r, p, y))
+        return (np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+                @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+                @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]]))
+
+    R = matrix(roll, pitch, yaw)
+    np.testing.assert_allclose(matrix(*roll_pitch_yaw(R)), R, rtol=0, atol=1e-15)
+
+
+def test_names_are_escaped():
+    description = random_description(0, 1)
+    odd = replace(description, name='a "quoted" <robot> & more')
+    assert read_urdf(write_urdf(odd)).name == odd.name
