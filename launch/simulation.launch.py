@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
@@ -33,7 +33,7 @@ def generate_launch_description() -> LaunchDescription:
             'params_file', default_value=str(SHARE / 'config' / 'model.yaml'),
             description='Parameters of bringup and the nodes it hosts.'),
         DeclareLaunchArgument(
-            'rviz', default_value='false', choices=['true', 'false'], description='Start rviz.'),
+            'rviz', default_value='false', choices=['true', 'false'], description='Start rviz2, if it is installed.'),
         Node(
             package='screw_dynamics_ros', executable='simulator', output='screen',
             namespace=namespace,
@@ -43,7 +43,8 @@ def generate_launch_description() -> LaunchDescription:
             PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'bringup.launch.py')),
             launch_arguments={
                 'namespace': namespace, 'params_file': LaunchConfiguration('params_file')}.items()),
-        Node(
-            package='rviz2', executable='rviz2', condition=IfCondition(LaunchConfiguration('rviz')),
-            namespace=namespace, arguments=['-d', str(SHARE / 'rviz' / 'model.rviz')]),
+        ExecuteProcess(
+            cmd=['rviz2', '-d', str(SHARE / 'rviz' / 'model.rviz'),
+                 '--ros-args', '-r', ['__ns:=/', namespace]],
+            condition=IfCondition(LaunchConfiguration('rviz'))),
     ])

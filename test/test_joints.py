@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_description, random_unit
+from models import random_description, random_pose, random_unit
 from poe_models import derivatives, inverse, vector
 from robots import urdf_path
 from scipy.linalg import expm
@@ -177,8 +177,7 @@ def test_joints_as_parts_of_a_robot(name):
     """K-10: any macro joint in a description, through a URDF, next to ordinary joints."""
     joint = LIBRARY[name][0].of_kind('second')
     rng = np.random.default_rng(4)
-    origin = np.eye(4)
-    origin[:3, :3], origin[:3, 3] = Rotation.random(rng=rng).as_matrix(), rng.uniform(-1, 1, 3)
+    origin = random_pose(rng)
     links, made = joint.parts('hip', 'trunk', 'thigh', origin)
     knee = Joint('knee', 'continuous', 'thigh', 'shank', origin, AXIS)
     body = Inertia(1.0, np.zeros(3), np.eye(3))
@@ -222,8 +221,8 @@ def test_topology():
     assert mobility.topology('ground', on_a_stand).kind == 'tree'
     four_bar = [('g', 'a'), ('a', 'b'), ('b', 'c'), ('c', 'g')]
     assert mobility.topology('g', four_bar) == mobility.Topology('graph', (), 1)
-    stewart = [(f'base{0 * k}', f'a{k}') for k in range(6)] + [(f'a{k}', 'plate') for k in range(6)]
-    assert mobility.topology('base0', stewart).loops == 5
+    stewart = [('base', f'leg{k}') for k in range(6)] + [(f'leg{k}', 'plate') for k in range(6)]
+    assert mobility.topology('base', stewart).loops == 5
     with pytest.raises(ArgumentError, match="'x' is not connected"):
         mobility.topology('0', [*six, ('x', 'y')])
 
@@ -322,7 +321,7 @@ def test_loop_acceleration():
 
 
 def test_spherical_and_overconstrained_loops():
-    """K-39: a spherical linkage needs three constraints, a Bennett-like general one all six."""
+    """K-39: axes through one point need three constraints, axes in general position all six."""
     e = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0.0]])
     assert Loop(screws.unit_screw(e, POINT)).redundant == 3
     rng = np.random.default_rng(1)

@@ -26,8 +26,9 @@ ROSDEP_KEYS = {
     'matplotlib': 'python3-matplotlib', 'numpy': 'python3-numpy', 'scipy': 'python3-scipy',
     'yaml': 'python3-yaml',
 }
-# Optional: the nodes say what is missing without it. rosdep cannot see it inside this package.
-OPTIONAL = {'screw_dynamics_msgs'}
+# Used where they are: services (rosdep cannot see a package inside this one), a window on request,
+# a second opinion in the demo.
+OPTIONAL = {'screw_dynamics_msgs', 'rviz2', 'pinocchio'}
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.serialized import JointStateReader
+from screw_dynamics_ros.ros.timers import every
 
 TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
@@ -88,7 +89,7 @@ class ModelHost:
     def start(self) -> None:
         """Subscribe, once all parts are there."""
         node = self.node
-        node.create_timer(HOUSEKEEPING, self._housekeeping)
+        every(node, HOUSEKEEPING, self._housekeeping)
         self._load_parameter()
         node.create_subscription(String, 'robot_description', self._on_description, qos.LATCHED)
         node.create_subscription(

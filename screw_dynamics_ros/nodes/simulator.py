@@ -23,6 +23,7 @@ from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.executor import EXECUTORS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.share import share_folder
+from screw_dynamics_ros.ros.timers import every
 
 Array = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ class Simulator:
         Diagnostics(node).add(self.status)
         self._tick = 0
         self._start, self._start_stamp = time.monotonic(), node.get_clock().now().nanoseconds
-        node.create_timer(1.0 / parameters['rate'], self._on_timer)
+        every(node, 1.0 / parameters['rate'], self._on_timer)
 
     def _description(self) -> str:
         """Return the text of the URDF."""

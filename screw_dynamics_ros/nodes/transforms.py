@@ -15,6 +15,7 @@ from screw_dynamics_ros.ros.conversions import pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.serialized import Template
+from screw_dynamics_ros.ros.timers import every
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -45,7 +46,7 @@ class TransformPublisher:
         self._channel: Channel | None = None
         self._static: bytes | None = None
         self._rival: bool | None = None  # unknown before the first look
-        node.create_timer(1.0, self.look)
+        every(node, 1.0, self.look)
 
     def bind(self, model: Model) -> list[Channel]:
         """Take over a new model and return its topics."""

@@ -9,6 +9,8 @@ from enum import IntEnum
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from screw_dynamics_ros.ros.timers import every
+
 PERIOD = 1.0  # s
 
 
@@ -56,7 +58,7 @@ class Diagnostics:
         self._sources: list[tuple[str, Callable[[], Status]]] = []
         self._levels: dict[str, Level] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self._timer = node.create_timer(PERIOD, self.publish)
+        every(node, PERIOD, self.publish)
         self.hardware_id = ''
 
     def add(self, source: Callable[[], Status], node: Node | None = None) -> None:
