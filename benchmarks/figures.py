@@ -109,5 +109,5 @@ def _requirement(figure: Figure) -> str:
 
 
 def _line(cells: Iterable[str]) -> str:
-    widths = (18, 34, 10, 9, 10, 9, 8, 11, 0)
+    widths = (20, 34, 10, 9, 10, 9, 8, 11, 0)
     return '  '.join(f'{cell:<{width}}' for cell, width in zip(cells, widths)).rstrip()

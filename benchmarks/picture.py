@@ -55,10 +55,15 @@ def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
                 )
     axis.plot([], [], color='black', lw=2, label='required')
     axis.axvline(1.0, color='0.6', lw=0.8)
+    largest = max(f.ratio for f in figures)
+    axis.set_xscale('log')
+    axis.set_xlim(0.9 * min(1.0, *(f.ratio for f in figures)), 1.6 * largest)
+    ticks = [n for n in (1, 2, 4, 10, 20, 40, 100, 200, 400) if n < 1.6 * largest]
+    axis.set_xticks(ticks, [str(n) for n in ticks])
+    axis.minorticks_off()
     axis.set_yticks(range(len(labels)), labels, fontsize=9)
     axis.invert_yaxis()
     axis.set_xlabel("Pinocchio's time / ours (smallest of all repeats)")
-    axis.margins(x=0.12)
     axis.legend(fontsize=8, loc='lower right')
 
 

@@ -9,11 +9,12 @@ The robot description comes from the topic robot_description, unless a file is n
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchContext, LaunchDescription
 
 SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
 
@@ -28,7 +29,8 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'use_sim_time', default_value='false', choices=['true', 'false'],
         description='Take the time from /clock.'),
-    DeclareLaunchArgument('log_level', default_value='info', description='Least severe log messages.'),
+    DeclareLaunchArgument(
+        'log_level', default_value='info', description='Least severe messages to log.'),
 ]
 
 

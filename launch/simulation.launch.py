@@ -7,13 +7,14 @@
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchDescription
 
 SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
 
@@ -33,7 +34,8 @@ def generate_launch_description() -> LaunchDescription:
             'params_file', default_value=str(SHARE / 'config' / 'model.yaml'),
             description='Parameters of bringup and the nodes it hosts.'),
         DeclareLaunchArgument(
-            'rviz', default_value='false', choices=['true', 'false'], description='Start rviz2, if it is installed.'),
+            'rviz', default_value='false', choices=['true', 'false'],
+            description='Start rviz2, if it is installed.'),
         Node(
             package='screw_dynamics_ros', executable='simulator', output='screen',
             namespace=namespace,

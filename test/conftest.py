@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -30,3 +31,49 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache directory of this run."""
     config.stash[CACHE]()
+
+
+# --- nodes in processes of their own, see ros_harness -------------------------------------------
+
+
+@pytest.fixture(scope='session')
+def ros_domain() -> int:
+    """Return a ROS domain for this run, on this machine only."""
+    from screw_dynamics_ros.cli.demo_processes import free_domain
+
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    if os.environ.get('ROS_DISTRO') == 'humble':
+        os.environ['ROS_LOCALHOST_ONLY'] = '1'
+    return free_domain(1, 39)
+
+
+@pytest.fixture(scope='module')
+def start(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start nodes that end with the module."""
+    from ros_harness import NodeProcess
+
+    folder, running = tmp_path_factory.mktemp('nodes'), []
+
+    def start_node(name: str, parameters: Any = None, arguments: Any = ()) -> NodeProcess:
+        running.append(NodeProcess(name, ros_domain, folder, parameters, arguments))
+        return running[-1]
+
+    yield start_node
+    for node in running:
+        node.stop()
+
+
+@pytest.fixture(scope='module')
+def connect(ros_domain: int) -> Iterator[Any]:
+    """Make clients that end with the module."""
+    from ros_harness import Client
+
+    clients = []
+
+    def make_client(namespace: str = '') -> Client:
+        clients.append(Client(ros_domain, namespace))
+        return clients[-1]
+
+    yield make_client
+    for client in clients:
+        client.close()

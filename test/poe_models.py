@@ -1,9 +1,9 @@
 """Random products of exponentials and the motion of their bodies, by differentiating poses alone.
 
-The robots have revolute, prismatic and helical joints with axes off the origins of the bodies, branches,
-and body frames anywhere: what hides none of the errata (muller.md, test strategy 1 and 2). The reference
-works in extended precision and knows nothing but the matrix exponential of a joint, written in another
-way than in the package, and central differences of order 14.
+The robots have revolute, prismatic and helical joints with axes off the origins of the bodies,
+branches, and body frames anywhere: what hides none of the errata (muller.md, test strategy 1 and
+2). The reference works in extended precision and knows nothing but the matrix exponential of a
+joint, written in another way than in the package, and central differences of order 14.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ STEP = EXTENDED(1) / 32
 Derivatives = list[np.ndarray]
 
 
-# --- robots -----------------------------------------------------------------------------------------
+# --- robots ---------------------------------------------------------------------------------------
 
 
-def random_geometry(seed: int, joints: int = 6, kinds: str = 'RPH', *, chain: bool = False) -> BodyScrews:
+def random_geometry(
+    seed: int, joints: int = 6, kinds: str = 'RPH', *, chain: bool = False
+) -> BodyScrews:
     """Return a robot whose joints are drawn from R, P, H; the first ones are one of each kind."""
     rng = np.random.default_rng(seed)
     order = [*rng.permutation(list(kinds)), *rng.choice(list(kinds), joints)][:joints]
@@ -40,8 +42,11 @@ def random_geometry(seed: int, joints: int = 6, kinds: str = 'RPH', *, chain: bo
     X = []
     for kind in order:
         e, p, h = random_unit(rng), rng.uniform(-0.5, 0.5, 3), rng.uniform(0.1, 0.3)
-        X.append(np.concatenate([np.zeros(3), e] if kind == 'P'
-                                else [e, np.cross(p, e) + (kind == 'H') * h * e]))
+        X.append(
+            np.concatenate(
+                [np.zeros(3), e] if kind == 'P' else [e, np.cross(p, e) + (kind == 'H') * h * e]
+            )
+        )
     return BodyScrews([random_pose(rng) for _ in range(joints)], X, parents)
 
 
@@ -61,15 +66,17 @@ def deepest(geometry: BodyScrews) -> int:
     return max(range(len(geometry)), key=lambda i: len(geometry.path(i)))
 
 
-# --- differences ------------------------------------------------------------------------------------
+# --- differences ----------------------------------------------------------------------------------
 
 
 @cache
-def weights(order: int) -> tuple[Fraction, ...]:
-    """Return the weights of the central difference for a derivative of this order, in units of the step."""
+def weights(order: int) -> np.ndarray:
+    """Return the weights of the central difference for a derivative of this order, step 1."""
     nodes = range(-POINTS, POINTS + 1)
-    rows = [[Fraction(x) ** power for x in nodes] + [Fraction(factorial(power) * (power == order))]
-            for power in range(len(nodes))]
+    rows = [
+        [Fraction(x) ** power for x in nodes] + [Fraction(factorial(power) * (power == order))]
+        for power in range(len(nodes))
+    ]
     for k in range(len(rows)):  # Gauss and Jordan
         pivot = next(row for row in rows[k:] if row[k])
         rows[rows.index(pivot)], rows[k] = rows[k], pivot
@@ -78,36 +85,36 @@ def weights(order: int) -> tuple[Fraction, ...]:
             if row is not rows[k] and row[k]:
                 factor = row[k]
                 row[:] = [x - factor * y for x, y in zip(row, rows[k])]
-    return tuple(row[-1] for row in rows)
+    return np.array([EXTENDED(row[-1].numerator) / EXTENDED(row[-1].denominator) for row in rows])
 
 
 def derivatives(function: Callable[[np.longdouble], np.ndarray], order: int) -> Derivatives:
     """Return the derivatives of order 0, 1, ..., `order` of a function of one variable, at zero."""
-    values = [function(k * STEP) for k in range(-POINTS, POINTS + 1)]
-    return [sum(extended(w) * value for w, value in zip(weights(m), values) if w) / STEP**m
-            for m in range(order + 1)]
+    return differences([function(k * STEP) for k in range(-POINTS, POINTS + 1)], order)
 
 
-def extended(x: Fraction) -> np.longdouble:
-    """Return a fraction in extended precision."""
-    return EXTENDED(x.numerator) / EXTENDED(x.denominator)
+def differences(values: Sequence[np.ndarray], order: int) -> Derivatives:
+    """Return the derivatives from the values at the nodes of the difference."""
+    return [np.tensordot(weights(m), np.stack(values), 1) / STEP**m for m in range(order + 1)]
 
 
-# --- motion -----------------------------------------------------------------------------------------
+# --- motion ---------------------------------------------------------------------------------------
 
 
 class Reference:
-    """The motion of one body of a product of exponentials along polynomials of the joint coordinates."""
+    """The motion of one body of a product of exponentials along polynomials of the joint
+    coordinates."""
 
     def __init__(self, geometry: BodyScrews, body: int) -> None:
         self.path = geometry.path(body)
-        self.B, self.X = geometry.B.astype(EXTENDED), geometry.X.astype(EXTENDED)
+        self.B = geometry.B.astype(EXTENDED)
+        self.joints = {i: JointMotion(geometry.X[i].astype(EXTENDED)) for i in self.path}
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return C(q), (4, 4), in extended precision."""
         C = np.eye(4, dtype=EXTENDED)
         for i in self.path:
-            C = C @ self.B[i] @ joint_motion(self.X[i], q[i])
+            C = C @ self.B[i] @ self.joints[i].pose(q[i])
         return C
 
     def along(self, rates: Sequence[np.ndarray]) -> Callable[[np.longdouble], np.ndarray]:
@@ -121,8 +128,9 @@ class Reference:
         V^s = C' C^-1 and V^b = C^-1 C', of which only the product is differentiated by rule.
         """
         pose = self.along(rates)
-        C = derivatives(pose, order + 1)
-        C_inv = derivatives(lambda t: inverse(pose(t)), order)
+        values = [pose(k * STEP) for k in range(-POINTS, POINTS + 1)]
+        C = differences(values, order + 1)
+        C_inv = differences([inverse(value) for value in values], order)
 
         def product(a: Derivatives, b: Derivatives, k: int) -> np.ndarray:
             return sum(comb(k, m) * a[m] @ b[k - m] for m in range(k + 1))
@@ -138,26 +146,34 @@ class Reference:
         }
         return {name: [V.astype(float) for V in values] for name, values in together.items()}
 
-    def jacobian(self, q: np.ndarray, representation: str) -> np.ndarray:
-        """Return the Jacobian (6, n): the twists for unit rates of one joint after the other."""
-        return np.stack([self.twists([q, e])[representation][0] for e in np.eye(len(q))], axis=1)
+    def jacobians(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the Jacobians (6, n): the twists for unit rates of one joint after the other."""
+        columns = [self.twists([q, e]) for e in np.eye(len(q))]
+        return {name: np.stack([V[name][0] for V in columns], axis=1) for name in REPRESENTATIONS}
 
 
-def joint_motion(X: np.ndarray, q: np.longdouble) -> np.ndarray:
-    """Return exp(X q) by rotation about an axis point p: ((exp q e~), (1 - exp q e~) p + h q e)."""
-    C = np.eye(4, dtype=EXTENDED)
-    e, v = X[:3], X[3:]
-    if not e.any():
-        C[:3, 3] = q * v
+class JointMotion:
+    """exp(X q) by rotation about an axis point p: (R, (1 - R) p + h q e) with R = exp(q e~)."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        e, v = X[:3], X[3:]
+        self.turns = bool(e.any())
+        length = np.sqrt(e @ e) if self.turns else np.sqrt(v @ v)  # not 1 to the last digit
+        self.slide = v / length if not self.turns else (e @ v) * e / length**3
+        e, v = e / length, v / length
+        self.dyad, self.point = e[:, None] * e[None], np.cross(e, v)
+        self.across = np.eye(3, dtype=EXTENDED) - self.dyad
+        self.skew = np.stack([np.cross(e, unit) for unit in np.eye(3, dtype=EXTENDED)], axis=1)
+
+    def pose(self, q: np.longdouble) -> np.ndarray:
+        """Return exp(X q), (4, 4)."""
+        C = np.eye(4, dtype=EXTENDED)
+        C[:3, 3] = q * self.slide
+        if self.turns:
+            R = self.dyad + np.cos(q) * self.across + np.sin(q) * self.skew
+            C[:3, :3] = R
+            C[:3, 3] += self.point - R @ self.point
         return C
-    length = np.sqrt(e @ e)  # not 1 to the last digit
-    e, v = e / length, v / length
-    dyad = e[:, None] * e[None]
-    E = np.stack([np.cross(e, unit) for unit in np.eye(3, dtype=EXTENDED)], axis=1)
-    R = dyad + np.cos(q) * (np.eye(3) - dyad) + np.sin(q) * E
-    C[:3, :3] = R
-    C[:3, 3] = np.cross(e, v) - R @ np.cross(e, v) + (e @ v) * q * e
-    return C
 
 
 def inverse(C: np.ndarray) -> np.ndarray:
@@ -169,5 +185,4 @@ def inverse(C: np.ndarray) -> np.ndarray:
 
 def vector(M: np.ndarray) -> np.ndarray:
     """Return (xi, eta) of [[xi~, eta], [0, 0]]."""
-    return np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1],
-                     *(2 * M[:3, 3])]) / 2
+    return np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1], *(2 * M[:3, 3])]) / 2

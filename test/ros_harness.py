@@ -1,8 +1,8 @@
 """Nodes in processes of their own, and a client that talks to them over DDS.
 
 Everything stays on this machine, in a domain of its own, and is waited for with a deadline. Outputs
-carry the stamps of their inputs, so that each one can be told apart: that nothing was published for a
-bad message is known as soon as the outputs of a later good one are there.
+carry the stamps of their inputs, so that each one can be told apart: that nothing was published for
+a bad message is known as soon as the outputs of a later good one are there.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-rclpy = pytest.importorskip('rclpy')
+pytest.importorskip('rclpy')
 
+import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
@@ -28,7 +29,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.demo_processes import end_with_parent, free_domain
+from screw_dynamics_ros.cli.demo_processes import end_with_parent
 
 ROOT = Path(__file__).resolve().parents[1]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -42,7 +43,8 @@ class NodeProcess:
 
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
-        command = [sys.executable, '-m', f'screw_dynamics_ros.nodes.{name}', '--ros-args', *arguments]
+        command = [sys.executable, '-m', f'screw_dynamics_ros.nodes.{name}',
+                   '--ros-args', *arguments]
         for key, value in (parameters or {}).items():
             command += ['-p', f'{key}:={value}']
         environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
@@ -97,7 +99,7 @@ class Client:
             self.diagnostics[status.name] = (status.level[0], status.message,
                                              {item.key: item.value for item in status.values})
 
-    # --- waiting ----------------------------------------------------------------------------------
+    # --- waiting --------------------------------------------------------------------------------
 
     def spin(self, seconds):
         """Handle what comes within some seconds."""
@@ -116,7 +118,7 @@ class Client:
                 return value
             self.executor.spin_once(timeout_sec=0.05)
 
-    # --- topics -----------------------------------------------------------------------------------
+    # --- topics ---------------------------------------------------------------------------------
 
     def publisher(self, kind, topic, profile=10):
         if topic not in self._publishers:
@@ -135,7 +137,8 @@ class Client:
                 self._subscriptions[topic] = self.node.create_subscription(
                     kind, topic, self.received[topic].append, profile)
         for topic in topics:
-            self.wait(self._subscriptions[topic].get_publisher_count, what=f'a publisher of {topic}')
+            self.wait(self._subscriptions[topic].get_publisher_count,
+                      what=f'a publisher of {topic}')
 
     def unsubscribe(self, *topics):
         for topic in topics:
@@ -146,10 +149,10 @@ class Client:
         """Publish a robot description."""
         self.publisher(String, 'robot_description', LATCHED).publish(String(data=text))
 
-    # --- joint states -----------------------------------------------------------------------------
+    # --- joint states ---------------------------------------------------------------------------
 
     def send(self, names, position=(), velocity=(), effort=(), *, step=0.01, stamp=None):
-        """Publish a joint state some seconds of its own time after the one before; return its stamp."""
+        """Publish a joint state `step` seconds after the one before; return its stamp."""
         if stamp is None:
             self.stamp += round(step * 1e9)
             stamp = self.stamp
@@ -178,7 +181,7 @@ class Client:
     def stamps(self, topic):
         return [stamp_of(message) for message in self.received[topic]]
 
-    # --- diagnostics, parameters, services -----------------------------------------------------------
+    # --- diagnostics, parameters, services ------------------------------------------------------
 
     def expect(self, name, level, *texts, meanwhile=lambda: None, deadline=DEADLINE):
         """Wait for a diagnostic of this level that says all of the texts; return its values.
@@ -207,7 +210,8 @@ class Client:
 
     def set_parameter(self, node, name, value):
         """Set a parameter; return the result."""
-        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        request = SetParameters.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg()])
         return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
 
     def parameters(self, node):
@@ -241,41 +245,3 @@ def matrix(message):
 
 def vector(xyz):
     return np.array([xyz.x, xyz.y, xyz.z])
-
-
-@pytest.fixture(scope='session')
-def domain():
-    """A ROS domain for this run."""
-    chosen = free_domain(1, 39)
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    if os.environ.get('ROS_DISTRO') == 'humble':
-        os.environ['ROS_LOCALHOST_ONLY'] = '1'
-    return chosen
-
-
-@pytest.fixture(scope='module')
-def start(domain, tmp_path_factory):
-    """Start nodes that end with the module."""
-    folder, running = tmp_path_factory.mktemp('nodes'), []
-
-    def start_node(name, parameters=None, arguments=()):
-        running.append(NodeProcess(name, domain, folder, parameters, arguments))
-        return running[-1]
-
-    yield start_node
-    for node in running:
-        node.stop()
-
-
-@pytest.fixture(scope='module')
-def connect(domain):
-    """Make clients that end with the module."""
-    clients = []
-
-    def make_client(namespace=''):
-        clients.append(Client(domain, namespace))
-        return clients[-1]
-
-    yield make_client
-    for client in clients:
-        client.close()

@@ -187,7 +187,7 @@ def test_acceleration_pole(state):
 
 
 def test_degenerate_poles():
-    """B-083: parallel omega and alpha, rest, one of them zero: flagged, finite, least acceleration."""
+    """B-083: parallel omega and alpha, or one of them zero: flagged, of least acceleration."""
     V = [[0, 0, 2, 1, 0, 0], [0, 0, 2, 0, 0, 1], [0, 0, 0, 1, 2, 3], [0, 0, 0, 0, 0, 0]]
     A = [[0, 0, 3, 0, 1, 0], [0, 0, -1, 0, 0, 5], [0, 0, 1, 0, 2, 0], [0, 0, 0, 0, 0, -9.81]]
     pole = acc.acceleration_pole(V, A)
@@ -231,7 +231,7 @@ def test_second_order_axis_is_the_common_normal_of_successive_axes(state):
         s = screws.screw_axis(spatial_twist(t))
         return np.stack([s.magnitude, s.pitch * s.magnitude])
 
-    close(derivative(speeds, T0), [axis.alpha, axis.a], 1e-5)
+    close(derivative(speeds, T0, 0.005), [axis.alpha, axis.a], 1e-6)
 
 
 def test_second_order_axis_of_two_turntables():

@@ -1,7 +1,7 @@
 """Tables of link parameters: Denavit-Hartenberg, Hayati-Roberts, parametrically continuous.
 
-Spec IDs: B-110 to B-113 of bruyninckx_1.md with the errata of (5.6), (5.7), (5.8) and golden numbers G13, G14;
-K-12 of muller.md.
+Spec IDs: B-110 to B-113 of bruyninckx_1.md with the errata of (5.6), (5.7), (5.8) and golden
+numbers G13, G14; K-12 of muller.md.
 """
 
 from __future__ import annotations
@@ -30,15 +30,23 @@ from screw_dynamics_ros.core.model.robot_geometry import description_of, geometr
 
 GOLDEN = 2e-10  # the numbers of the specification have ten decimals
 
-G13 = [[0.9553364891, -0.1836983063, -0.2314889302, 0.4776682446],
-       [0.2955202067, 0.5938466847, 0.7483407797, 0.1477601033],
-       [0, -0.7833269096, 0.6216099683, 0.2], [0, 0, 0, 1]]
-G14 = [[0.9551454282, -0.2959603103, 0.0102325828, 0.4776682446],
-       [0.2954611046, 0.9547293462, 0.0345631467, 0.1477601033],
-       [-0.0199986667, -0.0299895013, 0.9993501304, 0], [0, 0, 0, 1]]
+G13 = [
+    [0.9553364891, -0.1836983063, -0.2314889302, 0.4776682446],
+    [0.2955202067, 0.5938466847, 0.7483407797, 0.1477601033],
+    [0, -0.7833269096, 0.6216099683, 0.2],
+    [0, 0, 0, 1],
+]
+G14 = [
+    [0.9551454282, -0.2959603103, 0.0102325828, 0.4776682446],
+    [0.2954611046, 0.9547293462, 0.0345631467, 0.1477601033],
+    [-0.0199986667, -0.0299895013, 0.9993501304, 0],
+    [0, 0, 0, 1],
+]
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
-FITS = pytest.mark.parametrize('fit', [StandardRow.fit, HayatiRobertsRow.fit, ContinuousRow.fit, automatic])
+FITS = pytest.mark.parametrize(
+    'fit', [StandardRow.fit, HayatiRobertsRow.fit, ContinuousRow.fit, automatic]
+)
 
 
 def about(axis: str, angle: float) -> np.ndarray:
@@ -53,7 +61,7 @@ def along(axis: str, distance: float) -> np.ndarray:
     return C
 
 
-# --- rows ------------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------------------
 
 
 def test_golden_denavit_hartenberg():
@@ -61,7 +69,12 @@ def test_golden_denavit_hartenberg():
     row = StandardRow('revolute', theta=0.3, d=0.2, a=0.5, alpha=-0.9)
     np.testing.assert_allclose(row.transform(0.0), G13, rtol=0, atol=GOLDEN)
     c, s, ct, st = np.cos(0.3), np.sin(0.3), np.cos(-0.9), np.sin(-0.9)
-    corrected = [[c, -s * ct, s * st, 0.5 * c], [s, c * ct, -c * st, 0.5 * s], [0, st, ct, 0.2], [0, 0, 0, 1]]
+    corrected = [
+        [c, -s * ct, s * st, 0.5 * c],
+        [s, c * ct, -c * st, 0.5 * s],
+        [0, st, ct, 0.2],
+        [0, 0, 0, 1],
+    ]
     np.testing.assert_allclose(row.transform(0.0), corrected, atol=1e-15)
 
 
@@ -83,26 +96,34 @@ def test_golden_hayati_roberts():
 
 @pytest.mark.parametrize('joint', ['revolute', 'prismatic'])
 def test_rows_are_the_products_they_say(joint):
-    """B-110, B-111, K-12: constants and variable in place; (5.7) needs Tr(Z, h) for a prismatic joint."""
+    """B-110, B-111, K-12: constants and variable in place; (5.7) needs Tr(Z, h) for a prismatic
+    joint."""
     q, t, d, a, al, be = 0.37, 0.3, 0.2, 0.5, -0.9, 0.4
     turn, slide = (q, 0.0) if joint == 'revolute' else (0.0, q)
     z = about('z', t + turn) @ along('z', d + slide)
     np.testing.assert_allclose(
-        StandardRow(joint, t, d, a, al).transform(q), z @ along('x', a) @ about('x', al), atol=1e-15)
+        StandardRow(joint, t, d, a, al).transform(q), z @ along('x', a) @ about('x', al), atol=1e-15
+    )
     np.testing.assert_allclose(
-        ModifiedRow(joint, t, d, a, al).transform(q), about('x', al) @ along('x', a) @ z, atol=1e-15)
+        ModifiedRow(joint, t, d, a, al).transform(q), about('x', al) @ along('x', a) @ z, atol=1e-15
+    )
     np.testing.assert_allclose(
         HayatiRobertsRow(joint, t, a, al, be, d).transform(q),
-        z @ along('x', a) @ about('y', al) @ about('x', be), atol=1e-15)
+        z @ along('x', a) @ about('y', al) @ about('x', be),
+        atol=1e-15,
+    )
 
 
 @pytest.mark.parametrize('down', [False, True])
 def test_continuous_row(down):
-    """B-112: R orthonormal, third column b, the smallest rotation from Z to b; (lx, ly) in the X-Y plane."""
+    """B-112: R orthonormal, third column b, the smallest rotation from Z to b; (lx, ly) in the X-Y
+    plane."""
     row = ContinuousRow('prismatic', 0.3, -0.4, 0.5, 0.6, 0.1, down)
     T = row.transform(0.25)
     b = row.direction
-    np.testing.assert_allclose(T[:3, 2], [0.3, -0.4, (-1 if down else 1) * np.sqrt(0.75)], atol=1e-15)
+    np.testing.assert_allclose(
+        T[:3, 2], [0.3, -0.4, (-1 if down else 1) * np.sqrt(0.75)], atol=1e-15
+    )
     np.testing.assert_allclose(T[:3, :3].T @ T[:3, :3], np.eye(3), atol=1e-15)
     angle = np.linalg.norm(Rotation.from_matrix(T[:3, :3]).as_rotvec())
     np.testing.assert_allclose(angle, np.arccos(b[2]), atol=1e-14)
@@ -120,15 +141,19 @@ def test_continuous_row_is_continuous_at_z():
     np.testing.assert_allclose(np.linalg.det(T[:3, :3]), 1.0)
 
 
-# --- parameters move as little as their lines -------------------------------------------------------------
+# --- parameters move as little as their lines -----------------------------------------------------
 
 
 def test_nearly_parallel_axes():
-    """B-111, B-113: a tilt by 1e-6 changes HR and PC parameters by about as much; DH jumps and says so."""
+    """B-111, B-113: a tilt by 1e-6 changes HR and PC parameters by about as much; DH jumps and says
+    so."""
     p, tilt = np.array([0.3, 0.2, 0.1]), 1e-6
     straight, tilted = np.array([0, 0, 1.0]), np.array([np.sin(tilt), 0.0, np.cos(tilt)])
     for cls in (HayatiRobertsRow, ContinuousRow):
-        a, b = (np.array(list(cls.fit('revolute', e, p).parameters().values())) for e in (straight, tilted))
+        a, b = (
+            np.array(list(cls.fit('revolute', e, p).parameters().values()))
+            for e in (straight, tilted)
+        )
         assert np.abs(a - b).max() < 3 * tilt
     a, b = (StandardRow.fit('revolute', e, p) for e in (straight, tilted))
     assert abs(a.d - b.d) > 1e4
@@ -163,13 +188,14 @@ def test_fit_puts_z_on_the_line(fit, joint):
         np.testing.assert_allclose(direction_only[:3, 3], np.zeros(3), atol=1e-15)
 
 
-# --- tables -----------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 @SEEDS
 @FITS
 def test_tables_of_products_of_exponentials(seed, fit):
-    """B-113: PoE -> table -> PoE with general base and tool, the same pose of the tip at every q."""
+    """B-113: PoE -> table -> PoE with general base and tool, the same pose of the tip at every
+    q."""
     geometry = random_geometry(seed, 6, 'RP', chain=True)
     table = LinkTable.of(geometry, fit)
     for scale in (0.0, 1.0, 3.0):
@@ -186,8 +212,14 @@ def test_parallel_and_intersecting_axes(seed):
     """Successive axes that are parallel, antiparallel, the same or meet: all in one chain."""
     rng = np.random.default_rng(seed)
     e, f = random_unit(rng), random_unit(rng)
-    lines = [(e, [0.1, 0.2, 0.3]), (e, [0.4, 0.1, 0.3]), (-e, [0.0, 0.5, 0.2]), (-e, [0.0, 0.5, 0.2]),
-             (f, [0.0, 0.5, 0.2]), (e, [0.3, 0.3, 0.3])]
+    lines = [
+        (e, [0.1, 0.2, 0.3]),
+        (e, [0.4, 0.1, 0.3]),
+        (-e, [0.0, 0.5, 0.2]),
+        (-e, [0.0, 0.5, 0.2]),
+        (f, [0.0, 0.5, 0.2]),
+        (e, [0.3, 0.3, 0.3]),
+    ]
     Y = np.array([np.concatenate([d, np.cross(p, d)]) for d, p in lines])
     geometry = SpatialScrews(np.stack([random_pose(rng) for _ in lines]), Y)
     q = random_trajectory(seed, len(lines))[0]
@@ -213,15 +245,25 @@ def test_tables_of_urdfs(name, tip):
         np.testing.assert_allclose(table.pose(own), robot.link_pose(q, tip), rtol=0, atol=1e-9)
         again = Robot(description_of(table.joint_frames()), backend='reference')
         np.testing.assert_allclose(
-            again.link_pose(own, again.link_names[-1]), table.pose(own), rtol=0, atol=1e-10)
+            again.link_pose(own, again.link_names[-1]), table.pose(own), rtol=0, atol=1e-10
+        )
 
 
 def test_a_table_from_a_data_sheet():
     """The modified DH table of the Panda arm, as its maker prints it, against the URDF."""
     half = np.pi / 2
-    rows = [ModifiedRow('revolute', 0.0, d, a, alpha) for a, d, alpha in [
-        (0, 0.333, 0), (0, 0, -half), (0, 0.316, half), (0.0825, 0, half), (-0.0825, 0.384, -half),
-        (0, 0, half), (0.088, 0, half)]]
+    rows = [
+        ModifiedRow('revolute', 0.0, d, a, alpha)
+        for a, d, alpha in [
+            (0, 0.333, 0),
+            (0, 0, -half),
+            (0, 0.316, half),
+            (0.0825, 0, half),
+            (-0.0825, 0.384, -half),
+            (0, 0, half),
+            (0.088, 0, half),
+        ]
+    ]
     table = LinkTable(rows, tool=along('z', 0.107))
     robot = Robot(read_urdf(urdf_path('panda')), backend='reference')
     q = np.zeros(robot.nq)
@@ -252,7 +294,9 @@ def test_shape_matrices_of_the_conventions():
     t, d, a, al = 0.3, 0.2, 0.5, -0.9
     frames: JointFrames = LinkTable([StandardRow('prismatic', t, d, a, al)]).joint_frames()
     np.testing.assert_allclose(frames.S_p[0], about('z', t) @ along('z', d), atol=1e-15)
-    np.testing.assert_allclose(np.linalg.inv(frames.S_i[0]), along('x', a) @ about('x', al), atol=1e-15)
+    np.testing.assert_allclose(
+        np.linalg.inv(frames.S_i[0]), along('x', a) @ about('x', al), atol=1e-15
+    )
     np.testing.assert_array_equal(frames.Z[0], [0, 0, 0, 0, 0, 1])
     frames = LinkTable([ModifiedRow('revolute', t, d, a, al)]).joint_frames()
     np.testing.assert_array_equal(frames.S_i[0], np.eye(4))
@@ -262,8 +306,14 @@ def test_shape_matrices_of_the_conventions():
 def test_printing_names_the_convention():
     """Every exported table carries its convention, units and handedness (B-113)."""
     text = str(LinkTable([StandardRow('revolute', a=0.5), HayatiRobertsRow('prismatic')]))
-    for part in ('Rz(theta) Tz(d) Tx(a) Rx(alpha)', 'Ry(gamma) Rx(beta)', 'rad, m, right-handed', '0.5',
-                 'base:', 'tool:'):
+    for part in (
+        'Rz(theta) Tz(d) Tx(a) Rx(alpha)',
+        'Ry(gamma) Rx(beta)',
+        'rad, m, right-handed',
+        '0.5',
+        'base:',
+        'tool:',
+    ):
         assert part in text
 
 
@@ -294,7 +344,7 @@ def test_what_is_refused():
         with pytest.raises(DescriptionError, match=message):
             make()
     perpendicular = BodyScrews([np.eye(4)] * 2, [[0, 0, 1, 0, 0, 0], [1, 0, 0, 0, 0.1, 0]])
-    with pytest.raises(DescriptionError, match="after joint 'joint1': .*perpendicular"):
+    with pytest.raises(DescriptionError, match=r"after joint 'joint1': .*perpendicular"):
         LinkTable.of(perpendicular, HayatiRobertsRow.fit)
     with pytest.raises(ArgumentError, match=r'q must have shape \(\.\.\., 1\)'):
         LinkTable([row]).pose([1.0, 2.0])

@@ -1,6 +1,7 @@
 """Motion subgroups, macro joints, joints of several freedoms; topology, mobility and loops.
 
-Spec IDs: K-10, K-11, K-39 of muller.md; B-002, B-006, B-109, B-121 of bruyninckx_1.md with golden numbers G16, G17.
+Spec IDs: K-10, K-11, K-39 of muller.md; B-002, B-006, B-109, B-121 of bruyninckx_1.md with golden
+numbers G16, G17.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ EVERY = pytest.mark.parametrize('name', LIBRARY)
 KINDS = pytest.mark.parametrize('kind', ['first', 'second'])
 
 
-# --- the library ------------------------------------------------------------------------------------------
+# --- the library ----------------------------------------------------------------------------------
 
 
 @EVERY
 def test_dimension_and_bracket_closure(name):
-    """K-10: subgroup joints have independent screws whose span is closed under the bracket, U and CV not."""
+    """K-10: subgroup joints have independent screws whose span is closed under the bracket, U and
+    CV not."""
     joint, dimension, subgroup = LIBRARY[name]
     assert joint.name == name
     assert joint.dof == dimension == screw_systems.rank(joint.screws.T)
@@ -70,7 +72,8 @@ def test_dimension_and_bracket_closure(name):
 @EVERY
 @KINDS
 def test_poses_are_products_or_exponentials(name, kind):
-    """K-11: second kind exp(Z1 q1) exp(Z2 q2) ..., first kind exp(Z1 q1 + Z2 q2 + ...), by scipy's expm."""
+    """K-11: second kind exp(Z1 q1) exp(Z2 q2) ..., first kind exp(Z1 q1 + Z2 q2 + ...), by scipy's
+    expm."""
     joint = LIBRARY[name][0].of_kind(kind)
     q = np.random.default_rng(1).uniform(-1, 1, joint.dof)
     if kind == 'first':
@@ -103,15 +106,20 @@ def test_velocity_and_acceleration(name, kind, scale):
     J = joint.jacobian(q)
     np.testing.assert_allclose(J @ v, V.astype(float), rtol=0, atol=1e-13)
     np.testing.assert_allclose(
-        J @ a + joint.jacobian_derivative(q, v) @ v, dV.astype(float), rtol=0, atol=1e-11)
+        J @ a + joint.jacobian_derivative(q, v) @ v, dV.astype(float), rtol=0, atol=1e-11
+    )
 
 
-@pytest.mark.parametrize('name', ['prismatic', 'cylindrical', 'planar_translation', 'spatial_translation'])
+@pytest.mark.parametrize(
+    'name', ['prismatic', 'cylindrical', 'planar_translation', 'spatial_translation']
+)
 def test_kinds_agree_for_commuting_screws(name):
     """K-11: the two kinds of coordinates are the same if the screws commute."""
     joint = LIBRARY[name][0]
     q = np.random.default_rng(3).uniform(-1, 1, joint.dof)
-    np.testing.assert_allclose(joint.of_kind('first').pose(q), joint.of_kind('second').pose(q), atol=1e-15)
+    np.testing.assert_allclose(
+        joint.of_kind('first').pose(q), joint.of_kind('second').pose(q), atol=1e-15
+    )
 
 
 def test_kinds_differ_for_screws_that_do_not_commute():
@@ -120,13 +128,16 @@ def test_kinds_differ_for_screws_that_do_not_commute():
     first, second = (joint.of_kind(kind).pose(q) for kind in ('first', 'second'))
     assert np.abs(first - second).max() > 0.05
     np.testing.assert_allclose(first[:3, :3], Rotation.from_rotvec(q).as_matrix(), atol=1e-15)
-    np.testing.assert_allclose(second[:3, :3], Rotation.from_euler('XYZ', q).as_matrix(), atol=1e-15)
+    np.testing.assert_allclose(
+        second[:3, :3], Rotation.from_euler('XYZ', q).as_matrix(), atol=1e-15
+    )
     for C in (first, second):
         np.testing.assert_allclose(C[:3, :3] @ POINT + C[:3, 3], POINT, atol=1e-15)
 
 
 def test_spherical_joint_equals_three_intersecting_revolutes():
-    """B-121: at a regular pose the two Jacobians span the same twists and map to the same motion."""
+    """B-121: at a regular pose the two Jacobians span the same twists and map to the same
+    motion."""
     angles = np.array([0.4, 0.5, 0.6])
     revolutes, ball = joints.spherical(POINT, 'second'), joints.spherical(POINT, 'first')
     x = Rotation.from_matrix(revolutes.pose(angles)[:3, :3]).as_rotvec()
@@ -138,13 +149,14 @@ def test_spherical_joint_equals_three_intersecting_revolutes():
 
 
 def test_constant_velocity_joint():
-    """K-10: bent by any angle it turns the output as fast as the input; a universal joint does not."""
+    """K-10: bent by any angle it turns the output as fast as the input; a universal joint does
+    not."""
     bend = 0.7
     cv, hooke = joints.constant_velocity(), joints.universal()
     for phase in np.linspace(0.1, 3.0, 5):
         axis = np.array([np.cos(phase), np.sin(phase)])
         R = cv.pose(bend * axis)[:3, :3]
-        # both shafts are symmetric to the plane of the joint: no torsion about z, whatever the phase
+        # the shafts are symmetric to the plane of the joint: no torsion about z at any phase
         np.testing.assert_allclose(R[0, 1], R[1, 0], atol=1e-15)
     R = hooke.pose([0.5, 0.5])[:3, :3]
     assert abs(R[0, 1] - R[1, 0]) > 0.1
@@ -159,9 +171,12 @@ def test_helical_joint_advances_by_its_pitch():
 def test_planar_joint_is_that_of_robot():
     """K-10: the same coordinates as a planar joint of a URDF."""
     axis = random_unit(np.random.default_rng(1))
-    robot = Robot(RobotDescription.from_parts(
-        'one', [Link('a'), Link('b')], [Joint('j', 'planar', 'a', 'b', np.eye(4), axis)]),
-        backend='reference')
+    robot = Robot(
+        RobotDescription.from_parts(
+            'one', [Link('a'), Link('b')], [Joint('j', 'planar', 'a', 'b', np.eye(4), axis)]
+        ),
+        backend='reference',
+    )
     q = np.array([0.3, -0.4, 0.9])
     np.testing.assert_allclose(joints.planar(axis).pose(q), robot.link_pose(q, 'b'), atol=1e-15)
 
@@ -182,7 +197,8 @@ def test_joints_as_parts_of_a_robot(name):
     knee = Joint('knee', 'continuous', 'thigh', 'shank', origin, AXIS)
     body = Inertia(1.0, np.zeros(3), np.eye(3))
     description = RobotDescription.from_parts(
-        'leg', [Link('trunk'), *links, Link('thigh', body), Link('shank', body)], [*made, knee])
+        'leg', [Link('trunk'), *links, Link('thigh', body), Link('shank', body)], [*made, knee]
+    )
     robot = Robot(read_urdf(write_urdf(description)), backend='reference')
     assert robot.nv == joint.dof + 1
     q = rng.uniform(-1, 1, robot.nq)
@@ -208,7 +224,7 @@ def test_what_joints_refuse():
         joints.spherical().parts('hip', 'a', 'b')
 
 
-# --- topology and mobility ----------------------------------------------------------------------------------
+# --- topology and mobility ------------------------------------------------------------------------
 
 
 def test_topology():
@@ -241,7 +257,9 @@ def test_golden_mobility():
     """B-109, G16."""
     assert mobility.mobility(7, [1] * 6) == 6
     assert mobility.mobility(32, [1] * 36) == 6
-    assert mobility.mobility(14, [2] * 6 + [1] * 6 + [3] * 6) == 6  # universal, prismatic, spherical
+    assert (
+        mobility.mobility(14, [2] * 6 + [1] * 6 + [3] * 6) == 6
+    )  # universal, prismatic, spherical
     assert mobility.mobility(4, [1] * 4, planar=True) == 1
     assert mobility.mobility(4, [1] * 4) == -2
     assert mobility.mobility(5, [1] * 5, planar=True) == 2
@@ -260,13 +278,13 @@ def test_what_mobility_refuses():
             make()
 
 
-# --- loops ----------------------------------------------------------------------------------------------------
+# --- loops ----------------------------------------------------------------------------------------
 
 
 def four_bar() -> tuple[Loop, np.ndarray, np.ndarray]:
     """Return the linkage of G17, its closed configuration at crank angle 0.8, and pin positions.
 
-    Screws at the configuration of the crank along x; there the loop must be closed, hence relative angles.
+    The loop is closed at q = 0, where the crank is at 0.3 rad; the joint angles are relative.
     """
     A, D = np.zeros(2), np.array([3.0, 0.0])
 
@@ -305,17 +323,23 @@ def test_four_bar_linkage():
 
 
 def test_loop_acceleration():
-    """K-39: J q'' + sum [V_j, J_j] q_j' is the second derivative of a motion, here of an open chain."""
+    """K-39: J q'' + sum [V_j, J_j] q_j' is the second derivative of a motion, here of an open
+    chain."""
     rng = np.random.default_rng(0)
-    Y = screws.unit_screw(rng.normal(size=(5, 3)), rng.uniform(-1, 1, (5, 3)), rng.uniform(-0.2, 0.2, 5))
+    Y = screws.unit_screw(
+        rng.normal(size=(5, 3)), rng.uniform(-1, 1, (5, 3)), rng.uniform(-0.2, 0.2, 5)
+    )
     loop = Loop(Y)
     q, v, a = rng.uniform(-1, 1, (3, 5))
     C = derivatives(lambda t: loop.closure((q + v * t + a * t**2 / 2).astype(float)), 2)
-    C_inv = derivatives(lambda t: inverse(loop.closure((q + v * t + a * t**2 / 2).astype(float))), 1)
+    C_inv = derivatives(
+        lambda t: inverse(loop.closure((q + v * t + a * t**2 / 2).astype(float))), 1
+    )
     V, dV = vector(C[1] @ C_inv[0]), vector(C[2] @ C_inv[0] + C[1] @ C_inv[1])
     np.testing.assert_allclose(loop.jacobian(q) @ v, V.astype(float), atol=1e-13)
     np.testing.assert_allclose(
-        loop.jacobian(q) @ a + loop.acceleration_bias(q, v), dV.astype(float), atol=1e-11)
+        loop.jacobian(q) @ a + loop.acceleration_bias(q, v), dV.astype(float), atol=1e-11
+    )
     with pytest.raises(ArgumentError, match=r'q must have shape \(5,\)'):
         loop.closure([1.0])
 

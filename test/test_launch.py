@@ -7,9 +7,10 @@ import pytest
 pytest.importorskip('launch')
 pytest.importorskip('launch_ros')
 
-from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
+
+from launch import LaunchContext
 
 LAUNCH = Path(__file__).resolve().parents[1] / 'launch'
 

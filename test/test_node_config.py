@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip('rclpy')
+
 import yaml
 from robots import urdf_path
-from ros_harness import connect, domain, start  # noqa: F401
 
 CONFIG = Path(__file__).resolve().parents[1] / 'config'
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'

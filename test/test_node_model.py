@@ -39,7 +39,8 @@ def test_tool_of_an_arm_with_a_gripper():
     (['f fixed a sensor', 'j continuous a b'], ['b']),                           # does not move
     (['f fixed a b'], []),
     # Two fingers at the end of an arm:
-    (['j continuous a b', 'l continuous b left', 'r continuous b right l', 'f fixed left pad'], ['b']),
+    (['j continuous a b', 'l continuous b left', 'r continuous b right l', 'f fixed left pad'],
+     ['b']),
     # A parallel rod that follows the shoulder of an arm is no end, the arm is:
     (['s continuous a b', 'e continuous b c', 'rod continuous a r s'], ['c']),
     # A finger of two joints, the second following the first:
@@ -65,8 +66,8 @@ def test_ends_of_real_robots(path):
 
 
 def test_planar_and_floating_joints_are_held_at_zero():
-    robot = tree('swim floating sea hull', 'boom continuous hull crane', 'slide planar crane sledge',
-                 'hook continuous sledge tool')
+    robot = tree('swim floating sea hull', 'boom continuous hull crane',
+                 'slide planar crane sledge', 'hook continuous sledge tool')
     outputs = ['gravity_torques', 'mass_matrix', ('jacobian', 'tool', 'body')]
     model = Model('', robot, outputs)
     assert model.joints == ('boom', 'hook')

@@ -5,13 +5,16 @@ Once with `bringup` in one process, once with the nodes in processes of their ow
 
 import numpy as np
 import pytest
-from robots import urdf_path
 
-pin = pytest.importorskip('pinocchio')
-from pinocchio_oracle import Pinocchio
-from ros_harness import LATCHED, connect, domain, matrix, start, vector  # noqa: F401
+pytest.importorskip('pinocchio')
+pytest.importorskip('rclpy')
+pytest.importorskip('tf2_msgs.msg')
 
+import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped
+from pinocchio_oracle import Pinocchio
+from robots import urdf_path
+from ros_harness import LATCHED, matrix, vector
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
@@ -70,14 +73,14 @@ def ask(client, robot, rng, kind, topic, state=None):
     """Return a random state and the message it causes."""
     client.subscribe(kind, topic)
     q, v, tau = random_state(rng, robot) if state is None else state
-    stamp, message = client.ask(topic, *shuffled(rng, robot, q, v, tau))
+    _stamp, message = client.ask(topic, *shuffled(rng, robot, q, v, tau))
     return q, v, tau, message
 
 
 def ask_unstamped(client, robot, rng, topic, witness):
     """Return a random state and the Float64MultiArray it causes.
 
-    Those messages carry no stamp: the one that comes with the stamped message of the same state counts.
+    Those messages carry no stamp: what comes with stamped messages of the same state counts.
     """
     client.subscribe(Float64MultiArray, topic)
     client.subscribe(JointState, witness)
@@ -99,7 +102,7 @@ def test_tf(client, robot, oracle, rng):
     static = []
     client.node.create_subscription(
         TFMessage, '/tf_static', static.append, LATCHED)
-    q, v, tau, message = ask(client, robot, rng, TFMessage, '/tf')
+    q, _v, _tau, message = ask(client, robot, rng, TFMessage, '/tf')
     client.wait(lambda: static, what='/tf_static')
     local = {}
     for transform in [*message.transforms, *static[-1].transforms]:
@@ -199,12 +202,13 @@ def diagnostics_name(client, node, what='outputs'):
 
 
 def test_feedforward_of_a_reference(client, robot, oracle, rng):
-    """Reference for some joints by name; the others go on as measured. Compensated terms are subtracted."""
+    """A reference for some joints by name, the others go on as measured; compensated terms."""
     assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
     state = random_state(rng, robot)
     (qr, vr, _), ar = random_state(rng, robot), rng.normal(size=robot.nv)
     chosen = [6, 1, 3]
-    follow(client, robot, [robot.joint_names[i] for i in chosen], qr[chosen], vr[chosen], ar[chosen])
+    follow(client, robot, [robot.joint_names[i] for i in chosen],
+           qr[chosen], vr[chosen], ar[chosen])
     q, v, a = state[0].copy(), state[1].copy(), np.zeros(robot.nv)
     q[chosen], v[chosen], a[chosen] = qr[chosen], vr[chosen], ar[chosen]
     wanted = oracle.inverse_dynamics(q, v, a)
@@ -226,7 +230,7 @@ def test_bad_reference_is_refused_with_a_reason(client, robot, rng):
     publisher = client.publisher(JointTrajectory, 'dynamics/reference')
     publisher.publish(JointTrajectory(joint_names=['knee'], points=[
         JointTrajectoryPoint(positions=[1.0])]))
-    client.expect(diagnostics_name(client, 'dynamics'), 1, "reference refused", "'knee'")
+    client.expect(diagnostics_name(client, 'dynamics'), 1, 'reference refused', "'knee'")
     publisher.publish(JointTrajectory(joint_names=['panda_joint1'], points=[
         JointTrajectoryPoint(positions=[1.0])]))
     name = diagnostics_name(client, 'dynamics')
@@ -345,7 +349,7 @@ def test_tare_and_reset(client, robot, oracle, rng):
     assert 'panda_joint1' in answer.message
     q, v, tau = random_state(rng, robot)
     expected = gravity(oracle, q) + coriolis(oracle, q, v) - tau
-    # A state that had to be sent twice counts twice: the mean is that of the bias but for some noise.
+    # A state that had to be sent twice counts twice: of the noise a little is left.
     message = client.ask(topic, robot.joint_names, q, v, tau)[1]
     np.testing.assert_allclose(message.effort, expected - bias, atol=0.08)
     assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success

@@ -1,7 +1,8 @@
 """Geometry as products of exponentials, from and to robot descriptions.
 
-Spec IDs: K-04, K-12 to K-19 of muller.md, D-31 (part), B-107, B-113, B-114, B-118 of bruyninckx_1.md. The
-reference is the product of joint motions in extended precision (`poe_models.Reference`).
+Spec IDs: K-04, K-12 to K-19 of muller.md, D-31 (part), B-107, B-113, B-114, B-118 of
+bruyninckx_1.md. The reference is the product of joint motions in extended precision
+(`poe_models.Reference`).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def state(seed: int, n: int) -> np.ndarray:
     return 2.0 * random_trajectory(seed, n)[0]
 
 
-# --- the five descriptions ----------------------------------------------------------------------------
+# --- the five descriptions ------------------------------------------------------------------------
 
 
 @SEEDS
@@ -70,7 +71,9 @@ def test_construction_frames_coincide_with_the_root_frame(seed):
     geometry = random_geometry(seed, 7)
     q = state(seed, 7)
     construction = ConstructionScrews.of(geometry)
-    np.testing.assert_array_equal(construction.poses(np.zeros(7)), np.broadcast_to(np.eye(4), (7, 4, 4)))
+    np.testing.assert_array_equal(
+        construction.poses(np.zeros(7)), np.broadcast_to(np.eye(4), (7, 4, 4))
+    )
     A = reference_poses(geometry, np.zeros(7))
     np.testing.assert_allclose(construction.poses(q) @ A, reference_poses(geometry, q), atol=2e-15)
     np.testing.assert_array_equal(construction.body_screws().X, construction.Y)
@@ -91,13 +94,16 @@ def test_conversions_round_trip(seed, first, second):
 
 @SEEDS
 def test_data_of_the_descriptions(seed):
-    """K-13 to K-15, K-18: B_i = A_p^-1 A_i, ^pX_i = Ad_{B_i} X_i, Y_i = Ad_{A_i} X_i = Ad_{A_p} ^pX_i."""
+    """K-13 to K-15, K-18: B_i = A_p^-1 A_i, ^pX_i = Ad_{B_i} X_i, Y_i = Ad_{A_i} X_i = Ad_{A_p}
+    ^pX_i."""
     geometry = random_geometry(seed, 6)
     spatial, predecessor = SpatialScrews.of(geometry), PredecessorScrews.of(geometry)
     for i, p in enumerate(geometry.parents):
         A_p = np.eye(4) if p < 0 else spatial.A[p]
         np.testing.assert_allclose(np.linalg.solve(A_p, spatial.A[i]), geometry.B[i], atol=2e-15)
-        np.testing.assert_allclose(predecessor.X[i], se3.Ad(geometry.B[i]) @ geometry.X[i], atol=2e-15)
+        np.testing.assert_allclose(
+            predecessor.X[i], se3.Ad(geometry.B[i]) @ geometry.X[i], atol=2e-15
+        )
         np.testing.assert_allclose(spatial.Y[i], se3.Ad(A_p) @ predecessor.X[i], atol=2e-15)
 
 
@@ -113,12 +119,14 @@ def test_joint_frames_are_on_the_axes(seed):
 
 @SEEDS
 def test_joint_frames_placed_anywhere(seed):
-    """K-12: the general joint frames of [K](3), not those `of` chooses; B = S_p S_i^-1, X = Ad_{S_i} Z."""
+    """K-12: the general joint frames of [K](3), not those `of` chooses; B = S_p S_i^-1, X =
+    Ad_{S_i} Z."""
     rng = np.random.default_rng(seed)
     geometry = random_geometry(seed, 6)
     S_i = np.stack([random_pose(rng) for _ in range(6)])
-    frames = JointFrames(geometry.B @ S_i, S_i, screws.inverse_transform_twist(S_i, geometry.X),
-                         geometry.parents)
+    frames = JointFrames(
+        geometry.B @ S_i, S_i, screws.inverse_transform_twist(S_i, geometry.X), geometry.parents
+    )
     q = state(seed, 6)
     np.testing.assert_allclose(frames.poses(q), reference_poses(geometry, q), atol=3e-15)
     np.testing.assert_allclose(frames.body_screws().X, geometry.X, atol=2e-15)
@@ -143,10 +151,15 @@ def test_joint_frames_that_do_not_coincide_at_zero():
     frames = JointFrames.of(random_geometry(1, 4, chain=True))
     q, D = state(1, 4), random_pose(np.random.default_rng(5))
     moved = JointFrames([frames.S_p[0] @ D, *frames.S_p[1:]], frames.S_i, frames.Z)
-    by_hand = frames.S_p[0] @ D @ se3.exp_unit_screw(frames.Z[0], q[0]) @ np.linalg.inv(frames.S_i[0])
+    by_hand = (
+        frames.S_p[0] @ D @ se3.exp_unit_screw(frames.Z[0], q[0]) @ np.linalg.inv(frames.S_i[0])
+    )
     np.testing.assert_allclose(moved.poses(q)[0], by_hand, atol=2e-15)
     with_screw = JointFrames(  # a displacement along the joint is an offset of its coordinate
-        [frames.S_p[0] @ se3.exp_unit_screw(frames.Z[0], 0.7), *frames.S_p[1:]], frames.S_i, frames.Z)
+        [frames.S_p[0] @ se3.exp_unit_screw(frames.Z[0], 0.7), *frames.S_p[1:]],
+        frames.S_i,
+        frames.Z,
+    )
     np.testing.assert_allclose(with_screw.poses(q), frames.poses(q + [0.7, 0, 0, 0]), atol=3e-15)
 
 
@@ -158,7 +171,8 @@ def test_other_body_frames(seed):
     S = np.stack([random_pose(rng) for _ in range(6)])
     q = state(seed, 6)
     np.testing.assert_allclose(
-        geometry.with_body_frames(S).poses(q), reference_poses(geometry, q) @ S, atol=3e-15)
+        geometry.with_body_frames(S).poses(q), reference_poses(geometry, q) @ S, atol=3e-15
+    )
 
 
 @pytest.mark.parametrize('description', ALL)
@@ -181,16 +195,18 @@ def test_a_chain_out_of_a_tree():
         assert path == sorted(path)
         assert path[-1] == i
         np.testing.assert_allclose(
-            geometry.chain(i).poses(q[path])[-1], geometry.poses(q)[i], atol=2e-15)
+            geometry.chain(i).poses(q[path])[-1], geometry.poses(q)[i], atol=2e-15
+        )
 
 
-# --- dynamics does not care ----------------------------------------------------------------------------
+# --- dynamics does not care -----------------------------------------------------------------------
 
 
 @SEEDS
 @pytest.mark.parametrize('description', ALL)
 def test_every_description_has_the_same_torques(seed, description):
-    """K-16, D-31: Q and q'' do not depend on the description, inertias moved along with the frames."""
+    """K-16, D-31: Q and q'' do not depend on the description, inertias moved along with the
+    frames."""
     n = 6
     geometry, inertias = random_geometry(seed, n), random_inertias(seed, n)
     q, v, a = random_trajectory(seed, n)[:3]
@@ -203,13 +219,16 @@ def test_every_description_has_the_same_torques(seed, description):
     np.testing.assert_allclose(forward_dynamics(tree, q, v, Q, GRAVITY), a, rtol=0, atol=1e-11)
 
 
-# --- from and to robot descriptions --------------------------------------------------------------------
+# --- from and to robot descriptions ---------------------------------------------------------------
 
 
 @SEEDS
 def test_geometry_of_a_description(seed):
-    """K-12, B-118: poses of all links, mimic and fixed joints included, as composed link by link."""
-    description = random_description(seed, 10, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=2)
+    """K-12, B-118: poses of all links, mimic and fixed joints included, as composed link by
+    link."""
+    description = random_description(
+        seed, 10, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=2
+    )
     robot = Robot(description, backend='reference')
     q = random_configuration(robot, np.random.default_rng(seed))
     geometry = geometry_of(description)
@@ -220,7 +239,8 @@ def test_geometry_of_a_description(seed):
         np.testing.assert_allclose(pose, expected[link], rtol=0, atol=3e-15)
     stack = np.stack([q, 0.5 * q])
     np.testing.assert_allclose(
-        geometry.link_poses(stack)[link][1], geometry.link_poses(0.5 * q)[link], atol=1e-15)
+        geometry.link_poses(stack)[link][1], geometry.link_poses(0.5 * q)[link], atol=1e-15
+    )
 
 
 def test_geometry_of_a_planar_joint():
@@ -239,7 +259,9 @@ def test_description_of_a_geometry(seed):
     """K-18, B-113: axes off the origins and helical joints survive the way through a URDF."""
     n = 6
     geometry, inertias = random_geometry(seed, n), random_inertias(seed, n)
-    description = description_of(geometry, inertias=inertias, limits={'joint1': Limits(-1, 2, 3, 4)})
+    description = description_of(
+        geometry, inertias=inertias, limits={'joint1': Limits(-1, 2, 3, 4)}
+    )
     description = read_urdf(write_urdf(description))
     robot = Robot(description, backend='reference', gravity=GRAVITY)
     assert sorted(robot.joint_names) == sorted(geometry.names)
@@ -250,9 +272,11 @@ def test_description_of_a_geometry(seed):
         np.testing.assert_allclose(robot.link_pose(q[order], f'body{i + 1}'), poses[i], atol=4e-15)
     Q = inverse_dynamics(tree_of(geometry, inertias=inertias), q, v, a, GRAVITY)
     np.testing.assert_allclose(
-        robot.inverse_dynamics(q[order], v[order], a[order]), Q[order], rtol=0, atol=1e-12)
+        robot.inverse_dynamics(q[order], v[order], a[order]), Q[order], rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(
-        robot.forward_dynamics(q[order], v[order], Q[order]), a[order], rtol=0, atol=1e-9)
+        robot.forward_dynamics(q[order], v[order], Q[order]), a[order], rtol=0, atol=1e-9
+    )
     assert robot.limits.upper[robot.joint_names.index('joint1')] == 2.0
     assert np.isinf(robot.limits.upper[robot.joint_names.index('joint2')])
 
@@ -266,15 +290,20 @@ def test_real_robots(name):
     geometry = geometry_of(description)
     own = geometry.coupling @ q + geometry.offset
     spatial = SpatialScrews.of(geometry.screws)
-    links = [next(link for link, frame in geometry.frames.items() if frame.body == i)
-             for i in range(len(own))]
+    links = [
+        next(link for link, frame in geometry.frames.items() if frame.body == i)
+        for i in range(len(own))
+    ]
     for link, pose in zip(links, spatial.poses(own)):
         np.testing.assert_allclose(pose, robot.link_pose(q, link), atol=1e-14)
-    again = Robot(description_of(spatial, links=[f'{link}_' for link in links]), backend='reference')
+    again = Robot(
+        description_of(spatial, links=[f'{link}_' for link in links]), backend='reference'
+    )
     q_again = own[[geometry.screws.names.index(name) for name in again.joint_names]]
     for link in links:
         np.testing.assert_allclose(
-            again.link_pose(q_again, f'{link}_'), robot.link_pose(q, link), atol=1e-13)
+            again.link_pose(q_again, f'{link}_'), robot.link_pose(q, link), atol=1e-13
+        )
 
 
 def test_trees_of_geometries_and_descriptions_agree():
@@ -285,24 +314,45 @@ def test_trees_of_geometries_and_descriptions_agree():
     q, v, a = random_trajectory(6, 6)[:3]
     Q = inverse_dynamics(build_tree(description), q, v, a, GRAVITY)
     np.testing.assert_allclose(
-        inverse_dynamics(tree_of(geometry.screws, inertias=inertias), q, v, a, GRAVITY), Q, atol=1e-13)
+        inverse_dynamics(tree_of(geometry.screws, inertias=inertias), q, v, a, GRAVITY),
+        Q,
+        atol=1e-13,
+    )
 
 
-# --- what is refused --------------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 REVOLUTE = [0, 0, 1, 0, 0, 0]
 
 REFUSED = {
     'zero screw': (lambda: BodyScrews([np.eye(4)], [np.zeros(6)]), "'joint1': X = .* length 0"),
-    'long axis': (lambda: SpatialScrews([np.eye(4)], [[0, 0, 2, 0, 0, 0]]), "'joint1': Y = .* length 2"),
+    'long axis': (
+        lambda: SpatialScrews([np.eye(4)], [[0, 0, 2, 0, 0, 0]]),
+        "'joint1': Y = .* length 2",
+    ),
     'no rigid motion': (lambda: BodyScrews([2 * np.eye(4)], [REVOLUTE]), "'joint1': B"),
-    'reflection': (lambda: BodyScrews([np.diag([1, 1, -1, 1])], [REVOLUTE]), "'joint1': B.*rotation"),
+    'reflection': (
+        lambda: BodyScrews([np.diag([1, 1, -1, 1])], [REVOLUTE]),
+        "'joint1': B.*rotation",
+    ),
     'NaN': (lambda: ConstructionScrews([[0, 0, 1, np.nan, 0, 0]]), "'joint1': Y .*not finite"),
-    'poses too few': (lambda: BodyScrews([np.eye(4)], [REVOLUTE] * 2), r'B must have shape \(2, 4, 4\)'),
-    'names too few': (lambda: ConstructionScrews([REVOLUTE] * 2, None, ['a']), '2 joint screws, 2 parents'),
-    'later parent': (lambda: ConstructionScrews([REVOLUTE] * 2, [1, -1]), "'joint1': its predecessor is"),
-    'own parent': (lambda: ConstructionScrews([REVOLUTE] * 2, [-1, 1]), "'joint2': its predecessor is"),
+    'poses too few': (
+        lambda: BodyScrews([np.eye(4)], [REVOLUTE] * 2),
+        r'B must have shape \(2, 4, 4\)',
+    ),
+    'names too few': (
+        lambda: ConstructionScrews([REVOLUTE] * 2, None, ['a']),
+        '2 joint screws, 2 parents',
+    ),
+    'later parent': (
+        lambda: ConstructionScrews([REVOLUTE] * 2, [1, -1]),
+        "'joint1': its predecessor is",
+    ),
+    'own parent': (
+        lambda: ConstructionScrews([REVOLUTE] * 2, [-1, 1]),
+        "'joint2': its predecessor is",
+    ),
     'text': (lambda: ConstructionScrews([['a'] * 6]), 'Y'),
 }
 

@@ -16,6 +16,10 @@ def close(actual, desired, tolerance=1e-12):
     np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
+def random_rotations(seed):
+    return Rotation.from_quat(np.random.default_rng(seed).normal(size=(N, 4))).as_matrix()
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(11)
@@ -23,7 +27,7 @@ def rng():
 
 @pytest.fixture
 def poses(rng):
-    R = Rotation.random(N, random_state=1).as_matrix()
+    R = random_rotations(1)
     return R, rng.normal(size=(N, 3)), se3.pose(R, rng.normal(size=(N, 3)))
 
 
@@ -51,9 +55,13 @@ def test_vectors_add_and_points_do_not(rng, poses):
     assert np.abs(P(C, x + y) - P(C, x) - P(C, y)).max(axis=1).min() > 1e-3
 
 
-def test_distance():
-    """B-013; (2.2) as printed is the square of the distance."""
-    p, q = np.zeros(3), np.array([1.0, 2.0, 2.0])
+def test_distance(rng, poses):
+    """B-013; the same in every frame; (2.2) as printed is its square."""
+    _, _, C = poses
+    x, y = rng.normal(size=(2, N, 3))
+    T = points.transform_point
+    close(points.distance(T(C, x), T(C, y)), np.sqrt(np.sum((x - y) ** 2, axis=1)))
+    p, q = np.array([1.0, 1.0, 1.0]), np.array([2.0, 3.0, 3.0])
     close(points.distance(p, q), 3, 0)
     printed = np.sum((q - p) ** 2)
     assert abs(printed - 3) > 5
@@ -62,7 +70,7 @@ def test_distance():
 @pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-9, 1e-4, 1.0, pi / 2, 3.0, pi - 1e-9, pi])
 def test_angle_keeps_its_digits(angle, rng):
     """B-013, (2.4): to 1e-15 from 0 to pi, for vectors of any length."""
-    R = Rotation.random(N, random_state=2).as_matrix()
+    R = random_rotations(2)
     a, b = R[:, :, 0], np.cos(angle) * R[:, :, 0] + np.sin(angle) * R[:, :, 1]
     sizes = 10 ** rng.uniform(-200, 150, (2, N, 1))
     close(points.angle(sizes[0] * a, sizes[1] * b), angle, 1e-15)
@@ -90,7 +98,7 @@ def test_plane_distance(rng):
     """B-016: signed, whichever point of the plane is given, however long its normal is."""
     close(points.plane_distance([1, 1, 5], [0, 0, 2], [0, 0, 1]), 3)
     close(points.plane_distance([1, 1, 5], [9, -9, 2], [0, 0, -4]), -3)
-    R = Rotation.random(N, random_state=3).as_matrix()
+    R = random_rotations(3)
     p, in_plane, height = rng.normal(size=(N, 3)), rng.normal(size=(N, 2, 1)), rng.normal(size=N)
     inside = p + (R[:, :, :2] @ in_plane)[..., 0]
     above = p + height[:, None] * R[:, :, 2]

@@ -27,11 +27,13 @@ def test_relative_poses_do_not_depend_on_the_root(seed, root):
     np.testing.assert_array_equal(other.link_pose(q_other, root), np.eye(4))
     for link in robot.link_names:
         np.testing.assert_allclose(
-            other.link_pose(q_other, link), reference @ robot.link_pose(q, link), rtol=0, atol=5e-15)
+            other.link_pose(q_other, link), reference @ robot.link_pose(q, link), rtol=0, atol=5e-15
+        )
 
 
 def test_free_dynamics_does_not_depend_on_the_root():
-    """B-115: a robot in free space has the same kinetic energy whichever link counts as its base."""
+    """B-115: a robot in free space has the same kinetic energy whichever link counts as its
+    base."""
     description = random_description(1, 5, ('revolute', 'prismatic'), chain=True)
     robot = Robot(description, backend='reference', floating_base=True)
     other = Robot(rerooted(description, 'link3'), backend='reference', floating_base=True)
@@ -44,7 +46,8 @@ def test_free_dynamics_does_not_depend_on_the_root():
     q_other = np.concatenate([C[:3, 3], Rotation.from_matrix(C[:3, :3]).as_quat(), q[7:][order]])
     v_other = np.concatenate([V, v[6:][order]])
     np.testing.assert_allclose(
-        other.kinetic_energy(q_other, v_other), robot.kinetic_energy(q, v), rtol=1e-13)
+        other.kinetic_energy(q_other, v_other), robot.kinetic_energy(q, v), rtol=1e-13
+    )
 
 
 def test_the_old_root_gives_the_same_robot():

@@ -14,7 +14,8 @@ JOINTS = ('a', 'b', 'c')
 
 def trajectory(names, **fields):
     return JointTrajectory(joint_names=list(names), points=[
-        JointTrajectoryPoint(**{name: [float(x) for x in values] for name, values in fields.items()}),
+        JointTrajectoryPoint(**{
+            name: [float(x) for x in values] for name, values in fields.items()}),
         JointTrajectoryPoint(positions=[99.0] * len(names))])
 
 

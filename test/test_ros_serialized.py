@@ -50,7 +50,8 @@ def test_joint_states(size):
     joints = [f'joint{i}' for i in range(size)]
     numbers = np.random.default_rng(size).normal(size=(3, size))
     written = messages.joint_states(joints).fill(numbers, (1, 2))
-    assert deserialize_message(written, JointState) == joint_state(joints, *numbers, sec=1, nanosec=2)
+    expected = joint_state(joints, *numbers, sec=1, nanosec=2)
+    assert deserialize_message(written, JointState) == expected
 
 
 @pytest.mark.parametrize('rows', [1, 6])
@@ -177,7 +178,8 @@ def test_reader_ignores_padding():
     message = joint_state(['a'], [1.0], [2.0], [3.0])
     data = bytearray(serialize_message(message))
     expected = reader.read(bytes(data))
-    kept = expected.names, expected.position.copy(), expected.velocity.copy(), expected.effort.copy()
+    kept = (expected.names, expected.position.copy(), expected.velocity.copy(),
+            expected.effort.copy())
     learnt = []
     reader._learn = learnt.append
     changed = 0
@@ -206,7 +208,7 @@ def test_reader_leaves_foreign_encodings_to_rclpy():
     from screw_dynamics_ros.ros import serialized
 
     message = joint_state(['a', 'b'], [1.0, 2.0], [], [])
-    big_endian = (b'\x00\x00\x00\x00' + struct.pack('>iI', 5, 6) + struct.pack('>I', 1) + b'\0\0\0\0'
+    big_endian = (b'\0\0\0\0' + struct.pack('>iI', 5, 6) + struct.pack('>I', 1) + b'\0\0\0\0'
                   + struct.pack('>I', 2) + (struct.pack('>I', 2) + b'a\0\0\0')
                   + (struct.pack('>I', 2) + b'b\0\0\0') + struct.pack('>I', 2)
                   + struct.pack('>dd', 1.0, 2.0) + struct.pack('>II', 0, 0))

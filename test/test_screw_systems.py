@@ -207,7 +207,7 @@ def test_pitch_as_printed_fails():
 
 @pytest.mark.parametrize('kind', ['twist', 'wrench'])
 def test_one_code_for_twists_and_wrenches(kind):
-    """B-080: axis, transformation and reciprocity of one pass for the other, halves exchanged."""
+    """B-073, B-080: axis, transformation, reciprocity of one serve the other, halves exchanged."""
     rng = np.random.default_rng(34)
     C, X, Y = random_poses(35), *rng.normal(size=(2, N, 6))
     if kind == 'twist':
@@ -218,7 +218,7 @@ def test_one_code_for_twists_and_wrenches(kind):
     for a, b in zip(axis, screws.screw_axis(X), strict=True):
         close(a, b)
     scale = 1 + np.abs(axis.pitch) + np.linalg.norm(axis.point, axis=1)
-    close((moved.pitch - axis.pitch) / scale, 0, 1e-11)  # B-073
+    close((moved.pitch - axis.pitch) / scale, 0, 1e-11)
     close(moved.magnitude, axis.magnitude)
     close(moved.direction, apply(C[:, :3, :3], axis.direction))
     product = screws.reciprocal_product(X, Y)

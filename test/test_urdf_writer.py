@@ -41,24 +41,45 @@ def test_real_robots_round_trip(path):
 def test_all_kinds_of_joints_round_trip(seed):
     kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating')
     description = random_description(seed, 12, kinds, mimic=2)
-    joints = [replace(joint, damping=0.1 * k, friction=0.2 * k, limits=Limits(
-        *((-math.inf, 1.5) if joint.type in ('revolute', 'prismatic') and k % 2
-          else (-math.inf, math.inf)), 2.0, math.inf) if joint.type in (
-              'revolute', 'continuous', 'prismatic') else Limits())
-              for k, joint in enumerate(description.joints)]
+    joints = [
+        replace(
+            joint,
+            damping=0.1 * k,
+            friction=0.2 * k,
+            limits=Limits(
+                *(
+                    (-math.inf, 1.5)
+                    if joint.type in ('revolute', 'prismatic') and k % 2
+                    else (-math.inf, math.inf)
+                ),
+                2.0,
+                math.inf,
+            )
+            if joint.type in ('revolute', 'continuous', 'prismatic')
+            else Limits(),
+        )
+        for k, joint in enumerate(description.joints)
+    ]
     description = replace(description, joints=tuple(joints))
     again = read_urdf(write_urdf(description))
     for joint in description.joints:  # what the format does not keep
         if joint.type in ('fixed', 'floating'):
-            description = replace(description, joints=tuple(
-                replace(j, axis=np.array([1.0, 0, 0])) if j is joint else j for j in description.joints))
+            description = replace(
+                description,
+                joints=tuple(
+                    replace(j, axis=np.array([1.0, 0, 0])) if j is joint else j
+                    for j in description.joints
+                ),
+            )
     assert_same(description, again, 1e-15)
 
 
 def test_numbers_for_infinite_limits():
     """Readers other than ours want all four attributes."""
     description = random_description(0, 4, ('prismatic', 'continuous'))
-    free = replace(description, joints=tuple(replace(j, limits=Limits()) for j in description.joints))
+    free = replace(
+        description, joints=tuple(replace(j, limits=Limits()) for j in description.joints)
+    )
     text = write_urdf(free, unlimited=1e6)
     assert '<limit' not in write_urdf(free)
     for joint in read_urdf(text).joints:
@@ -69,16 +90,19 @@ def test_numbers_for_infinite_limits():
             write_urdf(free, unlimited=bad)
 
 
-@pytest.mark.parametrize('pitch', [math.pi / 2, -math.pi / 2, math.pi / 2 - 1e-12, math.pi / 2 - 1e-8, 0.3])
+@pytest.mark.parametrize(
+    'pitch', [math.pi / 2, -math.pi / 2, math.pi / 2 - 1e-12, math.pi / 2 - 1e-8, 0.3]
+)
 def test_angles_at_gimbal_lock(pitch):
     roll, yaw = 0.4, -1.1
-    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a), math.cos(a)) for a in (roll, pitch, yaw))
 
     def matrix(r: float, p: float, y: float) -> np.ndarray:
         (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a), math.cos(a)) for a in (r, p, y))
-        return (np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
-                @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
-                @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]]))
+        return (
+            np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+            @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+            @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+        )
 
     R = matrix(roll, pitch, yaw)
     np.testing.assert_allclose(matrix(*roll_pitch_yaw(R)), R, rtol=0, atol=1e-15)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,25 @@ from screw_dynamics_ros.core.functions import INPUTS, Output, find, input_size
 from screw_dynamics_ros.core.model.tree import Tree
 
 
+@dataclass(frozen=True)
+class Formula:
+    """An output that is made of others, in the same program.
+
+    Attributes
+    ----------
+    name : str
+        Together with `sources` it must say everything that decides the result.
+    sources : tuple
+        What `function` gets: outputs, formulas, and names of inputs or parameters.
+    function : callable
+        Takes and returns arrays; has no branch on their values, so that it can be recorded.
+    """
+
+    name: str
+    sources: tuple[Output | Formula, ...]
+    function: Callable[..., Array] = field(repr=False, compare=False)
+
+
 class FusedKernel:
     """One compiled function with several outputs; gravity is always an input, never a constant.
 
@@ -31,26 +51,41 @@ class FusedKernel:
         What is computed, as given to `Robot.fuse`.
     inputs : tuple of str
         The vectors to pass, in this order: those of 'q', 'v', 'a', 'tau', 'gravity' that are
-        needed.
+        needed, then the parameters.
     shapes : tuple of tuples
         Shapes of the outputs.
     """
 
-    def __init__(self, tree: Tree, backend: str, outputs: Sequence[Output]) -> None:
-        functions = [find(tree, output) for output in outputs]
-        names = tuple(name for name in INPUTS if any(name in f.inputs for f, _ in functions))
+    def __init__(
+        self,
+        tree: Tree,
+        backend: str,
+        outputs: Sequence[Output | Formula],
+        parameters: Mapping[str, int],
+    ) -> None:
+        used = needed_inputs(tree, outputs, parameters)
+        names = (*(name for name in INPUTS if name in used), *parameters)
 
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-            values = dict(zip(names, vectors))
-            return tuple(
-                f.evaluate(tree, *(values[name] for name in f.inputs), *options)
-                for f, options in functions
-            )
+            known: dict[Output | Formula, Array] = dict(zip(names, vectors))
+
+            def value(output: Output | Formula) -> Array:
+                if output not in known:
+                    if isinstance(output, Formula):
+                        known[output] = output.function(*map(value, output.sources))
+                    else:
+                        function, options = find(tree, output)
+                        known[output] = function.evaluate(
+                            tree, *(known[name] for name in function.inputs), *options
+                        )
+                return known[output]
+
+            return tuple(map(value, outputs))
 
         kernel = make_kernel(
             Specification(
                 f'fused {tuple(outputs)}',
-                tuple((name, input_size(tree, name)) for name in names),
+                tuple((n, parameters[n] if n in parameters else input_size(tree, n)) for n in names),
                 build,
                 tree.digest(),
             ),
@@ -75,6 +110,21 @@ class FusedKernel:
             out = [np.empty(shape) for shape in self.shapes]
         self._run(*inputs, *out)
         return tuple(out)
+
+
+def needed_inputs(
+    tree: Tree, outputs: Sequence[Output | Formula], parameters: Mapping[str, int]
+) -> set[str]:
+    """Return the names of the vectors that some outputs read, parameters left out."""
+    needed: set[str] = set()
+    for output in outputs:
+        if isinstance(output, Formula):
+            needed |= needed_inputs(tree, output.sources, parameters)
+        elif output in INPUTS:
+            needed.add(str(output))
+        elif output not in parameters:
+            needed |= set(find(tree, output)[0].inputs)
+    return needed
 
 
 def compiled_into(kernel: Kernel) -> Callable[..., None]:

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 from screw_dynamics_ros.core.dynamics.regrouping import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import Output, find, input_size
-from screw_dynamics_ros.core.fused import FusedKernel
+from screw_dynamics_ros.core.fused import Formula, FusedKernel
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
 from screw_dynamics_ros.core.model.description import RobotDescription
@@ -337,13 +337,16 @@ class Robot:
             seed=seed,
         )
 
-    def fuse(self, *outputs: Output) -> FusedKernel:
+    def fuse(
+        self, *outputs: Output | Formula, parameters: Mapping[str, int] | None = None
+    ) -> FusedKernel:
         """Return one compiled function for several outputs: they share what they have in common.
 
         Each output is the name of a function above or of 'joint_transforms', with options in a
-        tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`.
+        tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`; or a `Formula` of others,
+        which may read further vectors, `parameters`: their names and numbers of elements.
         """
-        return FusedKernel(self._lean_tree, self.backend, outputs)
+        return FusedKernel(self._lean_tree, self.backend, outputs, parameters or {})
 
     # --- evaluation ------------------------------------------------------------------------------
 
@@ -364,7 +367,9 @@ class Robot:
             find(self._tree, (name, *options))  # says which one
         kernel = self._kernels.get((name, options, links))
         if kernel is None:
-            kernel = self._kernels[name, options, links] = self._make_kernel(name, options, links)
+            kernel = self._kernels.setdefault(  # another thread may have been faster
+                (name, options, links), self._make_kernel(name, options, links)
+            )
         given = iter([*arguments, *(wrenches or {}).values()])
         inputs = [
             self._gravity if n == 'gravity' else self._input(n, size, next(given))

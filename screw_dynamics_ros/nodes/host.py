@@ -208,8 +208,8 @@ class ModelHost:
         for part, channels in self._listened:
             part.prepare()
             for channel in channels:
-                if (channel.velocity and not mapper.has_velocity) or (
-                        channel.effort and not mapper.has_effort):
+                if (not channel.enabled or (channel.velocity and not mapper.has_velocity)
+                        or (channel.effort and not mapper.has_effort)):
                     continue
                 message = channel.encode(stamp)
                 if message is not None:

@@ -76,7 +76,6 @@ def _c_api() -> Mapping[str, int]:
         get(core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p)
     )
     names = (
-        'PyObject_Vectorcall',
         'PyFloat_FromDouble',
         'Py_IncRef',
         'PyDict_GetItem',
@@ -86,6 +85,19 @@ def _c_api() -> Mapping[str, int]:
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in names
     }
     return {**addresses, 'PyArray_Empty': table[PYARRAY_EMPTY]}
+
+
+def vectorcall(function: Callable[..., Any]) -> int:
+    """Return the address behind a callable, found as the inline PyVectorcall_Function does.
+
+    `PyObject_Vectorcall` itself is not exported by CPython 3.10.
+    """
+    # PyVarObject header, tp_name, tp_basicsize, tp_itemsize, tp_dealloc, tp_vectorcall_offset
+    offset = ctypes.c_ssize_t.from_address(id(type(function)) + HEADER + 8 + 4 * 8).value
+    address = ctypes.c_void_p.from_address(id(function) + offset).value if offset > 0 else None
+    if address is None:
+        raise TypeError(f'{function!r} cannot be called from compiled code')
+    return address
 
 
 class _EntryWriter(Writer):
@@ -166,7 +178,7 @@ def entry_ir(
     kernel: int | Addresses,
     arguments: Sequence[Shape | int],
     result: Shape | Sequence[Shape],
-    fallback: int,
+    fallback: Callable[..., Any],
 ) -> str:
     """Return IR of `i64 entry(i64 self, i64 args, i64 nargs, i64 kwnames)`.
 
@@ -181,8 +193,8 @@ def entry_ir(
     result : tuple of int, or list of shapes
         Shape of the array to return, () for a float. A list: these arrays are further arguments,
         to be written into, and None is returned.
-    fallback : int
-        Address of the Python object to call when an argument does not fit.
+    fallback : callable
+        Called when an argument does not fit; a bound method or a partial function.
     """
     api = _c_api()
     w = _EntryWriter(native.opaque_pointers())
@@ -240,8 +252,8 @@ def entry_ir(
         'ret i64 '
         + w.call(
             'i64',
-            api['PyObject_Vectorcall'],
-            ('i64', fallback),
+            vectorcall(fallback),
+            ('i64', id(fallback)),
             ('i64', '%args'),
             ('i64', '%nargs'),
             ('i64', '%kwnames'),
@@ -283,7 +295,7 @@ def entry_point(
 
     `fallback` must not refer to the returned function, not even indirectly. `kept` is kept alive.
     """
-    ir = entry_ir(kernel, arguments, result, id(fallback))
+    ir = entry_ir(kernel, arguments, result, fallback)
     code = _Code(name, doc, ir, (fallback, kernel, kept))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = (

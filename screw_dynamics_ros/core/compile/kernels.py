@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -159,36 +161,29 @@ class NativeKernel:
 
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
+        self._programs: dict[int, CompiledProgram] = {}
+        self._compiling = threading.Lock()  # machine code in use must not be replaced
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of the outputs."""
         return self.compiled.shapes
 
-    @cached_property
+    @property
     def compiled(self) -> CompiledProgram:
         """The code for one sample."""
-        return compile_program(self.specification, 1)
+        return self._program(1)
 
-    @cached_property
-    def _compiled_stack(self) -> CompiledProgram:
-        return compile_program(self.specification, native.simd_lanes())
-
-    @cached_property
-    def _single(self) -> Callable[..., None]:
-        count = len(self.specification.inputs) + len(self.shapes)
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(self.compiled.address)
-
-    @cached_property
-    def _stack(self) -> Callable[..., None]:
-        compiled = self._compiled_stack
-        count = len(self.specification.inputs) + len(compiled.shapes)
-        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count, ctypes.c_int64)(compiled.address)
+    def _program(self, lanes: int) -> CompiledProgram:
+        with self._compiling:
+            if lanes not in self._programs:
+                self._programs[lanes] = compile_program(self.specification, lanes)
+            return self._programs[lanes]
 
     def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for one sample; inputs are C-contiguous float64 vectors."""
         outputs = tuple(np.empty(shape) for shape in self.shapes)
-        self._single(*(array.ctypes.data for array in (*inputs, *outputs)))
+        self.compiled.function(*(array.ctypes.data for array in (*inputs, *outputs)))
         return outputs
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -198,7 +193,7 @@ class NativeKernel:
         rest runs on a padded copy.
         """
         lanes, samples = native.simd_lanes(), len(inputs[0])
-        call, compiled = self._stack, self._compiled_stack
+        compiled = self._program(lanes)
         outputs = tuple(np.empty((samples, *shape)) for shape in compiled.shapes)
         tiles, rest = divmod(samples, lanes)
 
@@ -209,7 +204,8 @@ class NativeKernel:
 
         def run(first: int, count: int) -> None:
             arrays = (*inputs, *outputs)
-            call(*(array.ctypes.data + first * n for array, n in zip(arrays, strides)), count)
+            addresses = (array.ctypes.data + first * n for array, n in zip(arrays, strides))
+            compiled.function(*addresses, count)
 
         enough_work = samples * compiled.operations > THREAD_WORK
         threads = min(worker_count(), tiles) if enough_work else 1
@@ -227,7 +223,7 @@ class NativeKernel:
                 for same, array in zip(uniform, inputs)
             ]
             padded_out = [np.empty((lanes, *shape)) for shape in compiled.shapes]
-            call(*(array.ctypes.data for array in (*padded_in, *padded_out)), 1)
+            compiled.function(*(a.ctypes.data for a in (*padded_in, *padded_out)), 1)
             for output, padded in zip(outputs, padded_out):
                 output[last] = padded[:rest]
         return outputs
@@ -248,10 +244,15 @@ def make_kernel(specification: Specification, backend: str) -> Kernel:
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """Machine code with one function, at `address`; `library` keeps it loaded."""
+    """Machine code with one function; `library` keeps it loaded.
+
+    `function` calls it with the addresses of inputs and outputs, and for stacks the number of
+    tiles; meanwhile other Python threads run.
+    """
 
     library: native.Library
     address: int
+    function: Callable[..., None]
     shapes: tuple[tuple[int, ...], ...]
     operations: int
 
@@ -289,12 +290,12 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
         )
     metadata, code = stored
     library = native.Library(code)
-    return CompiledProgram(
-        library,
-        library.address('kernel'),
-        tuple(tuple(shape) for shape in metadata['shapes']),
-        metadata['operations'],
-    )
+    address = library.address('kernel')
+    shapes = tuple(tuple(shape) for shape in metadata['shapes'])
+    types: list[Any] = [ctypes.c_void_p] * (len(specification.inputs) + len(shapes))
+    types += [ctypes.c_int64] if lanes > 1 else []
+    function = ctypes.CFUNCTYPE(None, *types)(address)
+    return CompiledProgram(library, address, function, shapes, metadata['operations'])
 
 
 def worker_count() -> int:
@@ -309,3 +310,7 @@ def worker_count() -> int:
 def workers() -> ThreadPoolExecutor:
     """Return the threads that share the stacks."""
     return ThreadPoolExecutor(worker_count(), thread_name_prefix='screw_dynamics')
+
+
+if hasattr(os, 'register_at_fork'):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=workers.cache_clear)

@@ -108,6 +108,8 @@ def factors(
         for j in tree.path(i):
             A[block(i), block(j)] = K[i] @ S[j]
         A_inv[block(i), block(i)] = S_inv[i] @ K_inv[i]
+        if screws == representation:  # to the last digit
+            A[block(i), block(i)] = A_inv[block(i), block(i)] = np.eye(6)
         if body.parent != GROUND:
             A_inv[block(i), block(body.parent)] = -S_inv[i] @ K_inv[body.parent]
         X[block(i), body.v] = body.multiplier * (from_body[i] @ body.X)
@@ -127,7 +129,7 @@ def factor_derivatives(
     for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
         if body.parent != GROUND:
             dD[block(i), block(body.parent)] = motion.transported(1, np.eye(6))
-        dX[block(i), body.v] = body.multiplier * motion.X[1]
+        dX[block(i), body.v] = body.multiplier * motion.joint_screws_derivative(1)
     return dD, dX
 
 

@@ -57,11 +57,12 @@ class BodyMotion(ABC):
         self.X: Derivatives = [self.joint_screws()]
         self.V: Derivatives = []
         for k in range(len(own)):
+            if k > 0:
+                self.X.append(self.joint_screws_derivative(k))
             V = product_derivative(np.matmul, self.X, own, k)
             if p is not None:
                 V = V + derivative_of_product(self.transported, p.V, k)
             self.V.append(V)
-            self.X.append(self.joint_screws_derivative(k + 1))
 
     @abstractmethod
     def joint_screws(self) -> Array:
@@ -212,8 +213,8 @@ def body_motions(
     tree : Tree
     q : (nq,) array
     rates : sequence of (nv,) arrays
-        v, a, and further time derivatives of the joint coordinates; V gets as many derivatives,
-        starting with V itself, and X one more.
+        v, a, and further time derivatives of the joint coordinates; V and X get as many, starting
+        with V and X themselves (X always has these).
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
 
     Raises

@@ -120,17 +120,17 @@ def from_matrix(
         a = np.arctan2(-sign * R[..., j, k], R[..., k, k])
         b = np.arctan2(sign * R[..., i, k], regular)
     locked = regular < LOCKED
-    if fixed:
-        a, c = np.where(locked, held, a), None
-    else:  # e_j turned by a alone, when the last rotation is undone
+    if fixed:  # the last angle of the set is a
+        a = np.where(locked, held, a)
+    else:  # it is c; undoing that rotation leaves e_j turned by a alone
         x = (R @ _about(k, -held))[..., j]
-        c = np.where(locked, held, np.nan)
         a = np.where(locked, np.arctan2(sign * x[..., rest], x[..., j]), a)
-    # e_j turned back by c alone, when the first rotation is undone: exact at any b
+    # Undoing the first rotation leaves e_j turned back by c alone: exact at any b.
     y = (np.swapaxes(R, -1, -2) @ _about(i, a))[..., j]
     other = 3 - j - k
-    from_a = np.arctan2(-_sign(k, j, other) * y[..., other], y[..., j])
-    c = from_a if c is None else np.where(locked, c, from_a)
+    c = np.arctan2(-_sign(k, j, other) * y[..., other], y[..., j])
+    if not fixed:
+        c = np.where(locked, held, c)
 
     angles = np.stack(np.broadcast_arrays(*((c, b, a) if fixed else (a, b, c))), axis=-1) + 0.0
     if previous is not None:

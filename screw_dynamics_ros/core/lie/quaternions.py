@@ -201,7 +201,7 @@ def rotate(q: npt.ArrayLike, x: npt.ArrayLike) -> Array:
 
     Source: B-056, (3.64).
 
-    >>> rotate([0, 0, 0.6, 0.8], [1, 0, 0]).round(6)
+    >>> rotate([0, 0, 0.6, 0.8], [1, 0, 0]).round(6) + 0.0
     array([0.28, 0.96, 0.  ])
     """
     q, x = as_stack('quaternions.rotate', 'q', q, 4), as_stack('quaternions.rotate', 'x', x, 3)

@@ -186,7 +186,7 @@ class RigidBody(Inertia):
 
         Source: B-097, (4.84), D-18.
 
-        >>> RigidBody(2, [0.3, 0, 0], np.eye(3)).momentum([0, 0, 1, 0, 0, 0]).round(6)
+        >>> RigidBody(2, [0.3, 0, 0], np.eye(3)).momentum([0, 0, 1, 0, 0, 0]).round(6) + 0.0
         array([0.  , 0.  , 1.18, 0.  , 0.6 , 0.  ])
         """
         V = as_float_stack('RigidBody.momentum', 'V', V, 6)

@@ -1,0 +1,157 @@
+"""What the four representations cost: operations of programs, and as the papers count.
+
+Spec ID: K-38 of muller.md (section 6), as far as kinematics goes; the backward pass belongs to the
+dynamics. Run as a script, this file prints the table of doc/kinematics.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import random_description
+from poe_models import REPRESENTATIONS, random_geometry
+from robots import urdf_path
+
+from screw_dynamics_ros.core.compile.tracing import Recorder, program
+from screw_dynamics_ros.core.kinematics import recursions
+from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.model import read_urdf
+from screw_dynamics_ros.core.model.robot_geometry import tree_of
+from screw_dynamics_ros.core.model.tree import Tree, build_tree
+
+PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'kinematics.md'
+
+ORDERS = {1: 'twist', 2: '+ acceleration', 3: '+ jerk', 4: '+ jounce'}
+
+ROBOTS: dict[str, Callable[[], Tree]] = {
+    'Panda, frames on the axes': lambda: build_tree(read_urdf(urdf_path('panda'))),
+    '10R, frames on the axes': lambda: build_tree(
+        random_description(1, 10, ('revolute',), chain=True)
+    ),
+    '6R, frames anywhere': lambda: tree_of(random_geometry(0, 6, 'R', chain=True)),
+}
+
+
+def operation_count(tree: Tree, representation: str, orders: int) -> int:
+    """Return the operations of a program for the twists of all bodies and `orders` - 1
+    derivatives."""
+    recorder = Recorder()
+    inputs = [('q', tree.nq), *((f'rate{k}', tree.nv) for k in range(orders))]
+    q, *rates = (recorder.inputs(name, size) for name, size in inputs)
+    motions = body_motions(tree, q, rates, representation)
+    return program(recorder, inputs, [np.stack(motion.V) for motion in motions]).operation_count
+
+
+def table() -> str:
+    """Return the rows of the table in doc/kinematics.md."""
+    lines = [
+        '| robot | twists of all bodies | ' + ' | '.join(f'`{r}`' for r in REPRESENTATIONS) + ' |',
+        '|---|---|' + '---|' * len(REPRESENTATIONS),
+    ]
+    for name, make in ROBOTS.items():
+        tree = make()
+        for order, label in ORDERS.items():
+            counts = [
+                operation_count(tree, representation, order) for representation in REPRESENTATIONS
+            ]
+            cells = [f'**{count}**' if count == min(counts) else str(count) for count in counts]
+            lines.append(f'| {name} | {label} | ' + ' | '.join(cells) + ' |')
+    return '\n'.join(lines)
+
+
+def test_the_page_shows_what_is_measured():
+    assert table() in PAGE.read_text(), (
+        'run `python test/test_operation_counts.py` and put its output into doc/kinematics.md'
+    )
+
+
+def test_claims():
+    """Stelzle et al.: body frames on the axes make `body` cheapest; it is, at every order.
+
+    [K], [D]: `spatial` is cheapest for pure kinematics, also for jerk and jounce; measured, that
+    holds for frames anywhere and jounce only.
+    """
+    on_axes, anywhere = (
+        ROBOTS[name]() for name in ('10R, frames on the axes', '6R, frames anywhere')
+    )
+    for order in ORDERS:
+        costs = {name: operation_count(on_axes, name, order) for name in REPRESENTATIONS}
+        assert min(costs, key=costs.__getitem__) == 'body'
+    costs = {name: operation_count(anywhere, name, 4) for name in REPRESENTATIONS}
+    assert min(costs, key=costs.__getitem__) == 'spatial'
+    costs = {name: operation_count(anywhere, name, 1) for name in REPRESENTATIONS}
+    assert min(costs, key=costs.__getitem__) == 'body'
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+def test_linear_growth(representation):
+    """All recursions are O(n): each further joint of a chain costs the same."""
+    counts = [
+        operation_count(tree_of(random_geometry(0, n, 'R', chain=True)), representation, 2)
+        for n in (3, 5, 7, 9)
+    ]
+    steps = np.diff(counts)
+    assert len(set(steps.tolist())) == 1
+    assert steps[0] > 0
+
+
+class Counter:
+    """Counts the different operands an operation is applied to; recording shares the
+    repetitions."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, place: object, name: str) -> None:
+        self.operands: dict[tuple[int, ...], tuple[object, ...]] = {}
+        original = getattr(place, name)
+
+        def counted(*arguments: object) -> object:
+            self.operands[tuple(map(id, arguments))] = (
+                arguments  # kept, so that no id is used twice
+            )
+            return original(*arguments)
+
+        monkeypatch.setattr(place, name, counted)
+
+    def __len__(self) -> int:
+        return len(self.operands)
+
+
+@pytest.mark.parametrize('n', [1, 4, 7])
+def test_counts_of_the_papers(n, monkeypatch):
+    """K-38, the forward pass of section 6: twists and accelerations of a chain of n joints.
+
+    The spatial recursion has n brackets instead of n - 1: [V_1, J_1] = 0 is not left out.
+    """
+    tree = tree_of(random_geometry(2, n, 'R', chain=True))
+    rates = list(np.random.default_rng(0).uniform(-1, 1, (2, n)))
+    q = np.random.default_rng(1).uniform(-1, 1, n)
+
+    def count(representation: str, *operations: tuple[object, str]) -> list[int]:
+        with monkeypatch.context() as patch:
+            counters = [Counter(patch, place, name) for place, name in operations]
+            body_motions(tree, q, rates, representation)
+            return [len(counter) for counter in counters]
+
+    assert count('body', (recursions, 'to_body'), (recursions, 'bracket')) == [2 * (n - 1), n - 1]
+    assert count('spatial', (recursions, 'to_root'), (recursions, 'bracket')) == [n, n]
+    rotations, turned, transports = count(
+        'hybrid',
+        (recursions, 'rotated_screws'),
+        (recursions, 'turned'),
+        (recursions.HybridMotion, 'transported'),
+    )
+    assert (rotations, turned) == (n, n)
+    assert transports == 3 * (n - 1)  # 2 n - 2 translations of a twist, n - 1 brackets with r'
+
+
+def test_table_is_well_formed():
+    rows = table().splitlines()
+    assert len(rows) == 2 + len(ROBOTS) * len(ORDERS)
+    assert all(len(re.findall(r'\|', row)) == 7 for row in rows)
+
+
+if __name__ == '__main__':
+    print(table())

@@ -1,0 +1,79 @@
+"""doc/spec_geometry.md and doc/orientations_and_lines.md: complete, and true about names."""
+
+import ast
+import doctest
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core import Robot, lie
+from screw_dynamics_ros.core.model import constraints, rigid_body
+from screw_dynamics_ros.ros import conversions
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = (ROOT / 'doc' / 'spec_geometry.md').read_text()
+PAGE = ROOT / 'doc' / 'orientations_and_lines.md'
+HOMES = {**{name: getattr(lie, name) for name in lie.__all__}, 'Robot': Robot,
+         'RigidBody': rigid_body.RigidBody, 'rigid_body': rigid_body, 'constraints': constraints,
+         'conversions': conversions}
+
+
+def rows():
+    """ID, functions and tests of each row."""
+    for line in TABLE.splitlines():
+        cells = [cell.strip() for cell in line.strip('|').split('|')]
+        if re.fullmatch(r'B-\d{3}', cells[0]) and len(cells) == 4:
+            functions, tests = (re.findall(r'`([^`]+)`', cell) for cell in cells[2:])
+            yield cells[0], functions, tests
+
+
+@cache
+def docstrings():
+    """Docstrings of all tests by name; several files may use one name."""
+    found = {}
+    for path in sorted((ROOT / 'test').glob('test_*.py')):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith('test_'):
+                found.setdefault(node.name, []).append(ast.get_docstring(node) or '')
+    return found
+
+
+def cited(text):
+    """IDs in a docstring; 'B-042 to B-047' are six."""
+    ids = {int(number) for number in re.findall(r'B-(\d{3})', text)}
+    for first, last in re.findall(r'B-(\d{3}) to B-(\d{3})', text):
+        ids |= set(range(int(first), int(last) + 1))
+    return {f'B-{number:03}' for number in ids}
+
+
+def test_every_id_has_a_row():
+    assert [name for name, _, _ in rows()] == [f'B-{n:03}' for n in range(10, 107)]
+    assert all(functions and tests for _, functions, tests in rows())
+
+
+def test_functions_named_exist():
+    for _, functions, _ in rows():
+        for name in functions:
+            home, attribute = name.split('.')
+            assert hasattr(HOMES[home], attribute), name
+
+
+def test_tests_named_cite_their_id():
+    wrong = [(name, test) for name, _, tests in rows() for test in tests
+             if not any(name in cited(text) for text in docstrings().get(test, []))]
+    assert not wrong
+
+
+def test_examples_run():
+    with np.printoptions():
+        results = doctest.testfile(str(PAGE), module_relative=False)
+    assert results.attempted > 20
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize('name', sorted(set(re.findall(r'`(test_\w+)`', PAGE.read_text()))))
+def test_errata_are_tested(name):
+    assert name in docstrings()
