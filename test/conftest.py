@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 CACHE = pytest.StashKey[Callable[[], None]]()
@@ -31,6 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache directory of this run."""
     config.stash[CACHE]()
+
+
+@pytest.fixture(autouse=True)
+def print_options() -> Iterator[None]:
+    """Let a page's `np.set_printoptions` end with the test that runs the page."""
+    with np.printoptions():
+        yield
 
 
 # --- nodes in processes of their own, see ros_harness -------------------------------------------

@@ -1,8 +1,8 @@
 """Partial derivatives of Jacobians by the joint coordinates, to third order.
 
-Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16 of muller.md. References: poses differentiated in
-extended precision (`poe_models`), and Pinocchio; the closed forms of the papers and what is wrong with
-them are in `test_higher_order.py`.
+Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16 of muller.md. References: poses differentiated
+in extended precision (`poe_models`), and Pinocchio; the closed forms of the papers and what is
+wrong with them are in `test_higher_order.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from poe_models import (
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.higher_order import jacobian_derivative
@@ -154,6 +155,31 @@ def test_recorded_scalars():
         for order in (1, 2):
             tensor = jacobian_partials(tree, q, 'body3', representation, order)
             assert any(isinstance(x, Scalar) for x in tensor.ravel())
+
+
+@pytest.mark.parametrize('backend', ['python', 'native'])
+@IN_ALL_REPRESENTATIONS
+def test_partials_compile(backend, representation):
+    """One text for the reference and for the compiled function."""
+    if backend == 'native':
+        pytest.importorskip('llvmlite')
+    tree = tree_of(random_geometry(1, 4))
+    kernel = make_kernel(
+        Specification(
+            f'partials {representation}',
+            (('q', 4),),
+            lambda q: (jacobian_partials(tree, q, 'body4', representation),),
+            tree.digest(),
+        ),
+        backend,
+    )
+    q = random_trajectory(1, 4)[0]
+    np.testing.assert_allclose(
+        kernel.single([q])[0],
+        jacobian_partials(tree, q, 'body4', representation),
+        rtol=0,
+        atol=1e-13,
+    )
 
 
 def test_what_is_refused():

@@ -16,8 +16,11 @@ from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
+from screw_dynamics_ros.core.dynamics.energy import first_moment, kinetic_energy
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.model import Limits, read_urdf
@@ -217,6 +220,27 @@ def test_every_description_has_the_same_torques(seed, description):
     tree = tree_of(description.of(geometry), inertias=inertias)
     np.testing.assert_allclose(inverse_dynamics(tree, q, v, a, GRAVITY), Q, rtol=0, atol=1e-13)
     np.testing.assert_allclose(forward_dynamics(tree, q, v, Q, GRAVITY), a, rtol=0, atol=1e-11)
+
+
+@SEEDS
+def test_dynamics_with_axes_anywhere_and_helical_joints(seed):
+    """D-31: mass matrix, Coriolis matrix and energy of trees of general screws fit the torques."""
+    n = 6
+    geometry, inertias = random_geometry(seed, n), random_inertias(seed, n)
+    tree = tree_of(geometry, inertias=inertias)
+    q, v = random_trajectory(seed, n)[:2]
+    M, rest, free = mass_matrix(tree, q), np.zeros(n), np.zeros(3)
+    columns = [inverse_dynamics(tree, q, rest, e, free) for e in np.eye(n)]
+    np.testing.assert_allclose(M, np.transpose(columns), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(kinetic_energy(tree, q, v), 0.5 * v @ M @ v, rtol=1e-13)
+    np.testing.assert_allclose(
+        coriolis_matrix(tree, q, v) @ v, inverse_dynamics(tree, q, v, rest, free), atol=1e-13
+    )
+    poses = reference_poses(geometry, q)
+    momenta = [  # of the centres of mass, from the poses alone
+        inertia.mass * (C[:3, :3] @ inertia.com + C[:3, 3]) for inertia, C in zip(inertias, poses)
+    ]
+    np.testing.assert_allclose(first_moment(tree, q), sum(momenta), atol=1e-13)
 
 
 # --- from and to robot descriptions ---------------------------------------------------------------

@@ -214,7 +214,7 @@ class Tree:
 def rotation_of_z_to(axis: Array) -> Array:
     """Return a rotation whose third column is `axis`, a signed permutation if possible."""
     k = int(np.argmax(np.abs(axis)))
-    if abs(axis[k]) == 1.0:
+    if np.abs(axis).sum() == 1.0:  # nothing but that component, to the last bit
         Q = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]
         return Q if axis[k] > 0 else Q @ np.diag([1.0, -1.0, -1.0])
     x = np.eye(3)[np.argmin(np.abs(axis))]

@@ -1,0 +1,16 @@
+"""The examples of pages that have no test of their own run as they are printed."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize('page', ['README.md', 'doc/compilation.md'])
+def test_examples_run(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert results.attempted > 0
+    assert results.failed == 0
