@@ -35,6 +35,7 @@ LARGEST_ANGLE = 2.0**30
 def sincos_function(lanes: int, opaque: bool) -> str:
     """Return IR of `@sincos`: sine and cosine of `lanes` angles, to about one last digit.
 
+    `%n` vectors of angles are read from `%s`, where their sines replace them; cosines go to `%c`.
     The argument is reduced by multiples of pi/2 with fused multiply-adds (Cody and Waite), so the
     quotient may be large; angles beyond `LARGEST_ANGLE`, infinities and NaN go through the C
     library lane by lane.
@@ -57,16 +58,20 @@ def sincos_function(lanes: int, opaque: bool) -> str:
             value = fma(value, z, c(coefficient))
         return value
 
-    size = w(f'call {T} @llvm.fabs.v{lanes}f64({T} %x)')
+    w.lines += ['entry:', '  br label %loop', 'loop:']
+    w.do('%k = phi i64 [0, %entry], [%next, %joined]')
+    start = w(f'mul i64 %k, {lanes}')
+    x = w.load('%s', start, lanes)
+    size = w(f'call {T} @llvm.fabs.v{lanes}f64({T} {x})')
     ordinary = w(f'fcmp ole {T} {size}, {c(LARGEST_ANGLE)}')
     bits = w(f'bitcast {B} {ordinary} to i{lanes}')
     all_ordinary = w(f'icmp eq i{lanes} {bits}, -1')
     w.do(f'br i1 {all_ordinary}, label %fast, label %slow')
     w.lines.append('fast:')
-    shifted = fma('%x', c(2 / 3.141592653589793), c(ROUNDER))
+    shifted = fma(x, c(2 / 3.141592653589793), c(ROUNDER))
     k = w(f'fsub {T} {shifted}, {c(ROUNDER)}')
     minus_k = w(f'fneg {T} {k}')
-    r = '%x'
+    r = x
     for part in HALF_PI:
         r = fma(minus_k, c(part), r)
     z = w(f'fmul {T} {r}, {r}')
@@ -87,15 +92,21 @@ def sincos_function(lanes: int, opaque: bool) -> str:
 
     sine = with_sign(first, quadrant)
     cosine = with_sign(second, w(f'add {L} {quadrant}, {integer(1)}'))
-    w.store(sine, '%s', 0, lanes)
-    w.store(cosine, '%c', 0, lanes)
-    w.do('ret void')
+    w.store(sine, '%s', start, lanes)
+    w.store(cosine, '%c', start, lanes)
+    w.do('br label %joined')
     w.lines.append('slow:')
     for lane in range(lanes):
-        angle = w(f'extractelement {T} %x, i32 {lane}')
+        angle = w(f'extractelement {T} {x}, i32 {lane}')
+        place = w(f'add i64 {start}, {lane}')
         for name, target in (('sin', '%s'), ('cos', '%c')):
-            w.store(w(f'call double @{name}(double {angle})'), target, lane)
-    w.do('ret void')
+            w.store(w(f'call double @{name}(double {angle})'), target, place)
+    w.do('br label %joined')
+    w.lines.append('joined:')
+    w.do('%next = add i64 %k, 1')
+    w.do('%more = icmp slt i64 %next, %n')
+    w.do('br i1 %more, label %loop, label %done')
+    w.lines += ['done:', '  ret void']
     P = w.pointer('double')
     return '\n'.join(
         [
@@ -103,7 +114,7 @@ def sincos_function(lanes: int, opaque: bool) -> str:
             'declare double @cos(double)',
             f'declare {T} @llvm.fma.v{lanes}f64({T}, {T}, {T})',
             f'declare {T} @llvm.fabs.v{lanes}f64({T})',
-            f'define internal void @sincos({T} %x, {P} noalias %s, {P} noalias %c) noinline {{',
+            f'define internal void @sincos({P} noalias %s, {P} noalias %c, i64 %n) noinline {{',
             *w.lines,
             '}',
         ]

@@ -245,6 +245,8 @@ class _Kernel:
 
     def _write_sincos(self, step: _Step, part: _Part) -> None:
         """Collect angles into vectors, of joints (one sample) or of samples, and call `@sincos`."""
+        if not part.angles:
+            return
         w, lanes, angles = step.w, self._sincos_lanes, part.angles
         V, P = vector_type(lanes), w.pointer('double')
         group = lanes if self.lanes == 1 else 1
@@ -256,9 +258,10 @@ class _Kernel:
                     x = w(f'insertelement {V} {x}, double {step.value(angle)}, i32 {lane}')
             else:
                 x = step.value(angles[k])
-            sine = w.address('%w', (part.place + k) * self.lanes)
-            cosine = w.address('%w', (part.place + padded + k) * self.lanes)
-            w.do(f'call void @sincos({V} {x}, {P} {sine}, {P} {cosine})')
+            w.store(x, '%w', (part.place + k) * self.lanes, lanes)
+        sine = w.address('%w', part.place * self.lanes)
+        cosine = w.address('%w', (part.place + padded) * self.lanes)
+        w.do(f'call void @sincos({P} {sine}, {P} {cosine}, i64 {padded // group})')
 
     def _write_outputs(self, step: _Step) -> None:
         bases = self.parameters[len(self.program.inputs) :]
