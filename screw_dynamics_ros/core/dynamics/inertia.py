@@ -26,7 +26,10 @@ def inertia_matrix(body: Body) -> Array:
 
 def binet(I: Array) -> Array:  # noqa: E741
     """Return Binet's inertia theta = 1/2 tr(I) 1 - I, (3, 3) (D-17)."""
-    return 0.5 * np.trace(I) * np.eye(3) - I
+    x, y, z = I.diagonal()
+    theta = -I
+    theta[[0, 1, 2], [0, 1, 2]] = 0.5 * (y + z - x), 0.5 * (z + x - y), 0.5 * (x + y - z)
+    return theta
 
 
 def momentum(inertia: RigidInertia, V: Array) -> Array:

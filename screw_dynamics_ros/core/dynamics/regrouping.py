@@ -49,9 +49,11 @@ def split(X: Array, inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
     """Return what a body keeps and what it can hand to its predecessor through a joint (X)."""
     m, h, I = inertia  # noqa: E741
     none = 0.0, np.zeros(3), np.zeros((3, 3))
-    if np.array_equal(X, ABOUT_Z):  # mass on the axis: m, h_z and I_xx = I_yy
-        on_axis = I[1, 1] * np.diag([1.0, 1.0, 0.0])
-        return (0.0, h * [1, 1, 0], I - on_axis), (m, h * [0, 0, 1], on_axis)
+    if np.array_equal(X, ABOUT_Z):  # mass on the axis: m, h_z, and Binet's theta_zz
+        on_axis = 0.5 * (I[0, 0] + I[1, 1] - I[2, 2]) * np.diag([1.0, 1.0, 0.0])
+        kept = I - on_axis
+        kept[2, 2] = kept[0, 0] + kept[1, 1]  # theta_zz is zero to the last bit
+        return (0.0, h * [1, 1, 0], kept), (m, h * [0, 0, 1], on_axis)
     if np.array_equal(X, ALONG_Z):
         return (m, h, none[2]), (0.0, none[1], I)
     return inertia, none
