@@ -90,6 +90,9 @@ class Client:
         self.stamp = time.time_ns()
 
     def close(self):
+        """Leave the domain; a second call does nothing."""
+        if not self.context.ok():
+            return
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)

@@ -26,7 +26,12 @@ def robot():
 
 @pytest.fixture
 def launch(start, connect, request):
-    """Start the node in a namespace of the test's own; return a client there."""
+    """Start the node in a namespace of the test's own; return a client there.
+
+    Both end with the test: discovery on one machine serves a limited number of participants.
+    """
+    endings = []
+
     def make(parameters, text=PLANAR):
         namespace = 'k' + str(abs(hash(request.node.name)) % 10**6)
         node = start('kinematics', parameters, ['-r', f'__ns:=/{namespace}',
@@ -36,9 +41,12 @@ def launch(start, connect, request):
         client.describe(text)
         client.prefix = f'{namespace}/kinematics: '
         client.process = node
+        endings.extend((client.close, node.stop))
         return client
 
-    return make
+    yield make
+    for end in endings:
+        end()
 
 
 def test_robot_state_publisher_has_the_frames(launch, robot):
