@@ -258,6 +258,19 @@ def test_degenerate_second_order_axes():
     close([axis.alpha[0], axis.a[0]], [5, 4])
 
 
+@pytest.mark.parametrize('rate', [1e-6, 1e6])
+def test_flags_do_not_depend_on_the_unit_of_time(state, rate):
+    """B-083, B-086: slower and faster alike: places stay, flags too."""
+    _, V, A = state
+    line = np.array([[0, 0, 2, 0, 1, 3]]), np.array([[0, 0, 5, 1, 0, 4]])
+    for function, place in ((acc.acceleration_pole, 0), (acc.second_order_axis, 1)):
+        slow, fast = function(V, A), function(rate * V, rate**2 * A)
+        assert not fast[-1].any()
+        size = 1 + np.abs(slow[place])
+        close(fast[place] / size, slow[place] / size, 1e-9)
+        assert function(rate * line[0], rate**2 * line[1])[-1].all()
+
+
 # --- moving observers ------------------------------------------------------------------------
 
 

@@ -108,7 +108,8 @@ def test_limits_act_only_when_pushed_into():
     lower, upper = [-1.0, -1.0, -np.inf], [1.0, 1.0, np.inf]
     cases = [([1, 1, 1], [5, -5, 5], [-5, 0, 0]),
              ([-1, -1.1, -1], [5, -5, -5], [0, 5, 0]),
-             ([0.999, 1.2, 1e9], [5, 5, 5], [0, -5, 0])]
+             ([0.999, 1.2, 1e9], [5, 5, 5], [0, -5, 0]),
+             ([1, -1, 0], [1e-9, -1e-9, 0], [-1e-9, 1e-9, 0])]
     for q, tau, expected in cases:
         close(limit_reactions(q, tau, lower, upper), expected, 0)
     q, tau, expected = (np.array(x) for x in zip(*cases, strict=True))

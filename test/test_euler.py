@@ -74,10 +74,10 @@ def test_zxz_entry_by_entry():
     R = euler.to_matrix('ZXZ', G6)
     close(R, [[ca * cg - sa * cb * sg, -ca * sg - sa * cb * cg, sa * sb],
               [sa * cg + ca * cb * sg, -sa * sg + ca * cb * cg, -ca * sb],
-              [sb * sg, sb * cg, cb]], 1e-15)
+              [sb * sg, sb * cg, cb]], 4e-15)
     a = np.arctan2(R[0, 2], -R[1, 2])
     b = np.arctan2(-R[1, 2] * np.cos(a) + R[0, 2] * np.sin(a), R[2, 2])
-    close(euler.from_matrix('ZXZ', R).angles, [a, b, np.arctan2(R[2, 0], R[2, 1])], 1e-15)
+    close(euler.from_matrix('ZXZ', R).angles, [a, b, np.arctan2(R[2, 0], R[2, 1])], 4e-15)
 
 
 def test_zxz_inverse_as_printed_fails():
@@ -94,9 +94,9 @@ def test_against_scipy(sequence):
     """B-043, B-044: the matrix and the normalised angles of all sets, capitals moving."""
     angles = np.random.default_rng(1).uniform(-7, 7, (N, 3))
     R = euler.to_matrix(sequence, angles)
-    close(R, Rotation.from_euler(sequence, angles).as_matrix(), 2e-15)
+    close(R, Rotation.from_euler(sequence, angles).as_matrix(), 4e-15)
     found = euler.from_matrix(sequence, R)
-    close(euler.to_matrix(sequence, found.angles), R, 1e-15)
+    close(euler.to_matrix(sequence, found.angles), R, 4e-15)
     assert not found.singular.any()
     scipy = Rotation.from_matrix(R).as_euler(sequence)
     turns = (found.angles - scipy) / (2 * pi)
@@ -115,11 +115,11 @@ def test_fixed_axes_multiply_in_reverse(sequence):
     """B-044, (3.31)-(3.35): R^f_ijk(a, b, c) = R_k(c) R_j(b) R_i(a) = R^m_kji(c, b, a)."""
     angles = normalised(sequence, 3)
     fixed = euler.to_matrix(sequence.lower(), angles)
-    close(fixed, euler.to_matrix(sequence[::-1], angles[:, ::-1]), 1e-15)
+    close(fixed, euler.to_matrix(sequence[::-1], angles[:, ::-1]), 4e-15)
     R = np.eye(3)
     for axis, angle in zip(sequence, angles[0], strict=True):
         R = so3.exp(angle * np.eye(3)['XYZ'.index(axis)]) @ R
-    close(fixed[0], R, 1e-15)
+    close(fixed[0], R, 4e-15)
 
 
 def test_fixed_axes_read_as_moving_ones_fail():
@@ -272,7 +272,7 @@ def test_rates_against_finite_differences(sequence, axes):
     sine = np.sin(b) if proper(sequence) else np.cos(b)
     close(np.abs(np.linalg.det(E)), np.abs(sine))
     inverse = euler.inverse_rate_matrix(sequence, angles, axes)
-    close(inverse @ E * np.abs(sine)[:, None, None], np.eye(3) * np.abs(sine)[:, None, None], 2e-15)
+    close(inverse @ E * np.abs(sine)[:, None, None], np.eye(3) * np.abs(sine)[:, None, None], 4e-15)
     found = euler.rates(sequence, angles, omega, axes)
     assert not found.singular.any()
     close(found.rates * sine[:, None], speeds * sine[:, None], 1e-14)
@@ -282,9 +282,9 @@ def test_zxz_rates_entry_by_entry():
     """B-048: (3.40), (3.41) with its second row corrected."""
     (ca, cb, _), (sa, sb, _) = np.cos(G6), np.sin(G6)
     E = [[0, ca, sb * sa], [0, sa, -sb * ca], [1, 0, cb]]
-    close(euler.rate_matrix('ZXZ', G6), E, 1e-15)
+    close(euler.rate_matrix('ZXZ', G6), E, 4e-15)
     inverse = [[-sa * cb / sb, ca * cb / sb, 1], [ca, sa, 0], [sa / sb, -ca / sb, 0]]
-    close(euler.inverse_rate_matrix('ZXZ', G6), inverse, 1e-15)
+    close(euler.inverse_rate_matrix('ZXZ', G6), inverse, 4e-15)
     printed = np.array(inverse)
     printed[1] = [ca, sa / sb, 0]
     assert np.abs(printed @ E - np.eye(3)).max() > 0.1
@@ -373,10 +373,10 @@ def test_stacks_and_nan():
 @pytest.mark.parametrize('sequence', ['ZXZ', 'xyz'])
 def test_traced_scalars(sequence):
     """The matrix and E are free of branches: analytical Jacobians can be compiled."""
-    close(untrace(euler.to_matrix(sequence, trace(G6))), euler.to_matrix(sequence, G6), 1e-16)
+    close(untrace(euler.to_matrix(sequence, trace(G6))), euler.to_matrix(sequence, G6), 1e-15)
     for axes in ('reference', 'body'):
         E = euler.rate_matrix(sequence, trace(G6), axes)
-        close(untrace(E), euler.rate_matrix(sequence, G6, axes), 1e-16)
+        close(untrace(E), euler.rate_matrix(sequence, G6, axes), 1e-15)
 
 
 @pytest.mark.parametrize(('call', 'error', 'message'), [

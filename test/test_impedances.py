@@ -113,12 +113,21 @@ def test_a_norm_has_no_default_weight():
     (np.diag([1, 1, 1, 1, 1, 0]), 'has the eigenvalue 0'),
     (np.diag([1, 1, -2, 1, 1, 1]), 'has the eigenvalue -2'),
     (np.triu(np.ones((6, 6))) + 5 * np.eye(6), 'differs from its transpose by 1'),
+    (1e6 * (np.eye(6) + 1e-6 * np.triu(np.ones((6, 6)))), 'differs from its transpose by 1'),
+    (np.stack([np.eye(6), np.triu(np.ones((6, 6))) + 5 * np.eye(6)]), 'differs from its transpose'),
     (np.eye(5), r'weight .* got \(5, 5\)'),
 ])
 def test_bad_weights_are_refused(weight, message):
     """B-078: singular, indefinite, asymmetric."""
     with pytest.raises(ArgumentError, match=message):
         impedances.weighted_norm(np.ones(6), weight)
+
+
+def test_rounding_in_a_weight_is_no_asymmetry():
+    """B-078: relative to its largest entry."""
+    W = 1e6 * np.eye(6)
+    W[0, 1] = 1e-6
+    close(impedances.weighted_norm(np.eye(6)[3], W), 1000)
 
 
 def test_nan_and_traced_scalars(rng, C):

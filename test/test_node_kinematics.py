@@ -136,4 +136,4 @@ def test_executors_and_backends(launch, robot, parameters):
 
 def test_simulated_time_without_a_clock_is_told(launch):
     client = launch({'use_sim_time': 'true'})
-    client.expect(f'{client.prefix}joint states', 1, 'nothing has come on /clock')
+    client.expect(f'{client.prefix}joint states', 2, 'nothing has come on /clock')

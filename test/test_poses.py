@@ -109,7 +109,7 @@ def test_translation_and_rotation_commute_along_one_axis_only():
     """B-068: Tr(z) R(z) = R(z) Tr(z), Tr(x) R(z) != R(z) Tr(x)."""
     R = se3.pose(so3.exp([0, 0, 0.5]), np.zeros(3))
     along, across = (se3.pose(np.eye(3), r) for r in ([0, 0, 2], [2, 0, 0]))
-    close(along @ R, R @ along, 1e-16)
+    close(along @ R, R @ along, 1e-15)
     assert np.abs(across @ R - R @ across).max() > 0.5
 
 
@@ -206,7 +206,7 @@ def test_infinitesimal_displacement():
     assert 3.9 < errors[0] / errors[1] < 4.1
     errors = [np.abs(D(h * t1) @ D(h * t2) - D(h * (t1 + t2))).max() for h in (1e-2, 5e-3)]
     assert 3.9 < errors[0] / errors[1] < 4.1
-    close(poses.infinitesimal_twist(D(t1)), t1, 1e-15)
+    close(poses.infinitesimal_twist(D(t1)), t1, 4e-15)
     errors = [np.abs(poses.infinitesimal_twist(se3.exp(h * t1)) - h * t1).max()
               for h in (1e-2, 5e-3)]
     assert 3.9 < errors[0] / errors[1] < 4.1
@@ -316,7 +316,7 @@ def test_traced_scalars():
                  (points.transform_vector, (C, V[:3]))]
     for function, arguments in functions:
         traced = function(*(trace(argument) for argument in arguments))
-        close(untrace(traced), function(*arguments), 1e-15)
+        close(untrace(traced), function(*arguments), 4e-15)
 
 
 def test_nan_in_gives_nan_out():

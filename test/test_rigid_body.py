@@ -120,6 +120,22 @@ def test_parallel_axes_without_the_rotation_fail():
     close(G11.inertia, R @ I_c @ R.T - m * skew(r) @ skew(r))
 
 
+@pytest.mark.parametrize('scale', [1e-9, 1e9])
+def test_small_and_large_bodies(scale):
+    """B-091, B-096: what is rounding, and what is a body, is relative."""
+    m, r = cloud(22)
+    body = RigidBody.from_particles(scale * m, r)
+    close(body.com, RigidBody.from_particles(m, r).com)
+    V, A = np.random.default_rng(23).normal(size=(2, 6))
+    close(body.acceleration(V, body.wrench(V, A)), A, 1e-11)
+    skewed = body.matrix.copy()
+    skewed[0, 1] += 1e-6 * scale
+    with pytest.raises(InertiaError, match='differs from its transpose'):
+        RigidBody(body.mass, body.com, skewed)
+    skewed[0, 1] += (1e-12 - 1e-6) * scale
+    RigidBody(body.mass, body.com, skewed)
+
+
 @pytest.mark.parametrize(('arguments', 'message'), [
     ((-1, np.zeros(3), np.eye(3)), 'mass is -1 kg'),
     ((1, np.zeros(3), np.diag([1, 1, 3])), 'break the triangle inequality'),

@@ -36,7 +36,7 @@ def test_reciprocal_basis(count):
     assert B.shape == (6, max(6 - count, 0))
     close(A.T @ DELTA @ B, np.zeros((count, B.shape[1])))
     assert screw_systems.rank(A) == min(count, 6)
-    assert np.linalg.matrix_rank(B) == B.shape[1]
+    close(B.T @ B, np.eye(B.shape[1]))
     if 0 < count < 6:
         close(subspace_angles(B, null_space((DELTA @ A).T)), 0, 1e-7)
         product = screws.reciprocal_product(A.T[:, None], B.T[None])
@@ -53,6 +53,17 @@ def test_rank_of_dependent_screws():
     assert screw_systems.rank(plane) == 3
     assert screw_systems.rank(plane + 1e-6 * np.eye(6)[:, :4]) == 4
     assert screw_systems.rank(plane + 1e-6 * np.eye(6)[:, :4], tolerance=1e-4) == 3
+
+
+@pytest.mark.parametrize('scale', [1e-9, 1.0, 1e9])
+def test_rank_is_relative(scale):
+    """B-027: of all screws larger or smaller by one factor."""
+    A = np.random.default_rng(19).normal(size=(6, 3))
+    A = scale * np.column_stack([A, A @ [1, 2, 3], 1e-6 * np.eye(6)[0]])
+    assert screw_systems.rank(A) == 4
+    assert screw_systems.reciprocal_screws(A).shape == (6, 2)
+    assert screw_systems.same_system(A, A / scale)
+    assert not screw_systems.same_system(A, A[:, :3])
 
 
 def test_reciprocal_systems_do_not_depend_on_frame_or_length():
