@@ -1,4 +1,4 @@
-"""The whole model state of any robot: kinematics and dynamics from its description, live in ROS 2."""
+"""The whole model state of any robot: kinematics and dynamics, live in ROS 2."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 class Posture:
     """Torques that hold a robot near a reference motion that starts at rest.
 
-    tau = g(q) + M(q) (w^2 (q_ref - q) + 2 w (v_ref - v)): critically damped springs that are as stiff
-    as the inertia behind them.
+    tau = g(q) + M(q) (w^2 (q_ref - q) + 2 w (v_ref - v)): critically damped springs that are as
+    stiff as the inertia behind them.
 
     The reference of joint i is q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different
     for each joint; A_i leads away from the nearer limit, and at most half way to the other one.
