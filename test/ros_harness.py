@@ -47,15 +47,20 @@ class NodeProcess:
                    '--ros-args', *arguments]
         for key, value in (parameters or {}).items():
             command += ['-p', f'{key}:={value}']
-        environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
+        environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONFAULTHANDLER': '1',
                        'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])}
         with self.log.open('w') as log:
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log,
                                             preexec_fn=end_with_parent)
 
     def wait(self, deadline=DEADLINE):
-        """Return the exit status."""
-        return self.process.wait(deadline)
+        """Return the exit status; a process that does not end says where it is."""
+        try:
+            return self.process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+            raise AssertionError(f'{self.log.name} did not end:\n{self.output}') from None
 
     def stop(self, number=signal.SIGINT):
         """End the process; return its exit status."""

@@ -136,6 +136,15 @@ def test_reordered_joints(client, robot):
             check_numbers(topic, message, robot, q, v, tau)
 
 
+def test_bytes_that_are_no_joint_state(client, robot):
+    publisher = client.publisher(JointState, 'joint_states')
+
+    def send():
+        publisher.publish(b'\x00\x01\x00\x00' + 5 * b'\x01')
+
+    client.expect(STATES, ERROR, 'unreadable message', meanwhile=send)
+
+
 def test_empty_message(client, robot):
     refuse(client, robot, ERROR, ['names no joint'], [])
 
@@ -303,6 +312,19 @@ def test_bad_description_by_topic(client, robot, text, reason):
     check_good(client, robot, seed=2)
     client.describe(PANDA)
     client.expect(DESCRIPTION, OK)
+
+
+def test_unphysical_inertia_is_reported_or_refused(client, robot, start, connect):
+    """By default a warning; with inertia_check the description is refused."""
+    text = PANDA.replace('ixx="0.70337"', 'ixx="9.0"')  # more than iyy + izz
+    client.describe(text)
+    client.expect(DESCRIPTION, WARN, 'panda_link1')
+    client.describe(PANDA)
+    client.expect(DESCRIPTION, OK)
+    start('dynamics', {'inertia_check': 'error'}, ['-r', '__ns:=/strict'])
+    strict = connect('strict')
+    strict.describe(text)
+    strict.expect('strict/dynamics: robot description', ERROR, 'refused', 'panda_link1')
 
 
 def test_bad_description_by_parameter(client, robot):

@@ -159,6 +159,15 @@ def test_frames_change_while_running(client):
     assert client.set_parameter('kinematics', 'frames', ['']).successful
 
 
+def test_rviz_shows_topics_that_exist():
+    text = (CONFIG.parent / 'rviz' / 'model.rviz').read_text()
+    displays = yaml.safe_load(text)['Visualization Manager']['Displays']
+    topics = {display['Class']: display.get('Topic', display.get('Description Topic'))['Value']
+              for display in displays if 'Topic' in str(display.keys())}
+    assert topics == {'rviz_default_plugins/RobotModel': 'robot_description',
+                      'rviz_default_plugins/Wrench': 'wrench_estimator/wrench/panda_hand_tcp'}
+
+
 def test_unknown_frame_at_start_is_reported(start, connect):
     start('kinematics', {'frames': "['nose', 'panda_hand']"}, ['-r', '__ns:=/nose'])
     client = connect('nose')

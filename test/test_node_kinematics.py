@@ -69,10 +69,11 @@ def test_robot_state_publisher_has_the_frames(launch, robot):
 
 def test_frames_can_be_switched_off_and_on(launch, robot):
     client = launch({'publish_tf': 'false'})
-    client.subscribe(TFMessage, 'tf')
-    values = client.expect(f'{client.prefix}outputs', 0)
-    assert values.get('tf') in (None, 'off')
+    client.wait(lambda: client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2].get(
+        'tf') == 'off', what='frames switched off')
+    assert not client.node.count_publishers(f'{client.node.get_namespace()}/tf')
     assert client.set_parameter('kinematics', 'publish_tf', True).successful
+    client.subscribe(TFMessage, 'tf')
     client.ask('tf', *STATE)
     assert client.set_parameter('kinematics', 'publish_tf', False).successful
     tip = robot.link_names[-1]

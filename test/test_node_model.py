@@ -7,7 +7,14 @@ from robots import example_robots, robot_id, urdf_path
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.model import Model, leaf_links, neutral
+from screw_dynamics_ros.nodes.model import (
+    Model,
+    joints_that_move,
+    leaf_links,
+    neutral,
+    of_joints,
+    velocity_labels,
+)
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -69,7 +76,8 @@ def test_planar_and_floating_joints_are_held_at_zero():
     robot = tree('swim floating sea hull', 'boom continuous hull crane',
                  'slide planar crane sledge', 'hook continuous sledge tool')
     outputs = ['gravity_torques', 'mass_matrix', ('jacobian', 'tool', 'body')]
-    model = Model('', robot, outputs)
+    own = [of_joints(robot, 'gravity_torques'), of_joints(robot, outputs[2])]
+    model = Model('', robot, [*outputs, *own])
     assert model.joints == ('boom', 'hook')
     assert model.held == ('swim', 'slide')
     mapper = JointStateMapper(model.joints)
@@ -81,10 +89,13 @@ def test_planar_and_floating_joints_are_held_at_zero():
         q[robot.joint_coordinates(name)[0]] = value
     np.testing.assert_allclose(model.results['gravity_torques'], robot.gravity_torques(q))
     np.testing.assert_allclose(model.results['mass_matrix'], robot.mass_matrix(q))
-    assert model.of_joints(model.results['gravity_torques']).shape == (2,)
-    assert model.of_joints(model.results['jacobian', 'tool', 'body']).shape == (6, 2)
-    assert model.velocity_labels == [*(f'swim.{i}' for i in range(6)), 'boom',
+    columns = [6, 10]
+    np.testing.assert_array_equal(model.results[own[0]], model.results['gravity_torques'][columns])
+    np.testing.assert_array_equal(model.results[own[1]], model.results[outputs[2]][:, columns])
+    assert velocity_labels(robot) == [*(f'swim.{i}' for i in range(6)), 'boom',
                                      *(f'slide.{i}' for i in range(3)), 'hook']
+    assert joints_that_move(robot, 'tool') == {'boom', 'hook'}
+    assert joints_that_move(robot, 'crane') == {'boom'}
     elsewhere = model.results_at(np.array([0.1, 0.2]), np.zeros(2))
     q[robot.joint_coordinates('boom')[0]], q[robot.joint_coordinates('hook')[0]] = 0.1, 0.2
     np.testing.assert_allclose(elsewhere['gravity_torques'], robot.gravity_torques(q))
@@ -112,10 +123,31 @@ def test_results_that_are_not_finite_are_noticed():
     assert not model.evaluate()
 
 
+def test_results_go_where_they_are_wanted():
+    robot = Robot.from_urdf(urdf_path('panda'))
+    model, mapper = Model('', robot, ['gravity_torques', 'mass_matrix']), JointStateMapper(
+        robot.joint_names)
+    mapper.q[:] = 0.3
+    target = np.zeros(64)
+    model.connect(mapper, GRAVITY, {'mass_matrix': target})
+    model.evaluate()
+    np.testing.assert_allclose(target.reshape(8, 8), robot.mass_matrix(mapper.q))
+    np.testing.assert_allclose(model.results['gravity_torques'], robot.gravity_torques(mapper.q))
+
+
+def test_robot_with_no_joint_that_states_can_carry():
+    robot = tree('swim floating sea hull')
+    model = Model('', robot, ['gravity_torques'])
+    model.connect(JointStateMapper(model.joints), GRAVITY)
+    assert model.joints == ()
+    assert model.evaluate()
+    np.testing.assert_allclose(model.results['gravity_torques'],
+                               robot.gravity_torques(neutral(robot)))
+
+
 def test_robot_without_joints():
     robot = tree('f fixed a b')
     model = Model('', robot, ['joint_transforms', 'gravity_torques'])
     model.connect(JointStateMapper(model.joints), GRAVITY)
-    assert model.kernel is None
     assert model.results == {}
     assert model.evaluate()

@@ -140,6 +140,25 @@ def test_commands_of_the_dynamics_node_balance_the_robot(client, start, connect,
     assert np.abs(v).max() < 0.2
 
 
+def test_bringup_hosts_it_too(start, connect, robot):
+    """All four nodes in one process; the model state is that of the simulated robot."""
+    start('bringup', {'nodes': "['simulator', 'dynamics']"}, ['-r', '__ns:=/all'])
+    client = connect('all')
+    client.subscribe(JointState, 'dynamics/gravity')
+    client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
+
+    def pair():
+        for message in client.received['dynamics/gravity']:
+            state = client.with_stamp('joint_states', stamp_of(message))
+            if state:
+                return state, message
+        return None
+
+    state, message = client.wait(pair, what='gravity of a state')
+    np.testing.assert_allclose(message.effort, robot.gravity_torques(np.array(state.position)),
+                               rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize(('parameters', 'reason'), [
     ({'urdf': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
     ({'robot_description': '"<robot"'}, 'XML'),

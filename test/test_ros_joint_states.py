@@ -1,21 +1,23 @@
 """Joint states of every kind that drivers send (design 6.1), without middleware."""
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.joint_states import (
     CACHED_NAME_LISTS,
-    REFUSALS,
     JointStateMapper,
     JointStateMessage,
-    Policies,
-    Reason,
 )
+from screw_dynamics_ros.ros.policies import Policies, Reason
+
+# The nodes switch NumPy's remarks on numbers that are not finite off: they look for them.
+pytestmark = pytest.mark.filterwarnings('ignore:invalid value encountered')
 
 JOINTS = ('shoulder', 'elbow', 'wrist')
 SECOND = 1_000_000_000
@@ -40,10 +42,36 @@ def mapper(joints=JOINTS, **options):
     return made
 
 
+@pytest.fixture(autouse=True, params=['new objects', 'one object again and again'])
+def reuse(request):
+    """The reader of serialized messages fills one object again and again: the short way."""
+    kept.clear()
+    kept_on[0] = request.param != 'new objects'
+
+
+kept, kept_on = {}, [False]
+
+
+def reused(states, sent):
+    """Return a message object that is the same for all messages of one kind to one mapper."""
+    if not kept_on[0]:
+        return sent
+    sizes = [len(values) for values in (sent.position, sent.velocity, sent.effort)]
+    kind = id(states), sent.names, tuple(sizes)
+    if kind not in kept:
+        numbers, ends = np.zeros(sum(sizes)), np.cumsum([0, *sizes])
+        kept[kind] = JointStateMessage(
+            sent.names, *(numbers[a:b] for a, b in pairwise(ends)), 0, numbers)
+    message = kept[kind]
+    message.stamp = sent.stamp
+    message.numbers[:] = np.concatenate([sent.position, sent.velocity, sent.effort])
+    return message
+
+
 def feed(states, sent):
     """Send a message at its stamp."""
     states.now = sent.stamp
-    return states.update(sent, arrival=(sent.stamp - START) / SECOND)
+    return states.update(reused(states, sent), arrival=(sent.stamp - START) / SECOND)
 
 
 def count(states, reason):
@@ -86,7 +114,7 @@ def test_order_may_change_between_messages():
         np.testing.assert_array_equal(states.tau, [0, 1, 2])
 
 
-def test_short_way_and_careful_way_agree():
+def test_messages_with_and_without_a_stranger_agree():
     """The same values, once regular and once with an extra unknown joint that is not finite."""
     regular, careful = mapper(), mapper()
     numbers = np.random.default_rng(1).normal(size=(50, 3, 3))
@@ -102,9 +130,13 @@ def test_short_way_and_careful_way_agree():
 @pytest.mark.parametrize('policy', ['reject', 'differentiate', 'zero', 'hold'])
 def test_regular_messages_need_no_policy(policy):
     states = mapper(velocity=policy)
+    careful = []
+    states._update_carefully = lambda *sent, go=states._update_carefully: (
+        careful.append(sent) or go(*sent))
     for step in range(3):
         assert feed(states, message(stamp=0.01 * step))
         np.testing.assert_array_equal(states.v, [10, 11, 12])
+    assert len(careful) == (1 if kept_on[0] else 3)  # the short way is taken where it can be
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -126,7 +158,6 @@ def test_messages_refused_for_their_names(names, reason, detail):
     states = mapper()
     assert not feed(states, message(names))
     assert detail in states.records[reason].detail
-    assert reason in REFUSALS
     assert feed(states, message(stamp=0.01))
 
 
@@ -304,7 +335,7 @@ def test_filter_of_differentiated_velocity():
 
 def test_effort_is_calibrated():
     states = mapper()
-    states.calibration = np.array([2.0, 1.0, -1.0]), np.array([0.0, 5.0, 0.5])
+    states.calibrate(np.array([2.0, 1.0, -1.0]), np.array([0.0, 5.0, 0.5]))
     for stamp in (0.0, 0.1, 0.2):
         feed(states, message(('wrist', 'elbow', 'shoulder'), effort=[1, 2, 3], stamp=stamp))
         np.testing.assert_array_equal(states.tau, [6.0, 7.0, -0.5])
@@ -349,7 +380,7 @@ def test_without_stamps_the_time_of_arrival_counts():
     for step in range(3):
         states.now = START + step * SECOND // 100
         sent = dataclasses.replace(message(velocity=[], position=[step] * 3), stamp=0)
-        assert states.update(sent, arrival=0.01 * step)
+        assert states.update(reused(states, sent), arrival=0.01 * step)
         assert states.stamp == states.now
     np.testing.assert_allclose(states.v, 100.0)
     assert count(states, Reason.UNSTAMPED) == 3
@@ -394,7 +425,8 @@ anything = st.tuples(
     st.one_of(st.just(None), st.floats(-3, 3)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[
+    HealthCheck.function_scoped_fixture])
 @given(st.lists(anything, max_size=12),
        st.sampled_from(['reject', 'hold', 'zero']),
        st.sampled_from(['reject', 'differentiate', 'zero', 'hold']),
@@ -406,7 +438,7 @@ def test_whatever_comes_the_state_stays_finite(sequence, position, velocity, eff
                                  0 if stamp is None else START + round(stamp * SECOND))
         states.now += SECOND // 100
         before, accepted = states.stamp, states.accepted
-        new = states.update(sent, arrival=0.0)
+        new = states.update(reused(states, sent), arrival=0.0)
         assert new == (states.accepted > accepted)
         assert np.isfinite(states.q).all()
         assert np.isfinite(states.tau).all()

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.serialized import JointStateReader, Template, same
+from screw_dynamics_ros.ros.serialized import JointStateReader, Template, packed, same
 
 names = st.lists(st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=20),
                  max_size=12)
@@ -40,7 +40,8 @@ def joint_state(names, position, velocity, effort, frame_id='', sec=5, nanosec=6
 def test_joint_efforts(joints, data):
     effort = data.draw(st.lists(floats, min_size=len(joints), max_size=len(joints)))
     stamp = data.draw(st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1)))
-    written = messages.joint_efforts(joints).fill(np.array(effort, dtype=float), stamp)
+    written = messages.joint_efforts(joints).fill(
+        np.array(effort, dtype=float), stamp[0] * 10**9 + stamp[1])
     expected = joint_state(joints, [], [], effort, sec=stamp[0], nanosec=stamp[1])
     assert deserialize_message(written, JointState) == expected
 
@@ -49,7 +50,7 @@ def test_joint_efforts(joints, data):
 def test_joint_states(size):
     joints = [f'joint{i}' for i in range(size)]
     numbers = np.random.default_rng(size).normal(size=(3, size))
-    written = messages.joint_states(joints).fill(numbers, (1, 2))
+    written = messages.joint_states(joints).fill(numbers, 1_000_000_002)
     expected = joint_state(joints, *numbers, sec=1, nanosec=2)
     assert deserialize_message(written, JointState) == expected
 
@@ -80,12 +81,12 @@ def test_refilling_leaves_nothing_behind():
 @pytest.mark.parametrize('frame', ['', 'tool0', 'left/gripper tip', 'x' * 255, 'Gelenk äöü'])
 def test_twist_and_wrench(frame):
     numbers = np.arange(6) + 0.5
-    twist = deserialize_message(messages.twist(frame).fill(numbers, (3, 4)), TwistStamped)
+    twist = deserialize_message(messages.twist(frame).fill(numbers, 3_000_000_004), TwistStamped)
     assert twist.header.frame_id == frame
     assert (twist.header.stamp.sec, twist.header.stamp.nanosec) == (3, 4)
     assert (twist.twist.linear.x, twist.twist.linear.z) == (0.5, 2.5)
     assert (twist.twist.angular.x, twist.twist.angular.z) == (3.5, 5.5)
-    wrench = deserialize_message(messages.wrench(frame).fill(numbers, (3, 4)), WrenchStamped)
+    wrench = deserialize_message(messages.wrench(frame).fill(numbers, 3_000_000_004), WrenchStamped)
     assert wrench.header == twist.header
     assert (wrench.wrench.force.x, wrench.wrench.force.z) == (0.5, 2.5)
     assert (wrench.wrench.torque.x, wrench.wrench.torque.z) == (3.5, 5.5)
@@ -97,7 +98,7 @@ def test_transforms(count):
     tf2_msgs = pytest.importorskip('tf2_msgs.msg')
     frames = [(f'link{i}', f'link{i + 1}' + 'x' * (i % 5)) for i in range(count)]
     numbers = np.random.default_rng(count).normal(size=(count, 7))
-    written = messages.transforms(frames).fill(numbers, (8, 9))
+    written = messages.transforms(frames).fill(numbers, 8_000_000_009)
     read = deserialize_message(written, tf2_msgs.TFMessage)
     assert len(read.transforms) == count
     for transform, frame, row in zip(read.transforms, frames, numbers):
@@ -105,6 +106,20 @@ def test_transforms(count):
         assert (transform.header.stamp.sec, transform.header.stamp.nanosec) == (8, 9)
         p, r = transform.transform.translation, transform.transform.rotation
         assert [p.x, p.y, p.z, r.x, r.y, r.z, r.w] == row.tolist()
+
+
+def test_numbers_can_be_written_in_place():
+    template = messages.joint_states(['a', 'b', 'c'])
+    velocity = template.array(3, 3)
+    assert velocity.flags.aligned
+    assert velocity.flags.c_contiguous
+    velocity[:] = [1.0, 2.0, 3.0]
+    template.array(6)[:] = [4.0, 5.0, 6.0]
+    read = deserialize_message(template.encode(packed(1_000_000_002)), JointState)
+    assert list(read.velocity) == [1.0, 2.0, 3.0]
+    assert list(read.effort) == [4.0, 5.0, 6.0]
+    with pytest.raises(ScrewDynamicsError, match='contiguous'):
+        template.array(1, 4)
 
 
 def test_template_that_does_not_carry_its_numbers_is_refused():

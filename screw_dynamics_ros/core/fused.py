@@ -65,6 +65,7 @@ class FusedKernel:
     ) -> None:
         used = needed_inputs(tree, outputs, parameters)
         names = (*(name for name in INPUTS if name in used), *parameters)
+        sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
 
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
             known: dict[Output | Formula, Array] = dict(zip(names, vectors))
@@ -85,7 +86,7 @@ class FusedKernel:
         kernel = make_kernel(
             Specification(
                 f'fused {tuple(outputs)}',
-                tuple((n, parameters[n] if n in parameters else input_size(tree, n)) for n in names),
+                tuple((name, sizes[name]) for name in names),
                 build,
                 tree.digest(),
             ),

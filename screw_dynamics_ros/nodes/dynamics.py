@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import FusedKernel, Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.dynamics.feedforward import weighted_terms
 from screw_dynamics_ros.core.functions import Output
+from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes import reports
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.model import Model, scalar_joints
-from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.nodes.model import (
+    Model,
+    elements,
+    of_joints,
+    scalar_joints,
+    velocity_labels,
+)
+from screw_dynamics_ros.nodes.part import Channel, Plan
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states import shorten
+from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.reference import Reference, read_reference
 from screw_dynamics_ros.ros.serialized import Template
-
-Array = NDArray[np.float64]
 
 TERMS = ('gravity', 'coriolis', 'inertia')
 
@@ -49,14 +53,29 @@ TABLE = (
 )
 
 
-@dataclass(frozen=True)
-class DynamicsPlan:
-    """The kernel for references, and the order of the commands, empty if some joint is absent."""
+GRAVITY, CORIOLIS, MASS_MATRIX = 'gravity_torques', 'coriolis_torques', 'mass_matrix'
 
+
+@dataclass(frozen=True)
+class Torques:
+    """The outputs for the joints of one robot, and what follows references.
+
+    Attributes
+    ----------
+    gravity, coriolis, feedforward, commands : output or Formula
+    inverse_dynamics : FusedKernel or None
+    order : tuple of str
+        Joints of the commands; empty if some of the wanted ones are absent.
+    absent : tuple of str
+    """
+
+    gravity: Output | Formula
+    coriolis: Output | Formula
+    feedforward: Formula
+    commands: Formula
     inverse_dynamics: FusedKernel | None
-    commands: tuple[str, ...]
+    order: tuple[str, ...]
     absent: tuple[str, ...]
-    outputs: tuple[Output, ...] = ('gravity_torques', 'coriolis_torques', 'mass_matrix')
 
 
 class Dynamics:
@@ -66,129 +85,125 @@ class Dynamics:
     Without one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
     """
 
-    _model: Model  # as long as there is a plan
+    _model: Model  # as long as there are torques
 
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
-        self._plan: DynamicsPlan | None = None
+        self._torques: Torques | None = None
+        self._shares = np.ones(2)  # of gravity and Coriolis torques that the robot does not add
         self._reference: Reference | None = None
         self._reference_arrival = -np.inf
         self._refused = ''
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        self._compensated = tuple(self._parameters['compensated_terms'])
+        self._apply({})
         node.create_subscription(JointTrajectory, '~/reference', self._on_reference, qos.COMMAND)
 
-    def plan(self, robot: Robot) -> DynamicsPlan:
-        """Compile the inverse dynamics for references."""
-        wanted = self._parameters['joints']
-        scalar = scalar_joints(robot)
-        absent = tuple(name for name in wanted if name not in scalar)
-        kernel = robot.fuse('inverse_dynamics') if robot.nv else None
-        return DynamicsPlan(kernel, () if absent else tuple(wanted) or scalar, absent)
+    def plan(self, robot: Robot) -> Plan:
+        """Choose the order of the commands, and compile the inverse dynamics for references."""
+        wanted, joints = tuple(self._parameters['joints']), scalar_joints(robot)
+        absent = tuple(name for name in wanted if name not in joints)
+        order = () if absent else wanted or joints
+        gravity, coriolis = of_joints(robot, GRAVITY), of_joints(robot, CORIOLIS)
+        feedforward = Formula('weighted terms', (gravity, coriolis, 'shares'), weighted_terms)
+        commands = Formula('commands', (elements(feedforward, [
+            joints.index(name) for name in order]),), np.array)
+        torques = Torques(
+            gravity, coriolis, feedforward, commands,
+            robot.fuse('inverse_dynamics') if robot.nv else None, order, absent)
+        return Plan([gravity, coriolis, feedforward, MASS_MATRIX, *[commands][:len(order)]],
+                    parameters={'shares': self._shares}, details=torques)
 
-    def bind(self, model: Model, plan: DynamicsPlan) -> list[Channel]:
+    def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model."""
-        self._model, self._plan = model, plan
+        self._model, torques = model, plan.details
+        self._torques = torques
         self._reference, self._refused = None, ''
-        order = np.array([model.joints.index(name) for name in plan.commands], dtype=int)
         self._channels = []
         if model.results:
-            get, efforts = self._publishers.get, partial(messages.joint_efforts, model.joints)
-            self._channels = [
-                Channel(get(JointState, '~/gravity'), partial(
-                    self._encode_torques, model.results['gravity_torques'], efforts())),
-                Channel(get(JointState, '~/coriolis'), partial(
-                    self._encode_torques, model.results['coriolis_torques'], efforts()),
-                    velocity=True),
-                Channel(get(JointState, '~/feedforward'), partial(
-                    self._encode_feedforward, None, efforts()), velocity=True),
-                Channel(get(Float64MultiArray, '~/mass_matrix'), partial(
-                    encode, model.results['mass_matrix'],
-                    messages.matrix(model.velocity_labels, model.velocity_labels)))]
-            if plan.commands:
-                self._channels.append(Channel(get(Float64MultiArray, '~/commands'), partial(
-                    self._encode_feedforward, order, messages.matrix(plan.commands)),
-                    velocity=True))
+            for topic, output, velocity in (('~/gravity', torques.gravity, False),
+                                            ('~/coriolis', torques.coriolis, True),
+                                            ('~/feedforward', torques.feedforward, True)):
+                self._add(JointState, topic, messages.joint_efforts(model.joints), output, velocity)
+            labels = velocity_labels(model.robot)
+            self._add(Float64MultiArray, '~/mass_matrix', messages.matrix(labels, labels),
+                      MASS_MATRIX, False)
+            if torques.order:
+                self._add(Float64MultiArray, '~/commands', messages.matrix(torques.order),
+                          torques.commands, True)
         self._publishers.retire()
         return self._channels
 
+    def _add(self, kind: type, topic: str, template: Template, output: Output | Formula,
+             velocity: bool) -> None:
+        """Add a topic whose numbers are one output."""
+        self._channels.append(Channel(
+            self._publishers.get(kind, topic), template, {output: template.array(0)},
+            velocity=velocity))
+
     def prepare(self) -> None:
-        """Let the feedforward be computed anew, if anybody asks for it."""
-        self._is_current = False
+        """Replace the feedforward by that of the reference, if there is one."""
+        if self._reference is not None and self._is_followed:
+            self._follow(self._reference)
 
     def status(self) -> Status:
         """Report the outputs, the reference and what is compensated elsewhere."""
         status = Status('outputs')
-        if self._plan is None:
+        if self._torques is None:
             return status
-        if self._plan.absent:
+        if self._torques.absent:
             status.report(Level.ERROR, 'no ~/commands: the robot has no joint '
-                          f'{shorten(self._plan.absent)}; correct the parameter joints')
+                          f'{shorten(self._torques.absent)}; correct the parameter joints')
         if self._refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
-        if self._reference is not None and not self._follows:
+        if self._reference is not None and not self._is_followed:
             status.report(Level.WARN, 'the reference is older than reference_timeout: feedforward '
                           'follows the measured state')
-        status.values['feedforward follows'] = 'reference' if self._follows else 'measured state'
-        status.values['compensated by the robot'] = ', '.join(self._compensated) or 'nothing'
-        status.values['order of ~/commands'] = ', '.join(self._plan.commands)
+        status.values['feedforward follows'] = (
+            'reference' if self._is_followed else 'measured state')
+        status.values['compensated by the robot'] = (
+            ', '.join(self._parameters['compensated_terms']) or 'nothing')
+        status.values['order of ~/commands'] = ', '.join(self._torques.order)
         reports.report_channels(status, self._channels, self._host)
         return status
 
-    # --- feedforward ----------------------------------------------------------------------------
+    # --- reference ------------------------------------------------------------------------------
 
     @property
-    def _follows(self) -> bool:
+    def _is_followed(self) -> bool:
         """Whether there is a reference that counts."""
         timeout = self._parameters['reference_timeout'] or np.inf
         return (self._reference is not None
                 and time.monotonic() - self._reference_arrival <= timeout)
 
-    def _compute_feedforward(self) -> Array:
-        """Return the torques still missing of the wanted motion, one for each of `model.joints`."""
-        results, compensated = self._model.results, self._compensated
-        gravity, coriolis = results['gravity_torques'], results['coriolis_torques']
-        if self._reference is not None and self._follows:
-            torques = self._inverse_dynamics(self._reference, 'inertia' not in compensated)
-        else:
-            torques = gravity + coriolis
-        # The robot compensates where it is, not where it should be.
-        if 'gravity' in compensated:
-            torques = torques - gravity
-        if 'coriolis' in compensated:
-            torques = torques - coriolis
-        return self._model.of_joints(torques)
+    def _follow(self, reference: Reference) -> None:
+        """Compute feedforward and commands: what the motion needs and the robot does not add.
 
-    def _inverse_dynamics(self, reference: Reference, accelerated: bool) -> Array:
-        """Return the torques of a reference; joints it does not name go on as they do."""
-        model, plan = self._model, self._plan
-        assert plan is not None
-        assert plan.inverse_dynamics is not None
-        mapper, given = model.mapper, reference.given
+        Joints the reference does not name go on as they do. The robot compensates gravity and
+        Coriolis torques where it is, not where it should be.
+        """
+        model, torques = self._model, self._torques
+        assert torques is not None
+        assert torques.inverse_dynamics is not None
+        mapper, given, results = model.mapper, reference.given, model.results
         vectors = {
             'q': model.whole_q(np.where(given, reference.q, mapper.q)),
             'v': model.whole_v(np.where(given, reference.v, mapper.v)),
-            'a': model.whole_v(reference.a * accelerated), 'gravity': self._host.gravity}
-        kernel = plan.inverse_dynamics
-        return kernel(*(vectors[name] for name in kernel.inputs))[0]
-
-    def _encode_feedforward(
-        self, order: NDArray[np.intp] | None, template: Template, stamp: tuple[int, int],
-    ) -> bytes:
-        if not self._is_current:
-            self._feedforward, self._is_current = self._compute_feedforward(), True
-        torques = self._feedforward
-        return template.fill(torques if order is None else torques[order], stamp)
-
-    def _encode_torques(self, values: Array, template: Template, stamp: tuple[int, int]) -> bytes:
-        return template.fill(self._model.of_joints(values), stamp)
+            'a': model.whole_v(reference.a * self._accelerates), 'gravity': self._host.gravity}
+        kernel = torques.inverse_dynamics
+        (needed,) = kernel(*(vectors[name] for name in kernel.inputs))
+        added = weighted_terms(
+            results[torques.gravity], results[torques.coriolis], 1.0 - self._shares)
+        results[torques.feedforward][:] = model.of_joints(needed) - added
+        if torques.order:
+            results[torques.commands][:] = results[torques.feedforward][
+                [model.joints.index(name) for name in torques.order]]
 
     # --- callbacks ------------------------------------------------------------------------------
 
     def _on_reference(self, message: JointTrajectory) -> None:
-        if self._plan is None:
+        if self._torques is None:
             return
         known = [joint.name for joint in self._model.robot.description.joints]
         try:
@@ -206,14 +221,11 @@ class Dynamics:
                                        f'{shorten(self._host.model.joints, 30)}')
 
     def _apply(self, values: dict[str, Any]) -> None:
+        compensated = self._parameters['compensated_terms']
+        self._shares[:] = [term not in compensated for term in ('gravity', 'coriolis')]
+        self._accelerates = 'inertia' not in compensated
         if 'joints' in values:
             self._host.reload()
-        self._compensated = tuple(self._parameters['compensated_terms'])
-
-
-def encode(values: Array, template: Template, stamp: tuple[int, int]) -> bytes:
-    """Return the message of a matrix."""
-    return template.fill(values, stamp)
 
 
 def main() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.nodes.model import leaf_links
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states import shorten
-from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Specification
 
 
@@ -19,7 +18,8 @@ def specification(what: str) -> Specification:
     return Specification(
         'frames', [''],
         f'Links for which {what} is published, on topics that end in their names (characters that '
-        'topic names cannot have become underscores). Empty: the moving ends of the tree.')
+        'topic names cannot have become underscores). Empty: the moving ends of the tree without '
+        'gripper fingers.')
 
 
 @dataclass(frozen=True)

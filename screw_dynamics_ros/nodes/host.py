@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.description import DescriptionLoader, Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.serialized import JointStateReader
+from screw_dynamics_ros.ros.serialized import JointStateReader, packed
 from screw_dynamics_ros.ros.timers import every
 
 TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
@@ -61,7 +61,8 @@ class ModelHost:
         self.reason = ''
         self.load = reports.Load()
         self._parts: list[tuple[Part, list[Channel]]] = []
-        self._listened: list[tuple[Part, list[Channel]]] = []
+        self._listened: list[Channel] = []
+        self._active: list[Part] = []  # those of the channels with listeners
         self._observers: list[Callable[[JointStateMapper], None]] = []
         self._robot: tuple[str, Robot] | None = None
         self.origin = TOPIC
@@ -135,7 +136,10 @@ class ModelHost:
             self._robot = text, self._read(text)
         robot = self._robot[1]
         plans = [part.plan(robot) for part, _ in self._parts]
-        model = Model(text, robot, [output for plan in plans for output in plan.outputs])
+        model = Model(
+            text, robot, [output for plan in plans for output in plan.outputs],
+            [output for plan in plans for output in plan.unbounded],
+            {name: array for plan in plans for name, array in plan.parameters.items()})
         description, parameters = robot.description, self.parameters
         mapper = JointStateMapper(
             model.joints,
@@ -166,12 +170,17 @@ class ModelHost:
                     self._loader.submit(self._topic_text, TOPIC)
             return
         model, plans = outcome.model
+        mapper = model.mapper
         if self.model is not None and self.model.text == model.text:
-            model.connect(self.model.mapper, self.gravity)  # only the outputs have changed
+            mapper = self.model.mapper  # only the outputs have changed
         self.model, self.origin = model, outcome.origin
         self.diagnostics.hardware_id = model.robot.description.name
+        model.connect(mapper, self.gravity)
         self._parts = [(part, part.bind(model, plan))
                        for (part, _), plan in zip(self._parts, plans)]
+        model.connect(mapper, self.gravity, {
+            output: array for channel in self.channels
+            for output, array in channel.targets.items()})
         self._look_for_listeners()
         self.node.get_logger().info(f'ready: {model.robot}')
 
@@ -191,7 +200,12 @@ class ModelHost:
         if model is None or not model.joints:
             return
         mapper = model.mapper
-        if not mapper.update(self._reader.read(data), arrival):
+        try:
+            message = self._reader.read(data)
+        except Exception as error:  # rclpy has no class of its own for it
+            self.load.unreadable(arrival, error)
+            return
+        if not mapper.update(message, arrival):
             return
         for observer in self._observers:
             observer(mapper)
@@ -203,23 +217,23 @@ class ModelHost:
         self.load.served(time.monotonic() - arrival)
 
     def _publish(self, mapper: JointStateMapper) -> None:
-        """Publish all messages somebody listens to, in the order of the parts."""
-        stamp = divmod(mapper.stamp, 1_000_000_000)
-        for part, channels in self._listened:
+        """Publish all messages somebody listens to."""
+        for part in self._active:
             part.prepare()
-            for channel in channels:
-                if (not channel.enabled or (channel.velocity and not mapper.has_velocity)
-                        or (channel.effort and not mapper.has_effort)):
-                    continue
-                message = channel.encode(stamp)
-                if message is not None:
-                    channel.publisher.publish(message)
-                    channel.published += 1
+        stamp = packed(mapper.stamp)
+        lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
+        for channel in self._listened:
+            if (not channel.enabled or (lacking_velocity and channel.velocity)
+                    or (lacking_effort and channel.effort)
+                    or (channel.is_valid is not None and not channel.is_valid())):
+                continue
+            channel.send(channel.encode(stamp))
+            channel.published += 1
 
     def _look_for_listeners(self) -> None:
-        heard = ((part, [channel for channel in channels if channel.listened])
-                 for part, channels in self._parts)
-        self._listened = [(part, channels) for part, channels in heard if channels]
+        self._listened = [channel for channel in self.channels if channel.listened]
+        self._active = [part for part, channels in self._parts
+                        if any(channel in self._listened for channel in channels)]
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()
@@ -250,5 +264,5 @@ class ModelHost:
         if self.model is not None:
             mapper = self.model.mapper
             mapper.policies = shared_parameters.policies(self.parameters)
-            mapper.calibration = shared_parameters.effort_calibration(
-                self.parameters, self.model.joints)
+            mapper.calibrate(*shared_parameters.effort_calibration(
+                self.parameters, self.model.joints))

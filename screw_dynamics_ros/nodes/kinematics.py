@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
 from geometry_msgs.msg import TwistStamped
-from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.functions import Output
+from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes import frames, reports
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.model import Model
-from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.nodes.model import Model, velocity_labels
+from screw_dynamics_ros.nodes.part import Channel, Plan
 from screw_dynamics_ros.nodes.transforms import TransformPublisher
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.conversions import TWIST_ROWS, swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.serialized import Template
 
 TABLE = (
     frames.specification('the Jacobian and the twist'),
@@ -35,20 +30,6 @@ TABLE = (
         'Publish /tf and /tf_static. They are left to a robot_state_publisher in the same '
         'namespace while there is one.'),
 )
-
-
-@dataclass(frozen=True)
-class KinematicsPlan:
-    """The chosen frames and what has to be computed for them."""
-
-    frames: Frames
-
-    @property
-    def outputs(self) -> list[Output]:
-        """As for `Robot.fuse`."""
-        return ['joint_transforms',
-                *(('jacobian', link, 'hybrid') for link in self.frames.tokens),
-                *(('velocity', link, 'hybrid') for link in self.frames.tokens)]
 
 
 class Kinematics:
@@ -61,29 +42,34 @@ class Kinematics:
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
-        self._plan: KinematicsPlan | None = None
+        self._frames: Frames | None = None
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
             node, host.parameters['frame_prefix'], self._parameters['publish_tf'])
 
-    def plan(self, robot: Robot) -> KinematicsPlan:
+    def plan(self, robot: Robot) -> Plan:
         """Choose the frames."""
-        return KinematicsPlan(Frames.choose(self._parameters['frames'], robot))
+        chosen = Frames.choose(self._parameters['frames'], robot)
+        transforms = self._transforms.outputs(robot)
+        return Plan(
+            [*transforms, *(in_ros_order(what, link) for link in chosen.tokens
+                            for what in ('jacobian', 'velocity'))],
+            details=(chosen, transforms))
 
-    def bind(self, model: Model, plan: KinematicsPlan) -> list[Channel]:
+    def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model."""
-        self._plan = plan
-        self._channels = self._transforms.bind(model)
+        self._frames, transforms = plan.details
+        self._channels = self._transforms.bind(model, transforms)
         root = self._host.parameters['frame_prefix'] + model.robot.description.root
-        for link, token in plan.frames.tokens.items() if model.results else ():
-            jacobian = messages.matrix(TWIST_ROWS, model.velocity_labels)
+        columns = velocity_labels(model.robot)
+        for link, token in self._frames.tokens.items() if model.results else ():
+            jacobian, twist = messages.matrix(TWIST_ROWS, columns), messages.twist(root)
             self._channels += [
-                Channel(self._publishers.get(Float64MultiArray, f'~/jacobian/{token}'),
-                        partial(encode, model.results['jacobian', link, 'hybrid'], jacobian)),
-                Channel(self._publishers.get(TwistStamped, f'~/twist/{token}'),
-                        partial(encode, model.results['velocity', link, 'hybrid'],
-                                messages.twist(root)), velocity=True)]
+                Channel(self._publishers.get(Float64MultiArray, f'~/jacobian/{token}'), jacobian,
+                        {in_ros_order('jacobian', link): jacobian.array(0, 6 * len(columns))}),
+                Channel(self._publishers.get(TwistStamped, f'~/twist/{token}'), twist,
+                        {in_ros_order('velocity', link): twist.array(0, 6)}, velocity=True)]
         self._publishers.retire()
         return self._channels
 
@@ -93,8 +79,8 @@ class Kinematics:
     def status(self) -> Status:
         """Report the outputs."""
         status = Status('outputs')
-        if self._plan is not None:
-            self._plan.frames.report(status)
+        if self._frames is not None:
+            self._frames.report(status)
             self._transforms.report(status)
             reports.report_channels(status, self._channels, self._host)
         return status
@@ -105,13 +91,12 @@ class Kinematics:
     def _apply(self, values: dict[str, Any]) -> None:
         if 'publish_tf' in values:
             self._transforms.want(values['publish_tf'])
-        if 'frames' in values:
-            self._host.reload()
+        self._host.reload()
 
 
-def encode(values: NDArray[np.float64], template: Template, stamp: tuple[int, int]) -> bytes:
-    """Return the message of a twist or Jacobian."""
-    return template.fill(swap_linear_angular(values), stamp)
+def in_ros_order(what: str, link: str) -> Formula:
+    """Return the hybrid 'jacobian' or 'velocity' of a link, linear part first."""
+    return Formula('linear first', ((what, link, 'hybrid'),), swap_linear_angular)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import rclpy
 from rclpy.node import Node
 
@@ -36,6 +37,7 @@ def run(name: str, factories: Sequence[PartFactory]) -> None:
 def run_nodes(make: Callable[[], tuple[list[Node], str]]) -> None:
     """Run the nodes that `make` returns, with the kind of executor it returns."""
     sys.setswitchinterval(SWITCH_INTERVAL)
+    np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
     rclpy.init()
     try:
         nodes, executor = make()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.functions import Output
+from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 
 Array = NDArray[np.float64]
@@ -25,6 +26,10 @@ class Model:
     robot : Robot
     outputs : sequence
         What the kernel computes, as for `Robot.fuse`.
+    unbounded : sequence
+        Further outputs, which may be infinite or NaN for good reasons.
+    parameters : mapping
+        Vectors that formulas read besides the state; 'measured' stands for the torques of `joints`.
 
     Attributes
     ----------
@@ -38,55 +43,81 @@ class Model:
         The state of the whole robot.
     """
 
-    def __init__(self, text: str, robot: Robot, outputs: Sequence[Output]) -> None:
+    def __init__(
+        self,
+        text: str,
+        robot: Robot,
+        outputs: Sequence[Output | Formula],
+        unbounded: Sequence[Output | Formula] = (),
+        parameters: Mapping[str, Array] | None = None,
+    ) -> None:
         self.text = text
         self.robot = robot
-        coordinates = {name: robot.joint_coordinates(name) for name in robot.joint_names}
         self.joints = scalar_joints(robot)
         self.held = tuple(name for name in robot.joint_names if name not in self.joints)
-        self._positions = np.array([coordinates[name][0].start for name in self.joints], dtype=int)
-        self._velocities = np.array([coordinates[name][1].start for name in self.joints], dtype=int)
+        self._positions, self._velocities = coordinates(robot, self.joints)
         self.q, self.v = neutral(robot), np.zeros(robot.nv)
+        self._parameters = {'measured': np.zeros(len(self.joints)), **(parameters or {})}
 
-        wanted = tuple(dict.fromkeys(outputs))
-        self.kernel: FusedKernel | None = robot.fuse(*wanted) if wanted and robot.nv else None
-        shapes = self.kernel.shapes if self.kernel else ()
-        ends = np.cumsum([0, *(math.prod(shape) for shape in shapes)])
-        self._all_results = np.zeros(ends[-1])  # in one block, so that one look at it is enough
-        self._results = [self._all_results[start:end].reshape(shape)
-                         for shape, start, end in zip(shapes, ends, ends[1:])]
-        self._zeros = np.zeros_like(self._all_results)
-        self.results: dict[Output, Array] = dict(zip(wanted, self._results))
+        wanted = tuple(dict.fromkeys([*outputs, *unbounded]))
+        self.results: dict[Output | Formula, Array] = {}
+        self._kernel: FusedKernel | None = None
+        if wanted and robot.nv:
+            # Not a finite number just if one of the outputs is not.
+            total = Formula('total', tuple(dict.fromkeys(outputs)), sum_of_all)
+            self._kernel = robot.fuse(
+                *wanted, total,
+                parameters={name: len(array) for name, array in self._parameters.items()})
+            self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
+            self._total = self.results[total]
 
-    def connect(self, mapper: JointStateMapper, gravity: Array) -> None:
-        """Take states from `mapper` and gravity from the array (3,), whenever they change."""
+    def connect(
+        self,
+        mapper: JointStateMapper,
+        gravity: Array,
+        targets: Mapping[Output | Formula, Array] | None = None,
+    ) -> None:
+        """Choose where numbers come from and go to.
+
+        Parameters
+        ----------
+        mapper : JointStateMapper
+            Has the states of `joints`.
+        gravity : (3,) array
+            Read at each evaluation.
+        targets : mapping
+            Arrays that some of the results are written into.
+        """
         self.mapper = mapper
+        self._parameters['measured'] = mapper.tau
         if not self.held:
             self.q, self.v = mapper.q, mapper.v
-        self.gravity = gravity
-        vectors = {'q': self.q, 'v': self.v, 'gravity': gravity}
-        self._inputs = [vectors[name] for name in self.kernel.inputs] if self.kernel else []
+        for output, array in (targets or {}).items():
+            self.results[output] = array.reshape(self.results[output].shape)
+        self._inputs = {'q': self.q, 'v': self.v, 'gravity': gravity, **self._parameters}
+        if self._kernel is not None:
+            self._arguments = [self._inputs[name] for name in self._kernel.inputs]
+            self._results = list(self.results.values())
 
     def evaluate(self) -> bool:
-        """Compute all results for the present state of the mapper; return whether they are finite."""
+        """Compute all results for the state of the mapper; return whether they are finite."""
+        if self._kernel is None:
+            return True
         if self.held:
             self.q[self._positions] = self.mapper.q
             self.v[self._velocities] = self.mapper.v
-        if self.kernel is not None:
-            self.kernel(*self._inputs, out=self._results)
-        # x . 0 is zero for finite x and NaN otherwise
-        return bool(np.vdot(self._all_results, self._zeros) == 0.0)
+        self._kernel(*self._arguments, out=self._results)
+        return math.isfinite(self._total)
 
-    def results_at(self, q: Array, v: Array) -> dict[Output, Array]:
+    def results_at(
+        self, q: Array, v: Array, **parameters: Array,
+    ) -> dict[Output | Formula, Array]:
         """Return new arrays with the results for another state of `joints`, (n,) each."""
-        vectors = {'q': self.whole_q(q), 'v': self.whole_v(v), 'gravity': self.gravity}
-        if self.kernel is None:
+        if self._kernel is None:
             return {}
-        return dict(zip(self.results, self.kernel(*(vectors[name] for name in self.kernel.inputs))))
-
-    def of_joints(self, values: Array) -> Array:
-        """Return the elements of a vector (nv,), or columns (..., nv), that belong to `joints`."""
-        return values[..., self._velocities] if self.held else values
+        inputs = {**self._inputs, 'q': self.whole_q(q), 'v': self.whole_v(v), **parameters}
+        return dict(zip(self.results, self._kernel(*(
+            inputs[name] for name in self._kernel.inputs))))
 
     def whole_q(self, values: Array) -> Array:
         """Return a configuration (nq,) with the positions of `joints`, others as they are."""
@@ -100,15 +131,45 @@ class Model:
         v[self._velocities] = values
         return v
 
-    @property
-    def velocity_labels(self) -> list[str]:
-        """Names for the nv velocities: the joint, with a number where it has several."""
-        labels = []
-        for name in self.robot.joint_names:
-            where = self.robot.joint_coordinates(name)[1]
-            size = where.stop - where.start
-            labels += [name] if size == 1 else [f'{name}.{i}' for i in range(size)]
-        return labels
+    def of_joints(self, values: Array) -> Array:
+        """Return the elements of a vector (nv,) that belong to `joints`."""
+        return values[self._velocities]
+
+
+def of_joints(robot: Robot, output: Output | Formula) -> Output | Formula:
+    """Return the elements of a vector (nv,), or columns (..., nv), of the scalar joints."""
+    joints = scalar_joints(robot)
+    if joints == robot.joint_names:
+        return output
+    return elements(output, coordinates(robot, joints)[1])
+
+
+def elements(output: Output | Formula, indices: Iterable[int]) -> Formula:
+    """Return some elements of a vector, or columns of a matrix, in the order of `indices`."""
+    chosen = [int(index) for index in indices]
+    return Formula(f'elements {chosen}', (output,), lambda values: values[..., chosen])
+
+
+def sum_of_all(*arrays: Array) -> Array:
+    """Return the sum of all elements of some arrays, ()."""
+    return np.array(sum(np.sum(array) for array in arrays))
+
+
+def coordinates(robot: Robot, joints: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the positions and velocities of joints with one coordinate stand in q and v."""
+    places = [robot.joint_coordinates(name) for name in joints]
+    return (np.array([q.start for q, _ in places], dtype=np.intp),
+            np.array([v.start for _, v in places], dtype=np.intp))
+
+
+def velocity_labels(robot: Robot) -> list[str]:
+    """Return names for the nv velocities: the joint, with a number where it has several."""
+    labels = []
+    for name in robot.joint_names:
+        where = robot.joint_coordinates(name)[1]
+        size = where.stop - where.start
+        labels += [name] if size == 1 else [f'{name}.{i}' for i in range(size)]
+    return labels
 
 
 def scalar_joints(robot: Robot) -> tuple[str, ...]:
@@ -128,12 +189,26 @@ def neutral(robot: Robot) -> Array:
     return q
 
 
+def joints_that_move(robot: Robot, link: str) -> set[str]:
+    """Return the joints with one coordinate whose positions decide where a link is."""
+    by_child = {joint.child: joint for joint in robot.description.joints}
+    by_name = {joint.name: joint for joint in robot.description.joints}
+    found = set()
+    while link in by_child:
+        joint = by_child[link]
+        link = joint.parent
+        while joint.mimic is not None:
+            joint = by_name[joint.mimic.joint]
+        found.add(joint.name)
+    return found & set(scalar_joints(robot))
+
+
 def leaf_links(robot: Robot, most: int = 8) -> list[str]:
     """Return the moving ends of the tree without gripper fingers, those behind most joints first.
 
-    Fingers are what mimic joints move, and last joints that are mimicked. Of several ends on one rigid
-    body only the last is taken: a camera beside the tool is no end of its own. Of more than `most`
-    ends the others are left out.
+    Fingers are what mimic joints move, and last joints that are mimicked. Of several ends on one
+    rigid body only the last is taken: a camera beside the tool is no end of its own. Of more than
+    `most` ends the others are left out.
     """
     joints = robot.description.joints
     fingers = {joint.child for joint in joints if joint.mimic is not None}

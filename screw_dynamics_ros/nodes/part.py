@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.functions import Output
+from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.publishers import raw_publish
+from screw_dynamics_ros.ros.serialized import Template
+
+Array = NDArray[np.float64]
 
 
 class Channel:
-    """One topic: who listens, what it needs, and how its messages are made.
+    """One topic: who listens, what it needs, and the message its numbers are computed into.
 
     Parameters
     ----------
     publisher : rclpy.publisher.Publisher
-    encode : callable
-        Returns the serialized message for a stamp (seconds, nanoseconds), or None for none.
+    template : Template
+    targets : mapping
+        Which output of the kernel goes into which array of the template.
     velocity, effort : bool
         Whether the state must have velocities, efforts.
+    is_valid : callable, optional
+        Whether the numbers may be published.
     """
 
-    def __init__(self, publisher: Any, encode: Callable[[tuple[int, int]], bytes | None], *,
-                 velocity: bool = False, effort: bool = False) -> None:
+    def __init__(
+        self,
+        publisher: Any,
+        template: Template,
+        targets: Mapping[Output | Formula, Array],
+        *,
+        velocity: bool = False,
+        effort: bool = False,
+        is_valid: Callable[[], bool] | None = None,
+    ) -> None:
         self.publisher = publisher
-        self.encode = encode
+        self.send = raw_publish(publisher)
+        self.targets = targets
         self.velocity, self.effort = velocity, effort
+        self.encode = template.encode
+        self.is_valid = is_valid
         self.enabled = True
         self.published = 0
 
@@ -37,25 +60,39 @@ class Channel:
         return self.enabled and self.publisher.get_subscription_count() > 0
 
 
-class Plan(Protocol):
-    """What a part wants of one robot; never changed after it has been made."""
+@dataclass(frozen=True)
+class Plan:
+    """What a part wants of one robot; never changed after it has been made.
 
-    @property
-    def outputs(self) -> Sequence[Output]:
-        """What the kernel has to compute, as for `Robot.fuse`."""
+    Attributes
+    ----------
+    outputs : sequence
+        What the kernel has to compute, as for `Robot.fuse`, finite for finite states.
+    unbounded : sequence
+        Further outputs, which may be infinite or NaN.
+    parameters : mapping
+        Further vectors that formulas read: the kernel always sees what the arrays hold.
+    details : object
+        Whatever else the part needs to bind the plan.
+    """
+
+    outputs: Sequence[Output | Formula]
+    unbounded: Sequence[Output | Formula] = ()
+    parameters: Mapping[str, Array] = field(default_factory=dict)
+    details: Any = None
 
 
 class Part(Protocol):
     """A group of outputs; one of these makes a node."""
 
-    def plan(self, robot: Robot) -> Any:
-        """Return the `Plan` for a robot. Runs in another thread; may compile kernels of its own."""
+    def plan(self, robot: Robot) -> Plan:
+        """Return what to compute for a robot. Runs in another thread; may compile kernels."""
 
-    def bind(self, model: Model, plan: Any) -> list[Channel]:
+    def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model and return the topics there are now."""
 
     def prepare(self) -> None:
-        """Compute what several channels share, for each state that anybody listens to."""
+        """Finish what the kernel has computed, for each state that anybody listens to."""
 
     def status(self) -> Status:
         """Report on /diagnostics."""

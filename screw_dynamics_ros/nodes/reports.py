@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states import REFUSALS, JointStateMapper, Reason, shorten
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.policies import Reason
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.nodes.host import ModelHost
@@ -25,7 +27,8 @@ class Load:
         self.started = self.last_arrival = time.monotonic()
         self.arrivals = 0
         self.overflows = 0
-        self.last_overflow = -math.inf
+        self.last_overflow = self.last_unreadable = -math.inf
+        self.unreadable_reason = ''
         self._reported = self.started
         self._reset()
 
@@ -42,6 +45,11 @@ class Load:
         """Count a state whose results were not finite."""
         self.overflows += 1
         self.last_overflow = now
+
+    def unreadable(self, now: float, error: Exception) -> None:
+        """Note a message that is no JointState."""
+        self.last_unreadable = now
+        self.unreadable_reason = str(error)
 
     def served(self, duration: float) -> None:
         """Count a message that was answered within `duration` [s]."""
@@ -110,16 +118,24 @@ def joint_state_status(host: ModelHost) -> Status:
     if not host.model.joints:
         status.report(Level.OK, 'the robot has no joints to report')
         return status
+    mapper = host.model.mapper
     if not host.load.arrivals:
         topic = host.node.resolve_topic_name('joint_states')
         status.report(patience(host), f'nothing has come on {topic}, which has '
                       f'{host.node.count_publishers(topic)} publishers')
     elif silence > timeout:
         status.report(Level.ERROR, f'no joint state for {silence:.1f} s; outputs have stopped')
+    # Messages come, but none of them is of use.
+    starved = silence <= timeout < now - mapper.last_accepted
+    if starved:
+        status.report(Level.ERROR, 'no usable joint state for longer than state_timeout; outputs '
+                      'have stopped')
     if now - host.load.last_overflow < RECENT:
         status.report(Level.WARN, 'positions or velocities too large to compute with: '
                       f'{host.load.overflows} states without results so far')
-    report_records(status, host.model.mapper, host.channels, now)
+    if now - host.load.last_unreadable < RECENT:
+        status.report(Level.WARN, f'unreadable message: {host.load.unreadable_reason}')
+    report_records(status, mapper, host.channels, now)
     return status
 
 
@@ -127,25 +143,16 @@ def report_records(
     status: Status, mapper: JointStateMapper, channels: Sequence[Channel], now: float,
 ) -> None:
     """Add what the mapper refused or repaired of late."""
-    recent = [(reason, record) for reason, record in mapper.records.items()
-              if now - record.last < RECENT]
-    # An error, if since the last state there has been nothing but refusals.
-    stuck = [reason for reason, record in recent
-             if reason in REFUSALS and record.last > mapper.last_accepted]
-    timeout = mapper.policies.state_timeout or RECENT
-    starved = bool(stuck) and now - mapper.last_accepted > timeout
-    for reason, record in recent:
-        level = Level.WARN
-        if starved and reason in stuck:
-            level = Level.ERROR
-        field = SHORT_OF_FIELD.get(reason)
-        if field and not any(getattr(channel, field) for channel in channels):
-            level = Level.OK
-        status.report(level, reason.value + (f': {record.detail}' if record.detail else ''))
-    status.values['age [ms]'] = f'{mapper.age * 1e3:.3f}'
-    status.values['states'] = str(mapper.accepted)
     for reason, record in mapper.records.items():
         status.values[f'{reason.name.lower()} count'] = str(record.count)
+        if now - record.last >= RECENT:
+            continue
+        field = SHORT_OF_FIELD.get(reason)
+        is_missed = field is None or any(getattr(channel, field) for channel in channels)
+        status.report(Level.WARN if is_missed else Level.OK,
+                      reason.value + (f': {record.detail}' if record.detail else ''))
+    status.values['age [ms]'] = f'{mapper.age * 1e3:.3f}'
+    status.values['states'] = str(mapper.accepted)
 
 
 def report_channels(status: Status, channels: Sequence[Channel], host: ModelHost) -> None:

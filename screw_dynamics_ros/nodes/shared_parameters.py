@@ -10,13 +10,13 @@ import numpy as np
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.executor import EXECUTORS
-from screw_dynamics_ros.ros.joint_states import (
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.policies import (
     EFFORT_POLICIES,
     POSITION_POLICIES,
     VELOCITY_POLICIES,
     Policies,
 )
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 ROBOT_DESCRIPTION = Specification(
     'robot_description', '',

@@ -149,7 +149,7 @@ class Simulator:
         torques = self._torques(now)
         stamp = self._start_stamp + round(self._tick * 1e9 / rate)
         self._states.publish(self._template.fill(
-            np.concatenate([simulated.q, simulated.v, torques]), divmod(stamp, 1_000_000_000)))
+            np.concatenate([simulated.q, simulated.v, torques]), stamp))
         wrenches = self._acting(now)
         for _ in range(self._steps):
             simulated.step(self._torques(now), self._dt, wrenches)

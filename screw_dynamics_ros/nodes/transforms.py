@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.conversions import pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.serialized import Template
 from screw_dynamics_ros.ros.timers import every
 
 try:
@@ -48,30 +49,33 @@ class TransformPublisher:
         self._rival: bool | None = None  # unknown before the first look
         every(node, 1.0, self.look)
 
-    def bind(self, model: Model) -> list[Channel]:
-        """Take over a new model and return its topics."""
+    def outputs(self, robot: Robot) -> list[Formula]:
+        """Return the transforms of all joints that move, each by itself."""
+        if TFMessage is None or not self._wanted:
+            return []
+        types = {joint.name: joint.type for joint in robot.description.joints}
+        return [Formula(f'row {i}', ('joint_transforms',), itemgetter(i))
+                for i, name in enumerate(robot.transform_joints) if types[name] not in FREE]
+
+    def bind(self, model: Model, outputs: Sequence[Formula]) -> list[Channel]:
+        """Take over a new model, with the outputs there are for it, and return its topics."""
         self._channel, self._static = None, None
         if TFMessage is None:
             return []
         joints = model.robot.description.joints
-        by_name = {joint.name: joint for joint in joints}
-        rows = [i for i, name in enumerate(model.robot.transform_joints)
-                if by_name[name].type not in FREE]
-        moving = [by_name[model.robot.transform_joints[i]] for i in rows]
-        if moving and 'joint_transforms' in model.results:
-            frames = [(self._prefix + joint.parent, self._prefix + joint.child) for joint in moving]
+        moving = [joint for joint in joints if joint.type not in (*FREE, 'fixed')]
+        if outputs and model.results:
+            template = messages.transforms([
+                (self._prefix + joint.parent, self._prefix + joint.child) for joint in moving])
             self._channel = Channel(
-                self._publishers.get(TFMessage, '/tf'),
-                partial(_encode_rows, model.results['joint_transforms'],
-                        None if len(rows) == len(model.robot.transform_joints) else np.array(rows),
-                        messages.transforms(frames)))
+                self._publishers.get(TFMessage, '/tf'), template,
+                {output: template.array(7 * i, 7) for i, output in enumerate(outputs)})
         fixed = [joint for joint in joints if joint.type == 'fixed']
         if fixed:
             frames = [(self._prefix + joint.parent, self._prefix + joint.child) for joint in fixed]
-            now = self._node.get_clock().now().nanoseconds
             self._static = messages.transforms(frames).fill(
                 np.array([pose(joint.origin) for joint in fixed]),
-                divmod(now, 1_000_000_000))
+                self._node.get_clock().now().nanoseconds)
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)
         self._publishers.retire()
         self._switch(announce=True)
@@ -110,8 +114,3 @@ class TransformPublisher:
             self._channel.enabled = self._active
         if self._static is not None and self._active and announce:
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED).publish(self._static)
-
-
-def _encode_rows(transforms: NDArray[np.float64], rows: NDArray[np.intp] | None,
-                 template: Template, stamp: tuple[int, int]) -> bytes:
-    return template.fill(transforms if rows is None else transforms[rows], stamp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,21 +15,26 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.estimation import contact_wrench, external_torques
+from screw_dynamics_ros.core.estimation import (
+    contact_wrench,
+    external_torques,
+    observability_pivots,
+    smallest_singular_value,
+)
 from screw_dynamics_ros.core.functions import Output
+from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes import frames, reports
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.model import Model
-from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.nodes.model import Model, joints_that_move, of_joints, scalar_joints
+from screw_dynamics_ros.nodes.part import Channel, Plan
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.serialized import Template
 
 Array = NDArray[np.float64]
 
@@ -54,40 +60,23 @@ TABLE = (
 
 
 @dataclass(frozen=True)
-class WrenchPlan:
-    """The chosen frames and what has to be computed for them."""
+class Contact:
+    """The outputs for a contact at one link.
 
-    frames: Frames
+    Attributes
+    ----------
+    jacobian : output or Formula
+        Body Jacobian, columns of joints with one coordinate.
+    wrench, pivots : Formula
+        Force and moment in the frame; numbers that are all positive if they can be told.
+    joints : int
+        How many of these joints move the link.
+    """
 
-    @property
-    def outputs(self) -> list[Output]:
-        """As for `Robot.fuse`."""
-        return ['gravity_torques', 'coriolis_torques',
-                *(('jacobian', link, 'body') for link in self.frames.tokens)]
-
-
-class History:
-    """The latest states, for taring: positions, velocities and efforts, (n,) each."""
-
-    def __init__(self, length: int, size: int) -> None:
-        self._states = np.zeros((length, 3, size))
-        self._count = 0
-
-    def add(self, mapper: JointStateMapper) -> None:
-        """Keep the present state, if it has velocities and efforts."""
-        if mapper.has_velocity and mapper.has_effort:
-            state = self._states[self._count % len(self._states)]
-            state[0], state[1], state[2] = mapper.q, mapper.v, mapper.tau
-            self._count += 1
-
-    @property
-    def states(self) -> Array:
-        """The states that are there, (number, 3, n)."""
-        return self._states[:self._count]
-
-    def clear(self) -> None:
-        """Forget all states."""
-        self._count = 0
+    jacobian: Output | Formula
+    wrench: Formula
+    pivots: Formula
+    joints: int
 
 
 class WrenchEstimator:
@@ -97,116 +86,108 @@ class WrenchEstimator:
     frame and resolved in it, and assumes that all external torque comes from a contact there.
     """
 
-    _model: Model  # as long as there is a plan
+    _model: Model  # as long as there are frames
 
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
-        self._plan: WrenchPlan | None = None
-        self._history = History(1, 0)
-        self._singular_values: dict[str, float] = {}
+        self._frames: Frames | None = None
+        self._contacts: dict[str, Contact] = {}
+        self._states: deque[Array] = deque()  # the latest ones, (3, n) each, for taring
+        self._offset, self._is_tared = np.zeros(0), False
+        self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._apply({})
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
         host.observe(self._observe)
 
-    def plan(self, robot: Robot) -> WrenchPlan:
+    def plan(self, robot: Robot) -> Plan:
         """Choose the frames."""
-        return WrenchPlan(Frames.choose(self._parameters['frames'], robot))
+        chosen = Frames.choose(self._parameters['frames'], robot)
+        offset = np.zeros(len(scalar_joints(robot)))
+        contacts = {link: contact(robot, link) for link in chosen.tokens}
+        return Plan(
+            [external_torque(robot), *(c.jacobian for c in contacts.values())],
+            [output for c in contacts.values() for output in (c.wrench, c.pivots)],
+            {'offset': offset, 'contact': self._options}, (chosen, contacts, offset))
 
-    def bind(self, model: Model, plan: WrenchPlan) -> list[Channel]:
+    def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
-        if self._plan is None or model.mapper is not self._model.mapper:
-            self._offset = np.zeros(len(model.joints))
+        is_new = self._frames is None or model.mapper is not self._model.mapper
+        before, self._model = self._offset, model
+        self._frames, self._contacts, self._offset = plan.details
+        if is_new:
             self._is_tared = False
-        self._model, self._plan = model, plan
-        self._clear_history()
-        self._singular_values = {}
+            self._states.clear()
+        else:
+            self._offset[:] = before
         self._channels = []
         if model.results:
             prefix, get = self._host.parameters['frame_prefix'], self._publishers.get
+            template = messages.joint_efforts(model.joints)
             self._channels = [Channel(
-                get(JointState, '~/external_torque'),
-                partial(self._encode_torques, messages.joint_efforts(model.joints)),
-                velocity=True, effort=True)]
-            self._channels += [Channel(
-                get(WrenchStamped, f'~/wrench/{token}'),
-                partial(self._encode_wrench, link, model.results['jacobian', link, 'body'],
-                        messages.wrench(prefix + link)),
-                velocity=True, effort=True) for link, token in plan.frames.tokens.items()]
+                get(JointState, '~/external_torque'), template,
+                {external_torque(model.robot): template.array(0)}, velocity=True, effort=True)]
+            for link, contact in self._contacts.items():
+                template = messages.wrench(prefix + link)
+                self._channels.append(Channel(
+                    get(WrenchStamped, f'~/wrench/{self._frames.tokens[link]}'), template,
+                    {contact.wrench: template.array(0)}, velocity=True, effort=True,
+                    is_valid=partial(is_observable, contact, model.results[contact.pivots])))
         self._publishers.retire()
         return self._channels
 
     def prepare(self) -> None:
-        """Compute the external torques."""
-        model = self._model
-        self._torques = self._external_torques(model.results, model.mapper.tau) - self._offset
+        """Nothing is left to finish."""
 
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
         status = Status('outputs')
-        if self._plan is None:
+        if self._frames is None:
             return status
-        self._plan.frames.report(status)
-        threshold = self._parameters['singularity_threshold']
-        for link, value in self._singular_values.items():
+        self._frames.report(status)
+        for link, contact in self._contacts.items() if self._is_heard() else ():
+            value = smallest_singular_value(
+                self._model.results[contact.jacobian], self._parameters['characteristic_length'])
             status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
-            if value < threshold:
-                status.report(Level.WARN, self._explain(link, value, threshold))
-        self._singular_values = {}  # those of the time until the next report
+            if not is_observable(contact, self._model.results[contact.pivots]):
+                status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
         status.values['tared'] = 'yes' if self._is_tared else 'no'
         reports.report_channels(status, self._channels, self._host)
         return status
 
-    def _explain(self, link: str, value: float, threshold: float) -> str:
-        seen = int(np.count_nonzero(np.any(self._model.results['jacobian', link, 'body'], axis=0)))
-        if seen < 6:
-            return (f'no wrench at {link}: it is moved by {seen} joints, and the six components of '
-                    'a wrench need six')
-        return (f'no wrench at {link}: near a singularity, smallest singular value {value:.4f} m '
-                f'is below singularity_threshold {threshold:.4f} m')
+    def _is_heard(self) -> bool:
+        """Whether there are present results."""
+        return self._model.mapper.accepted > 0 and any(c.listened for c in self._channels)
 
-    # --- estimates ------------------------------------------------------------------------------
-
-    def _external_torques(self, results: dict[Output, Array], measured: Array) -> Array:
-        """Return the external torques, (n,), from measured ones and results for one state."""
-        of_joints = self._model.of_joints
-        return external_torques(of_joints(results['gravity_torques']),
-                                of_joints(results['coriolis_torques']), measured)
-
-    def _encode_torques(self, template: Template, stamp: tuple[int, int]) -> bytes:
-        return template.fill(self._torques, stamp)
-
-    def _encode_wrench(self, link: str, jacobian: Array, template: Template,
-                       stamp: tuple[int, int]) -> bytes | None:
-        parameters = self._parameters
-        estimate = contact_wrench(
-            self._model.of_joints(jacobian), self._torques, damping=parameters['damping'],
-            characteristic_length=parameters['characteristic_length'])
-        self._singular_values[link] = estimate.smallest_singular_value
-        if estimate.smallest_singular_value < parameters['singularity_threshold']:
-            return None
-        return template.fill(swap_linear_angular(estimate.wrench), stamp)
+    def _explain(self, contact: Contact, value: float) -> str:
+        if contact.joints < 6:
+            return (f'it is moved by {contact.joints} joints, and the six components of a wrench '
+                    'need six')
+        return (f'near a singularity, smallest singular value {value:.4f} m is not above '
+                f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m')
 
     # --- tare -----------------------------------------------------------------------------------
 
     def _observe(self, mapper: JointStateMapper) -> None:
+        """Keep a state that has velocities and efforts."""
         if mapper.restarted:
-            self._history.clear()
-        self._history.add(mapper)
-
-    def _clear_history(self) -> None:
-        size = len(self._model.joints) if self._plan is not None else 0
-        self._history = History(self._parameters['tare_samples'], size)
+            self._states.clear()
+        if mapper.has_velocity and mapper.has_effort:
+            self._states.append(mapper.state.copy())
 
     def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        states = self._history.states
-        if self._plan is None or not len(states):
+        states = self._states
+        if self._frames is None or not states:
             response.success, response.message = False, (
                 'no joint states with velocity and effort so far; see /diagnostics')
             return response
-        self._offset = self._mean_torques(states)
+        output, untared = external_torque(self._model.robot), np.zeros_like(self._offset)
+        self._offset[:] = np.mean([
+            self._model.results_at(q, v, measured=tau, offset=untared)[output]
+            for q, v, tau in states], axis=0)
         self._is_tared = True
         names = zip(self._model.joints, self._offset)
         response.success, response.message = True, (
@@ -214,15 +195,11 @@ class WrenchEstimator:
             + ', '.join(f'{name} {torque:.4g}' for name, torque in names))
         return response
 
-    def _mean_torques(self, states: Array) -> Array:
-        """Return the mean of the external torques in the states, (number, 3, n)."""
-        return np.mean([self._external_torques(self._model.results_at(q, v), tau)
-                        for q, v, tau in states], axis=0)
-
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._offset = np.zeros_like(self._offset) if self._plan is not None else np.zeros(0)
+        if self._frames is not None:
+            self._offset[:] = 0.0
         self._is_tared = False
-        self._history.clear()
+        self._states.clear()
         response.success, response.message = True, 'no offset'
         return response
 
@@ -232,10 +209,35 @@ class WrenchEstimator:
         frames.check(values, self._host.model.robot if self._host.model else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
+        self._options[:] = [self._parameters[name] for name in (
+            'damping', 'characteristic_length', 'singularity_threshold')]
         if 'frames' in values:
             self._host.reload()
-        if 'tare_samples' in values:
-            self._clear_history()
+        self._states = deque(self._states, self._parameters['tare_samples'])
+
+
+def external_torque(robot: Robot) -> Formula:
+    """Return the external torques of the joints with one coordinate."""
+    terms = (of_joints(robot, name) for name in ('gravity_torques', 'coriolis_torques'))
+    return Formula('external torques', (*terms, 'measured', 'offset'), external_torques)
+
+
+def contact(robot: Robot, link: str) -> Contact:
+    """Return what has to be computed for a contact at a link."""
+    jacobian = of_joints(robot, ('jacobian', link, 'body'))
+    return Contact(
+        jacobian,
+        Formula('contact wrench', (jacobian, external_torque(robot), 'contact'),
+                lambda J, torques, options: swap_linear_angular(
+                    contact_wrench(J, torques, options[0], options[1]))),
+        Formula('observability pivots', (jacobian, 'contact'),
+                lambda J, options: observability_pivots(J, options[2], options[1])),
+        len(joints_that_move(robot, link)))
+
+
+def is_observable(contact: Contact, pivots: Array) -> bool:
+    """Whether the six components of the wrench can be told in the state of the pivots."""
+    return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())
 
 
 def main() -> None:

@@ -10,117 +10,35 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.policies import Policies, Reason, Record
 
 Array = NDArray[np.float64]
-
-#: What to do about a value that is absent or not finite, per field.
-POSITION_POLICIES = ('reject', 'hold', 'zero')
-VELOCITY_POLICIES = ('reject', 'differentiate', 'zero', 'hold')
-EFFORT_POLICIES = ('reject', 'zero', 'hold')
 
 NEVER = np.iinfo(np.int64).min // 2  # stamp of a value that has not been seen yet [ns]
 DEFAULT_JUMP = 0.5  # s; stamps that run back by more restart the history where no timeout is set
 CACHED_NAME_LISTS = 16
 
 
-class Reason(Enum):
-    """Why a message was refused or used with care; the value is the text for people."""
-
-    EMPTY = 'the message names no joint'
-    FOREIGN = 'the message names no joint of this robot'
-    DUPLICATE_JOINT = 'a joint appears twice in one message'
-    POSITION_RAGGED = 'the number of positions differs from the number of names'
-    POSITION_MISSING = 'a position is missing or not a finite number'
-    INCOMPLETE = 'joints without a current state'
-    DUPLICATE_STAMP = 'the stamp is that of the message before'
-    OUT_OF_ORDER = 'the stamp is older than that of the message before'
-    OLD = 'the stamp is older than max_stamp_age'
-    FUTURE = 'the stamp is further in the future than max_stamp_age'
-
-    UNKNOWN_JOINTS = 'names that are not in the description are ignored'
-    VELOCITY_RAGGED = 'the number of velocities differs from the number of names'
-    VELOCITY_MISSING = 'a velocity is missing or not a finite number'
-    EFFORT_RAGGED = 'the number of efforts differs from the number of names'
-    EFFORT_MISSING = 'an effort is missing or not a finite number'
-    TIME_RESET = 'time went backwards: history dropped, start anew'
-    PAUSE = 'no joint state for longer than state_timeout'
-    UNSTAMPED = 'messages carry no stamp: the time of arrival is used'
-    CLOCK_OFFSET = 'stamps and the clock of this node disagree'
-
-
-#: Reasons that stop a message from becoming a state.
-REFUSALS = frozenset({
-    Reason.EMPTY, Reason.FOREIGN, Reason.DUPLICATE_JOINT, Reason.POSITION_RAGGED,
-    Reason.POSITION_MISSING, Reason.INCOMPLETE, Reason.DUPLICATE_STAMP, Reason.OUT_OF_ORDER,
-    Reason.OLD, Reason.FUTURE,
-})
-
-
-@dataclass
-class Record:
-    """How often a reason occurred, when last [s, monotonic clock], and what exactly then."""
-
-    count: int = 0
-    last: float = -math.inf
-    detail: str = ''
-
-
-@dataclass(frozen=True)
-class Policies:
-    """How to deal with imperfect joint states.
-
-    Attributes
-    ----------
-    position : {'reject', 'hold', 'zero'}
-        `reject` refuses the message, `hold` keeps the value of at most `state_timeout` before,
-        `zero` is `hold` that takes joints no source has ever reported at 0.
-    velocity : {'reject', 'differentiate', 'zero', 'hold'}
-        `reject` leaves the state without velocity: what needs none is still computed.
-    effort : {'reject', 'zero', 'hold'}
-        `reject` leaves the state without effort.
-    state_timeout : float
-        Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
-    max_stamp_age : float
-        Largest difference between stamp and clock [s]; 0 accepts any and only reports it.
-    velocity_cutoff : float
-        Cut-off frequency of the first-order filter on differentiated velocities [Hz]; 0 for none.
-    """
-
-    position: str = 'reject'
-    velocity: str = 'differentiate'
-    effort: str = 'reject'
-    state_timeout: float = 0.5
-    max_stamp_age: float = 0.0
-    velocity_cutoff: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, choices in (('position', POSITION_POLICIES), ('velocity', VELOCITY_POLICIES),
-                              ('effort', EFFORT_POLICIES)):
-            if getattr(self, name) not in choices:
-                raise ArgumentError(f'{name} policy {getattr(self, name)!r} is not one of '
-                                    f'{", ".join(choices)}')
-        for name in ('state_timeout', 'max_stamp_age', 'velocity_cutoff'):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise ArgumentError(f'{name} must be a finite number >= 0, '
-                                    f'got {getattr(self, name)}')
-
-
-@dataclass
+@dataclass(eq=False)
 class JointStateMessage:
-    """The fields of sensor_msgs/JointState as tuple and arrays; `stamp` in ns, 0 for none."""
+    """The fields of sensor_msgs/JointState as tuple and arrays; `stamp` in ns, 0 for none.
+
+    Whoever sends the same object again and again, with other numbers in the same arrays, lays them
+    one after the other in `numbers`: then they are taken over at once.
+    """
 
     names: tuple[str, ...]
     position: Array
     velocity: Array
     effort: Array
     stamp: int
+    numbers: Array | None = None
 
 
 @dataclass
@@ -133,18 +51,34 @@ class NameMap:
     complete: bool
     refusal: tuple[Reason, str] | None = None
     unknown: str = ''
-    zeros: Array = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.zeros = np.zeros(self.count)
+
+@dataclass(frozen=True)
+class ShortWay:
+    """How the numbers of one message object become the state: state = numbers[source]."""
+
+    message: JointStateMessage
+    numbers: Array
+    source: NDArray[np.intp]
+    zeros: Array
+    unknown: str
+
+    @classmethod
+    def through(cls, message: JointStateMessage, names: NameMap) -> ShortWay | None:
+        """Return the way for a message that is complete and laid out for it, else None."""
+        sizes = {len(message.position), len(message.velocity), len(message.effort)}
+        if message.numbers is None or not names.complete or sizes != {names.count}:
+            return None
+        source = np.concatenate([names.source + k * names.count for k in range(3)])
+        return cls(message, message.numbers, source, np.zeros_like(message.numbers), names.unknown)
 
 
 class Field:
     """Position, velocity or effort of all joints, with the stamps at which they were measured."""
 
-    def __init__(self, name: str, size: int) -> None:
-        self.name = name
-        self.value = np.zeros(size)
+    def __init__(self, value: Array) -> None:
+        size = len(value)
+        self.value = value
         self.measured = np.full(size, NEVER, dtype=np.int64)
         self.usable = np.zeros(size, dtype=bool)
 
@@ -175,21 +109,19 @@ class JointStateMapper:
         Further joints of the robot that may be named but need no state: mimic and fixed joints.
     policies : Policies
     calibration : pair of (n,) arrays or None
-        (scale, offset): torque = scale * effort + offset [N m, N], for drivers that report currents
-        or other signs. May be set at any time.
+        As for `calibrate`.
     clock : callable
         Returns the current time in ns on the time base of the stamps.
 
     Attributes
     ----------
     q, v, tau : (n,) arrays
-        Positions [rad, m], velocities and efforts; always finite, always the same arrays.
+        Positions [rad, m], velocities and efforts; always finite, always the same arrays: the rows
+        of `state`, (3, n).
     has_velocity, has_effort : bool
         Whether `v`, `tau` may be used; they are zero in the places of missing values otherwise.
     stamp : int
         Stamp of the state [ns].
-    age : float
-        Clock minus stamp when the last message came [s].
     accepted : int
         Number of states made.
     last_accepted : float
@@ -213,22 +145,29 @@ class JointStateMapper:
         self.joints = tuple(joints)
         self.policies = policies or Policies()
         self.clock = clock
-        self.calibration = calibration
+        self.calibrate(*calibration)
         self.records: dict[Reason, Record] = {}
         self.accepted = 0
         self.last_accepted = -math.inf
-        self.age = 0.0
+        self._age = 0
         self._index = {name: i for i, name in enumerate(self.joints)}
         self._continuous = np.array([name in continuous for name in self.joints], dtype=bool)
         self._known = frozenset(known)
         self._maps: dict[tuple[str, ...], NameMap] = {}
 
         size = len(self.joints)
+        self._state = np.zeros(3 * size)
+        self.state = self._state.reshape(3, size)
+        self.q, self.v, self.tau = self.state
         self._fields = self._position, self._velocity, self._effort = (
-            Field('position', size), Field('velocity', size), Field('effort', size))
-        self.q, self.v, self.tau = (f.value for f in self._fields)
+            Field(self.q), Field(self.v), Field(self.tau))
         self._seen = np.full(size, NEVER, dtype=np.int64)
         self.reset()
+
+    @property
+    def age(self) -> float:
+        """Clock minus stamp when the last message came [s]."""
+        return self._age * 1e-9
 
     @property
     def policies(self) -> Policies:
@@ -240,6 +179,14 @@ class JointStateMapper:
         self._policies = policies
         self._timeout = round(policies.state_timeout * 1e9) or -NEVER
         self._jump = round((policies.state_timeout or DEFAULT_JUMP) * 1e9)
+        self._max_age = round(policies.max_stamp_age * 1e9) or -NEVER
+
+    def calibrate(self, scale: Array | None, offset: Array | None) -> None:
+        """Take torque = scale * effort + offset [N m, N], (n,) each; None stands for 1 and 0.
+
+        For drivers that report currents or other signs.
+        """
+        self._scale, self._offset = scale, offset
 
     def reset(self) -> None:
         """Forget all values: the next state is made of messages to come."""
@@ -248,8 +195,7 @@ class JointStateMapper:
         self._seen[:] = NEVER
         self.stamp = NEVER
         self.has_velocity = self.has_effort = False
-        self._last_map: NameMap | None = None
-        self._last_stamp = NEVER
+        self._way: ShortWay | None = None  # for the message object that came last
         self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
 
     def update(self, message: JointStateMessage, arrival: float | None = None) -> bool:
@@ -263,6 +209,10 @@ class JointStateMapper:
         """
         self._arrival = time.monotonic() if arrival is None else arrival
         self.restarted = False
+        way = self._way
+        if way is not None and way.message is message and self._is_regular(way, message.stamp):
+            self._take(way, message.stamp)
+            return True
         names = self._maps.get(message.names) or self._map(message.names)
         if names.refusal is not None:
             return self._refuse(*names.refusal)
@@ -271,28 +221,30 @@ class JointStateMapper:
         stamp = self._check_age(message.stamp)
         if stamp == NEVER:
             return False
-        if self._is_regular(names, message, stamp):
-            self.q[:] = message.position[names.source]
-            self.v[:] = message.velocity[names.source]
-            self.tau[:] = self._torque(message.effort[names.source])
-            self._whole = self._last_stamp = self.stamp = stamp
-            self.accepted += 1
-            self.last_accepted = self._arrival
-            return True
-        return self._update_carefully(names, message, stamp)
+        accepted = self._update_carefully(names, message, stamp)
+        self._way = ShortWay.through(message, names) if self._whole == stamp else None
+        return accepted
 
-    def _is_regular(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
-        """Whether the message follows one that was complete, and is complete and finite itself."""
-        count = names.count
-        return (names.complete and names is self._last_map
-                and self._whole == self._last_stamp == self.stamp
-                and 0 < stamp - self._last_stamp <= self._timeout
-                and len(message.position) == count == len(message.velocity)
-                and len(message.effort) == count
+    def _is_regular(self, way: ShortWay, stamp: int) -> bool:
+        """Whether a message follows one that made a state on its own, and is as good."""
+        self._age = self.clock() - stamp
+        return (self._whole == self.stamp and 0 < stamp - self.stamp <= self._timeout
+                and -self._max_age <= self._age <= self._max_age
                 # x . 0 is zero for finite x and NaN otherwise
-                and np.vdot(message.position, names.zeros) == 0.0
-                and np.vdot(message.velocity, names.zeros) == 0.0
-                and np.vdot(message.effort, names.zeros) == 0.0)
+                and way.numbers.dot(way.zeros) == 0.0)
+
+    def _take(self, way: ShortWay, stamp: int) -> None:
+        """Make a state of a regular message."""
+        way.numbers.take(way.source, out=self._state, mode='clip')
+        if self._scale is not None or self._offset is not None:
+            self.tau[:] = self._torque(self.tau)
+        if way.unknown:
+            self._note(Reason.UNKNOWN_JOINTS, way.unknown)
+        if not -self._jump <= self._age <= self._jump:
+            self._note_clock_offset()
+        self._whole = self.stamp = stamp
+        self.accepted += 1
+        self.last_accepted = self._arrival
 
     def _update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
         """Merge a message joint by joint, by the policies."""
@@ -321,7 +273,6 @@ class JointStateMapper:
         self._velocity.commit(joints, *velocity, stamp)
         self._effort.commit(joints, *effort, stamp)
         self._seen[joints] = stamp
-        self._last_map, self._last_stamp = names, stamp
         return self._conclude(names)
 
     def _conclude(self, names: NameMap) -> bool:
@@ -444,11 +395,10 @@ class JointStateMapper:
         return (measured > NEVER) & (stamp - measured <= self._timeout)
 
     def _torque(self, effort: Array, joints: NDArray[np.intp] | slice = slice(None)) -> Array:
-        scale, offset = self.calibration
-        if scale is not None:
-            effort = effort * scale[joints]
-        if offset is not None:
-            effort = effort + offset[joints]
+        if self._scale is not None:
+            effort = effort * self._scale[joints]
+        if self._offset is not None:
+            effort = effort + self._offset[joints]
         return effort
 
     def _spread_whole(self) -> None:
@@ -491,20 +441,22 @@ class JointStateMapper:
         now = self.clock()
         if stamp == 0:
             self._note(Reason.UNSTAMPED, '')
-            self.age = 0.0
+            self._age = 0
             return now
-        self.age = (now - stamp) * 1e-9
-        limit = self.policies.max_stamp_age
-        if 0.0 < limit < abs(self.age):
-            if self.age > 0:
-                self._note(Reason.OLD, f'{self.age:.3f} s')
-            else:
-                self._note(Reason.FUTURE, f'{-self.age:.3f} s')
+        self._age = now - stamp
+        if self._age > self._max_age:
+            self._note(Reason.OLD, f'{self.age:.3f} s')
             return NEVER
-        if abs(self.age) * 1e9 > self._jump:
-            self._note(Reason.CLOCK_OFFSET, f'by {self.age:.3f} s: a replay without use_sim_time, '
-                       'clocks that are not synchronised, or an overloaded machine')
+        if self._age < -self._max_age:
+            self._note(Reason.FUTURE, f'{-self.age:.3f} s')
+            return NEVER
+        if not -self._jump <= self._age <= self._jump:
+            self._note_clock_offset()
         return stamp
+
+    def _note_clock_offset(self) -> None:
+        self._note(Reason.CLOCK_OFFSET, f'by {self.age:.3f} s: a replay without use_sim_time, '
+                   'clocks that are not synchronised, or an overloaded machine')
 
     def _list(self, chosen: NDArray[np.bool_], names: NameMap | None = None) -> str:
         """Return the names of the chosen joints."""
@@ -520,9 +472,3 @@ class JointStateMapper:
     def _refuse(self, reason: Reason, detail: str) -> bool:
         self._note(reason, detail)
         return False
-
-
-def shorten(names: Sequence[str], most: int = 8) -> str:
-    """Return the names for a message to people, the first few of a long list."""
-    text = ', '.join(names[:most])
-    return text + (f', ... ({len(names)} in all)' if len(names) > most else '')

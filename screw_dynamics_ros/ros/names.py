@@ -1,9 +1,9 @@
-"""Topic names made of frame names."""
+"""Names: of frames as parts of topic names, and many of them for people."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
@@ -27,3 +27,9 @@ def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
             distinct, number = f'{token}_{number}', number + 1
         tokens[frame] = distinct
     return tokens
+
+
+def shorten(names: Sequence[str], most: int = 8) -> str:
+    """Return the names for a message to people, the first few of a long list."""
+    text = ', '.join(names[:most])
+    return text + (f', ... ({len(names)} in all)' if len(names) > most else '')

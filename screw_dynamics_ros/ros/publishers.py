@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from screw_dynamics_ros.ros import qos
+
+
+def raw_publish(publisher: Any) -> Callable[[bytes], None]:
+    """Return the function that sends serialized messages, without the checks of `publish`."""
+    return getattr(publisher.handle, 'publish_raw', publisher.publish)
 
 
 class Publishers:

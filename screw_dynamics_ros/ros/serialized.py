@@ -9,8 +9,8 @@ they use it, so they hold for every middleware and distribution.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,44 +53,65 @@ class Template:
         stamp = Time(sec=0x5EC05EC0, nanosec=0x2A0B1C0D)
         numbers = -1.7e-200 * np.arange(1.0, count + 1.0)
         data = serialize_message(build(stamp, numbers.tolist()))
-        self._length = len(data)
-        self._buffer = bytearray(data) + bytes(-len(data) % 4)
-        self._words = np.frombuffer(self._buffer, dtype=np.uint32)
-        self._stamps = find_all(data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))
-        self._numbers = number_offsets(data, numbers)
-        # A block of numbers is copied as bytes, scattered ones as words: they are aligned to 4.
-        self._block = bool((np.diff(self._numbers) == 8).all())
-        self._start, self._stop = (self._numbers[0], self._numbers[-1] + 8) if count else (0, 0)
-        self._scatter = (np.array(self._numbers, dtype=np.intp)[:, None] // 4 + (0, 1)).reshape(-1)
+        offsets = number_offsets(data, numbers)
+        # Placed in memory so that the numbers are aligned: they are views a kernel can write into.
+        storage = np.zeros(len(data) + 8, dtype=np.uint8)
+        start = -(storage.ctypes.data + (offsets[0] if offsets else 0)) % 8
+        storage[start:start + len(data)] = np.frombuffer(data, dtype=np.uint8)
+        self._storage = storage.data
+        self._data = storage.data[start:start + len(data)]
+        self._stamps = [start + k for k in find_all(
+            data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))]
+        self._places = [start + offset for offset in offsets]
+        self._runs = [(first, last, self.array(first, last - first))
+                      for first, last in runs(offsets)]
         self._check(build, count)
 
     def _check(self, build: Build, count: int) -> None:
         """Let rclpy read what `fill` writes."""
         message = build(Time(sec=7, nanosec=654321), np.linspace(-1.0, 1.0, count).tolist())
-        data = self.fill(np.linspace(-1.0, 1.0, count), (7, 654321))
+        data = self.fill(np.linspace(-1.0, 1.0, count), 7_000_654_321)
         if deserialize_message(data, type(message)) != message:
             raise ScrewDynamicsError(
                 f'the middleware serializes {type(message).__name__} in a way that cannot be '
                 'filled in place; set RMW_IMPLEMENTATION to rmw_fastrtps_cpp or rmw_cyclonedds_cpp')
 
-    def fill(self, numbers: Array, stamp: tuple[int, int] = (0, 0)) -> bytes:
+    def array(self, first: int, count: int | None = None) -> Array:
+        """Return some or all further numbers as an array (count,): what is written there is sent.
+
+        Numbers of one array of the message, or of one vector or pose, are contiguous.
+        """
+        places = self._places[first:None if count is None else first + count]
+        if any(b - a != 8 for a, b in pairwise(places)):
+            raise ScrewDynamicsError('these numbers are not contiguous in the message')
+        return np.frombuffer(self._storage, np.float64, len(places), places[0] if places else 0)
+
+    def encode(self, stamp: bytes) -> bytes:
+        """Return the message with a stamp, as `packed` makes it, and the numbers it has now."""
+        storage = self._storage
+        for place in self._stamps:
+            storage[place:place + 8] = stamp
+        return self._data.tobytes()
+
+    def fill(self, numbers: Array, stamp: int = 0) -> bytes:
         """Return the message with other contents.
 
         Parameters
         ----------
         numbers : array of `count` elements
-            C-contiguous float64, in the order in which they were given to `build`.
-        stamp : (int, int)
-            Seconds and nanoseconds.
+            In the order in which they were given to `build`.
+        stamp : int
+            In ns.
         """
-        buffer = self._buffer
-        for offset in self._stamps:
-            STAMP_FORMAT.pack_into(buffer, offset, *stamp)
-        if self._block:
-            buffer[self._start:self._stop] = numbers.tobytes()
-        else:
-            self._words[self._scatter] = numbers.reshape(-1).view(np.uint32)
-        return bytes(memoryview(buffer)[:self._length])
+        flat = numbers.reshape(-1)
+        for first, last, view in self._runs:
+            view[:] = flat[first:last]
+        return self.encode(packed(stamp))
+
+
+def packed(stamp: int) -> bytes:
+    """Return a stamp in ns as the bytes of builtin_interfaces/Time."""
+    return STAMP_FORMAT.pack(*divmod(stamp, 1_000_000_000))
 
 
 def find_all(data: bytes, pattern: bytes) -> list[int]:
@@ -104,49 +125,61 @@ def find_all(data: bytes, pattern: bytes) -> list[int]:
 
 def number_offsets(data: bytes, numbers: Array) -> list[int]:
     """Return where each of the numbers stands in `data`."""
-    offsets, after = [], 0
+    offsets: list[int] = []
+    after = 0
     for number in numbers:
-        pattern = number.tobytes()
-        offset = data.find(pattern, after)
-        if offset < 0 or offset % 4:
+        offset = data.find(number.tobytes(), after)
+        if offset < 0 or (offsets and (offset - offsets[0]) % 8):
             raise ScrewDynamicsError('the middleware does not store float64 in the usual way (CDR)')
         offsets.append(offset)
         after = offset + 8
     return offsets
 
 
-@dataclass
+def runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the contiguous stretches (first, last + 1) of numbers at some offsets."""
+    edges = [i for i in range(1, len(offsets)) if offsets[i] != offsets[i - 1] + 8]
+    return list(zip([0, *edges], [*edges, len(offsets)])) if offsets else []
+
+
 class Layout:
     """Where things stand in one kind of serialized JointState.
 
-    Attributes
+    Parameters
     ----------
-    mask, fixed : int
-        The bytes of a message as one number, `mask` taken of it, must equal `fixed`: everything but
-        stamp, numbers, and the padding between, which is arbitrary.
+    data : bytes
+        A message of the kind.
+    mask : bytes
+        255 for the bytes that make the kind, 0 for stamp, numbers and the arbitrary padding.
+    names : tuple of str
     arrays : three (count, offset)
         Position, velocity and effort.
-    message : JointStateMessage
-        Reused for each message.
     """
 
-    mask: int
-    fixed: int
-    arrays: tuple[tuple[int, int], ...]
-    message: JointStateMessage
+    def __init__(self, data: bytes, mask: bytes, names: tuple[str, ...],
+                 arrays: Sequence[tuple[int, int]]) -> None:
+        # All bytes as one number: comparing under a mask is two operations on long integers.
+        self._mask = int.from_bytes(mask, 'little')
+        self._fixed = int.from_bytes(data, 'little') & self._mask
+        numbers = np.zeros(sum(count for count, _ in arrays))
+        ends = np.cumsum([0, *(count for count, _ in arrays)])
+        self._target = numbers.data.cast('B')
+        self._copies = [(8 * start, 8 * end, offset, offset + 8 * (end - start))
+                        for (start, end), (_, offset) in zip(pairwise(ends.tolist()), arrays)]
+        position, velocity, effort = (numbers[start:end] for start, end in pairwise(ends))
+        self._message = JointStateMessage(names, position, velocity, effort, 0, numbers)
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` differs from what the layout was made for in stamp and numbers only."""
-        return int.from_bytes(data, 'little') & self.mask == self.fixed
+        return int.from_bytes(data, 'little') & self._mask == self._fixed
 
     def parse(self, data: bytes) -> JointStateMessage:
-        """Return the contents of data that match."""
-        message = self.message
+        """Return the contents of data that match: always the same object."""
         sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP)
-        message.stamp = sec * 1_000_000_000 + nanosec
-        message.position, message.velocity, message.effort = (
-            np.frombuffer(data, '<f8', count, offset) for count, offset in self.arrays)
-        return message
+        self._message.stamp = sec * 1_000_000_000 + nanosec
+        for start, end, first, last in self._copies:
+            self._target[start:end] = data[first:last]
+        return self._message
 
 
 class JointStateReader:
@@ -156,7 +189,7 @@ class JointStateReader:
         self._layouts: dict[int, list[Layout]] = {}  # by length of the message
 
     def read(self, data: bytes) -> JointStateMessage:
-        """Return the contents; valid until the next call, the arrays are read-only."""
+        """Return the contents, valid until the next call."""
         for layout in self._layouts.get(len(data), ()):
             if layout.matches(data):
                 return layout.parse(data)
@@ -204,10 +237,7 @@ def find_layout(data: bytes, names: tuple[str, ...]) -> Layout:
         offset += 8 * length
     if offset > len(data):
         raise ValueError('truncated')
-    number = int.from_bytes(mask, 'little')
-    none = np.zeros(0)
-    return Layout(number, int.from_bytes(data, 'little') & number, tuple(arrays),
-                  JointStateMessage(names, none, none, none, 0))
+    return Layout(data, bytes(mask), names, arrays)
 
 
 def align(offset: int, size: int) -> int:

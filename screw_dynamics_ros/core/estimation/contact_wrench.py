@@ -1,57 +1,35 @@
-"""The wrench at one contact from external joint torques: the static relation J^T w = tau_ext."""
+"""The wrench at one contact from external joint torques: the static relation J^T w = tau_ext.
+
+All functions but `smallest_singular_value` can be recorded, see `core.compile.tracing`.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg.lapack import dsyev
 
-Array = NDArray[np.float64]
-
-
-class ContactWrench(NamedTuple):
-    """An estimate and how far to trust it.
-
-    Attributes
-    ----------
-    wrench : (6,) array
-        Moment and force (n, f) of the environment on the robot [N m, N], in the frame of the
-        Jacobian.
-    smallest_singular_value : float
-        Of the scaled Jacobian [m]: the joint torque [N m] that the least visible wrench of size 1 N
-        causes, where a moment of `characteristic_length` N m has the size of a force of 1 N.
-        0 if there are fewer than 6 joints.
-    """
-
-    wrench: Array
-    smallest_singular_value: float
+from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
+from screw_dynamics_ros.core.model.tree import Array
 
 
-def external_torques(gravity: Array, coriolis: Array, measured: Array) -> Array:
+def external_torques(gravity: Array, coriolis: Array, measured: Array, offset: Array) -> Array:
     """Return J^T w = g(q) + C(q, v) v - tau, (n,) [N m, N]: what contacts add to the torques.
 
     From M a + C v + g = tau + J^T w with negligible a, w acting on the robot (bruyninckx_2.md C-107
-    with the sign of E-54). `gravity`, `coriolis` and `measured` are g(q), C(q, v) v and tau, (n,).
+    with the sign of E-54). `gravity`, `coriolis` and `measured` are g(q), C(q, v) v and tau, (n,);
+    `offset` is what the result is when nothing touches the robot, (n,), and taken off.
     """
-    return gravity + coriolis - measured
+    return gravity + coriolis - measured - offset
 
 
 def contact_wrench(
-    jacobian: Array, torques: Array, *, damping: float = 0.0, characteristic_length: float = 1.0,
-) -> ContactWrench:
+    jacobian: Array, torques: Array, damping: float = 0.0, characteristic_length: float = 1.0
+) -> Array:
     r"""Return the wrench that explains external joint torques, by damped least squares.
 
     The dual of the differential kinematics (bruyninckx_2.md C-107, (7.42)-(7.44)). With the moments
-    made comparable to forces by the length L, D = diag(L, L, L, 1, 1, 1), and the singular values S
-    of D J from its Gram matrix, D J J^T D = U S^2 U^T::
+    made comparable to forces by the length L, D = diag(L, L, L, 1, 1, 1)::
 
-        w = D U (S^2 + damping^2)^-1 U^T D J tau_ext
-
-    Without damping it is the wrench of least |tau_ext - J^T w|, and among several the one of least
-    norm of (n / L, f).
+        w = D (D J J^T D + damping^2)^-1 D J tau_ext
 
     Parameters
     ----------
@@ -61,24 +39,56 @@ def contact_wrench(
     torques : (n,) array
         External torques [N m, N].
     damping : float
-        [m]; shortens the estimate along a singular value s by s^2 / (s^2 + damping^2).
+        [m]; shortens the estimate along a singular value s of D J by s^2 / (s^2 + damping^2).
+        Without it the Jacobian must have full rank.
     characteristic_length : float
         L [m], the lever arm at which a moment counts as much as a force.
 
+    Returns
+    -------
+    (6,) array
+        Moment and force of the environment on the robot [N m, N].
+
     Examples
     --------
-    A prismatic axis along x sees the force along x and nothing else:
-
-    >>> J = np.array([[0, 0, 0, 1.0, 0, 0]]).T
-    >>> contact_wrench(J, np.array([5.0])).wrench
-    array([0., 0., 0., 5., 0., 0.])
+    >>> contact_wrench(np.diag([2.0, 1.0, 1.0, 1.0, 1.0, 1.0]), np.array([6.0, 0, 0, 0, 0, 5.0]))
+    array([3., 0., 0., 0., 0., 5.])
     """
-    scale = np.array([characteristic_length] * 3 + [1.0] * 3)
-    scaled = scale[:, None] * jacobian
-    squares, U, _ = dsyev(scaled @ scaled.T)  # np.linalg.eigh takes twice as long
-    # Without damping, singular values that are nothing but rounding stand for no information.
-    seen = squares > 6 * np.finfo(float).eps * squares[-1]
-    gains = seen / np.where(seen, squares + damping**2, 1.0)
-    return ContactWrench(
-        scale * (U @ (gains * (U.T @ (scaled @ torques)))),
-        math.sqrt(max(squares[0], 0.0)) if jacobian.shape[1] >= 6 else 0.0)
+    D = lengths(characteristic_length)
+    scaled = D[:, None] * jacobian
+    gram = scaled @ scaled.T + np.eye(6) * (damping * damping)
+    return D * solve_positive_definite(gram, scaled @ torques)
+
+
+def observability_pivots(jacobian: Array, threshold: float, characteristic_length: float) -> Array:
+    """Return (6,) numbers that are all positive just if the wrench can be observed.
+
+    That is: if every singular value of D J is greater than `threshold` [m]. They are the pivots of
+    the elimination of D J J^T D - threshold^2, which is positive definite just if they are positive
+    (Sylvester); a pivot of zero leaves infinities and NaN in the others.
+    """
+    scaled = lengths(characteristic_length)[:, None] * jacobian
+    L = scaled @ scaled.T - np.eye(6) * (threshold * threshold)
+    for k in reversed(range(6)):
+        for i in reversed(range(k)):
+            factor = L[k, i] / L[k, k]
+            for j in range(i + 1):
+                L[i, j] = L[i, j] - factor * L[k, j]
+    return np.array([L[k, k] for k in range(6)])
+
+
+def smallest_singular_value(jacobian: Array, characteristic_length: float) -> float:
+    """Return the joint torque [N m] of the least visible wrench of size 1 N.
+
+    The smallest singular value of D J [m]; a moment of `characteristic_length` N m has the size of
+    a force of 1 N. 0 with fewer than six joints.
+    """
+    if jacobian.shape[1] < 6:
+        return 0.0
+    scaled = lengths(characteristic_length)[:, None] * jacobian
+    return float(np.linalg.svd(scaled, compute_uv=False)[-1])
+
+
+def lengths(characteristic_length: float) -> Array:
+    """Return the diagonal of D: what the rows of a Jacobian, moments first, are multiplied by."""
+    return np.array([characteristic_length] * 3 + [1.0] * 3)

@@ -1,0 +1,88 @@
+"""What to do about imperfect joint states, and the reasons given when something is done."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from screw_dynamics_ros.core.errors import ArgumentError
+
+#: What to do about a value that is absent or not finite, per field.
+POSITION_POLICIES = ('reject', 'hold', 'zero')
+VELOCITY_POLICIES = ('reject', 'differentiate', 'zero', 'hold')
+EFFORT_POLICIES = ('reject', 'zero', 'hold')
+
+
+class Reason(Enum):
+    """Why a message was refused or used with care; the value is the text for people."""
+
+    EMPTY = 'the message names no joint'
+    FOREIGN = 'the message names no joint of this robot'
+    DUPLICATE_JOINT = 'a joint appears twice in one message'
+    POSITION_RAGGED = 'the number of positions differs from the number of names'
+    POSITION_MISSING = 'a position is missing or not a finite number'
+    INCOMPLETE = 'joints without a current state'
+    DUPLICATE_STAMP = 'the stamp is that of the message before'
+    OUT_OF_ORDER = 'the stamp is older than that of the message before'
+    OLD = 'the stamp is older than max_stamp_age'
+    FUTURE = 'the stamp is further in the future than max_stamp_age'
+
+    UNKNOWN_JOINTS = 'names that are not in the description are ignored'
+    VELOCITY_RAGGED = 'the number of velocities differs from the number of names'
+    VELOCITY_MISSING = 'a velocity is missing or not a finite number'
+    EFFORT_RAGGED = 'the number of efforts differs from the number of names'
+    EFFORT_MISSING = 'an effort is missing or not a finite number'
+    TIME_RESET = 'time went backwards: history dropped, start anew'
+    PAUSE = 'no joint state for longer than state_timeout'
+    UNSTAMPED = 'messages carry no stamp: the time of arrival is used'
+    CLOCK_OFFSET = 'stamps and the clock of this node disagree'
+
+
+@dataclass
+class Record:
+    """How often a reason occurred, when last [s, monotonic clock], and what exactly then."""
+
+    count: int = 0
+    last: float = -math.inf
+    detail: str = ''
+
+
+@dataclass(frozen=True)
+class Policies:
+    """How to deal with imperfect joint states.
+
+    Attributes
+    ----------
+    position : {'reject', 'hold', 'zero'}
+        `reject` refuses the message, `hold` keeps the value of at most `state_timeout` before,
+        `zero` is `hold` that takes joints no source has ever reported at 0.
+    velocity : {'reject', 'differentiate', 'zero', 'hold'}
+        `reject` leaves the state without velocity: what needs none is still computed.
+    effort : {'reject', 'zero', 'hold'}
+        `reject` leaves the state without effort.
+    state_timeout : float
+        Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
+    max_stamp_age : float
+        Largest difference between stamp and clock [s]; 0 accepts any and only reports it.
+    velocity_cutoff : float
+        Cut-off frequency of the first-order filter on differentiated velocities [Hz]; 0 for none.
+    """
+
+    position: str = 'reject'
+    velocity: str = 'differentiate'
+    effort: str = 'reject'
+    state_timeout: float = 0.5
+    max_stamp_age: float = 0.0
+    velocity_cutoff: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, choices in (('position', POSITION_POLICIES), ('velocity', VELOCITY_POLICIES),
+                              ('effort', EFFORT_POLICIES)):
+            if getattr(self, name) not in choices:
+                raise ArgumentError(f'{name} policy {getattr(self, name)!r} is not one of '
+                                    f'{", ".join(choices)}')
+        for name in ('state_timeout', 'max_stamp_age', 'velocity_cutoff'):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ArgumentError(f'{name} must be a finite number >= 0, '
+                                    f'got {getattr(self, name)}')
