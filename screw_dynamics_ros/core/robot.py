@@ -12,17 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, float_array, vector
-from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    NativeKernel,
-    Specification,
-    choose_backend,
-    make_kernel,
-)
-from screw_dynamics_ros.core.dynamics.regrouping import regrouped
+from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.functions import Output, find, input_size
+from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
@@ -31,7 +24,7 @@ from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
 from screw_dynamics_ros.core.model.urdf import read_urdf
 
 
-class Robot:
+class Robot(CompiledFunctions):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
@@ -63,21 +56,12 @@ class Robot:
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
     ) -> None:
+        super().__init__(build_tree(description, floating_base=floating_base), backend)
         self.description = description
-        self.backend = choose_backend(backend)
-        self._tree = build_tree(description, floating_base=floating_base)
-        self._identity = self._tree.digest()
-        self._lean_tree = regrouped(self._tree)  # for everything that is compiled
         self._floating_base = floating_base
-        self._gravity = np.zeros(3)  # always this array: compiled functions know its address
-        self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
-        self._addresses: dict[str, Addresses] = {}
         self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
         self.gravity = gravity
-        # Builtin functions pass what they cannot handle to this twin, which shares everything but
-        # never has builtin functions itself: no reference leads from machine code back to itself.
-        self._general: Robot | None = object.__new__(type(self))
-        self._general.__dict__.update(self.__dict__, _general=None)
+        self._make_general()
 
     @classmethod
     def from_urdf(
@@ -348,80 +332,6 @@ class Robot:
         """
         return FusedKernel(self._lean_tree, self.backend, outputs, parameters or {})
 
-    # --- evaluation ------------------------------------------------------------------------------
-
-    def _evaluate(
-        self,
-        name: str,
-        arguments: Sequence[ArrayLike],
-        options: tuple[str, ...] = (),
-        wrenches: Mapping[str, ArrayLike] | None = None,
-    ) -> Any:
-        """Check the arguments, then compute one sample or a stack."""
-        if not isinstance(wrenches, Mapping | None):
-            raise ArgumentError(
-                f'external wrenches must be a dict {{link: (moment, force)}}, got {wrenches!r}'
-            )
-        links = tuple(wrenches or ())
-        if not all(isinstance(text, str) for text in (*options, *links)):
-            find(self._tree, (name, *options))  # says which one
-        kernel = self._kernels.get((name, options, links))
-        if kernel is None:
-            kernel = self._kernels.setdefault(  # another thread may have been faster
-                (name, options, links), self._make_kernel(name, options, links)
-            )
-        given = iter([*arguments, *(wrenches or {}).values()])
-        inputs = [
-            self._gravity if n == 'gravity' else self._input(n, size, next(given))
-            for n, size in kernel.specification.inputs
-        ]
-        stacks = {array.shape[0] for array in inputs if array.ndim == 2}
-        if not stacks:
-            if isinstance(kernel, NativeKernel) and not links:
-                self._install_fast(name, options, kernel)
-            output = kernel.single(inputs)[0]
-            return output if output.ndim else float(output)
-        if len(stacks) > 1:
-            shapes = zip(kernel.specification.inputs, inputs)
-            raise ArgumentError(
-                f'{name}: stacks must have the same length, got '
-                + ', '.join(f'{n}: {array.shape}' for (n, _), array in shapes if n != 'gravity')
-            )
-        samples = stacks.pop()
-        return kernel.stack(
-            [
-                array
-                if array.ndim == 2 or n == 'gravity'
-                else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
-                for (n, _), array in zip(kernel.specification.inputs, inputs)
-            ]
-        )[0]
-
-    def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
-        """Return the kernel of one function, with one more input for each wrench."""
-        tree = self._lean_tree
-        function, options = find(tree, (name, *options))
-        for link in links:
-            tree.frame(link)
-
-        def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-            count = len(function.inputs)
-            applied = (dict(zip(links, vectors[count:])),) if links else ()
-            return (function.evaluate(tree, *vectors[:count], *options, *applied),)
-
-        sizes = [(n, input_size(tree, n)) for n in function.inputs]
-        sizes += [(f'external wrench on {link}', 6) for link in links]
-        return make_kernel(
-            Specification(
-                ' '.join((name, *options, *links)),
-                tuple(sizes),
-                build,
-                self._identity,
-                frozenset({'gravity'}),
-            ),
-            self.backend,
-        )
-
     def _make_solver(self, links: tuple[str, ...], respect_limits: bool) -> InverseKinematics:
         """Return a solver of inverse position kinematics, compiled."""
         tree = self._tree
@@ -440,40 +350,3 @@ class Robot:
         kernel = make_kernel(specification, self.backend)
         solver = self._solvers[links, respect_limits] = InverseKinematics(kernel, tree, links)
         return solver
-
-    def _input(self, name: str, size: int, value: ArrayLike) -> Array:
-        """Return an argument as a C-contiguous float64 array of shape (size,) or (N, size)."""
-        array = float_array(name, value)
-        if array.ndim in (1, 2) and array.shape[-1] == size:
-            return array
-        order = {
-            'q': 'the order is that of joint_names: ',
-            'v': 'the order is that of joint_names: ',
-        }
-        raise ArgumentError(
-            f'{name} must have shape ({size},) or (N, {size}), got {array.shape}'
-            + (f'; {order[name]}{", ".join(self.joint_names)}' if name in order else '')
-        )
-
-    def _install_fast(self, name: str, options: tuple[str, ...], kernel: NativeKernel) -> None:
-        """Put a builtin function in the place of the method `name`; see `cpython_entry`."""
-        compiled = kernel.compiled
-        entry: int | Addresses = compiled.address
-        if options:
-            entry = self._addresses.setdefault(
-                name, Addresses('hybrid' if len(options) == 2 else None)
-            )
-            entry.add(options, compiled.address)
-        method = getattr(type(self), name)
-        if self._general is None or name in self.__dict__ or method is not getattr(Robot, name):
-            return  # a subclass has its own
-        fixed = {'gravity': self._gravity.ctypes.data}
-        self.__dict__[name] = entry_point(
-            name,
-            method.__doc__ or '',
-            entry,
-            [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
-            compiled.shapes[0],
-            method.__get__(self._general),
-            (self._kernels, self._gravity),
-        )

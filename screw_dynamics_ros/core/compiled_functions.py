@@ -1,0 +1,162 @@
+"""What a facade stands on: functions of a robot, compiled when they are first called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point
+from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
+    NativeKernel,
+    Specification,
+    choose_backend,
+    make_kernel,
+)
+from screw_dynamics_ros.core.dynamics.regrouping import regrouped
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.functions import find, input_size
+from screw_dynamics_ros.core.model.tree import Tree
+
+
+class CompiledFunctions:
+    """Evaluates the functions of `core.functions` for one tree, single samples and stacks.
+
+    A subclass has one method for each function; once compiled, a builtin function takes the place
+    of the method, see `core.compile.cpython_entry`.
+    """
+
+    def __init__(self, tree: Tree, backend: str) -> None:
+        self.backend = choose_backend(backend)
+        self._tree = tree
+        self._identity = tree.digest()
+        self._lean_tree = regrouped(tree)  # for everything that is compiled
+        self._gravity = np.zeros(3)  # always this array: compiled functions know its address
+        self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
+        self._addresses: dict[str, Addresses] = {}
+        self._general: CompiledFunctions | None = None
+
+    def _make_general(self) -> None:
+        """Make the twin to which builtin functions pass what they cannot handle.
+
+        It shares everything but never has builtin functions itself: no reference leads from machine
+        code back to itself.
+        """
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _general=None)
+        self._general = twin
+
+    def _evaluate(
+        self,
+        name: str,
+        arguments: Sequence[ArrayLike],
+        options: tuple[str, ...] = (),
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Any:
+        """Check the arguments, then compute one sample or a stack."""
+        if not isinstance(wrenches, Mapping | None):
+            raise ArgumentError(
+                f'external wrenches must be a dict {{link: (moment, force)}}, got {wrenches!r}'
+            )
+        links = tuple(wrenches or ())
+        if not all(isinstance(text, str) for text in (*options, *links)):
+            find(self._tree, (name, *options))  # says which one
+        kernel = self._kernels.get((name, options, links))
+        if kernel is None:
+            kernel = self._kernels.setdefault(  # another thread may have been faster
+                (name, options, links), self._make_kernel(name, options, links)
+            )
+        given = iter([*arguments, *(wrenches or {}).values()])
+        inputs = [
+            self._gravity if n == 'gravity' else self._input(n, size, next(given))
+            for n, size in kernel.specification.inputs
+        ]
+        stacks = {array.shape[0] for array in inputs if array.ndim == 2}
+        if not stacks:
+            if isinstance(kernel, NativeKernel) and not links:
+                self._install_fast(name, options, kernel)
+            output = kernel.single(inputs)[0]
+            return output if output.ndim else float(output)
+        if len(stacks) > 1:
+            shapes = zip(kernel.specification.inputs, inputs)
+            raise ArgumentError(
+                f'{name}: stacks must have the same length, got '
+                + ', '.join(f'{n}: {array.shape}' for (n, _), array in shapes if n != 'gravity')
+            )
+        samples = stacks.pop()
+        return kernel.stack(
+            [
+                array
+                if array.ndim == 2 or n == 'gravity'
+                else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
+                for (n, _), array in zip(kernel.specification.inputs, inputs)
+            ]
+        )[0]
+
+    def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
+        """Return the kernel of one function, with one more input for each wrench."""
+        tree = self._lean_tree
+        function, options = find(tree, (name, *options))
+        for link in links:
+            tree.frame(link)
+
+        def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
+            count = len(function.inputs)
+            applied = (dict(zip(links, vectors[count:])),) if links else ()
+            return (function.evaluate(tree, *vectors[:count], *options, *applied),)
+
+        sizes = [(n, input_size(tree, n)) for n in function.inputs]
+        sizes += [(f'external wrench on {link}', 6) for link in links]
+        return make_kernel(
+            Specification(
+                ' '.join((name, *options, *links)),
+                tuple(sizes),
+                build,
+                self._identity,
+                frozenset({'gravity'}),
+            ),
+            self.backend,
+        )
+
+    def _input(self, name: str, size: int, value: ArrayLike) -> Array:
+        """Return an argument as a C-contiguous float64 array of shape (size,) or (N, size)."""
+        array = float_array(name, value)
+        if array.ndim in (1, 2) and array.shape[-1] == size:
+            return array
+        order = {
+            'q': 'the order is that of joint_names: ',
+            'v': 'the order is that of joint_names: ',
+        }
+        raise ArgumentError(
+            f'{name} must have shape ({size},) or (N, {size}), got {array.shape}'
+            + (f'; {order[name]}{", ".join(self._tree.joint_names)}' if name in order else '')
+        )
+
+    def _install_fast(self, name: str, options: tuple[str, ...], kernel: NativeKernel) -> None:
+        """Put a builtin function in the place of the method `name`; see `cpython_entry`."""
+        compiled = kernel.compiled
+        entry: int | Addresses = compiled.address
+        if options:
+            entry = self._addresses.setdefault(
+                name, Addresses('hybrid' if len(options) == 2 else None)
+            )
+            entry.add(options, compiled.address)
+        method = getattr(type(self), name)
+        owner = next(cls for cls in type(self).__mro__ if name in vars(cls))
+        overridden = CompiledFunctions not in owner.__bases__  # in a subclass of the facade
+        if self._general is None or name in self.__dict__ or overridden:
+            return
+        fixed = {'gravity': self._gravity.ctypes.data}
+        self.__dict__[name] = entry_point(
+            name,
+            method.__doc__ or '',
+            entry,
+            [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
+            compiled.shapes[0],
+            method.__get__(self._general),
+            (self._kernels, self._gravity),
+        )
