@@ -12,6 +12,7 @@ from timing import loop, measure, one_core
 from screw_dynamics_ros.core.compile import native
 
 SAMPLES = 4096
+TURN = 25e-3  # s: several calls, so that neither side pays for the caches and pages the other took
 
 CALLS = [
     ('inverse dynamics (RNEA)', 'robot.inverse_dynamics(q, v, a)',
@@ -43,9 +44,9 @@ def figures(quick: bool) -> Iterator[Figure]:
             for cores in ('one core', 'all cores'):
                 if cores == 'one core':
                     with one_core():
-                        times = measure(runs, repeats=repeats, seconds=5e-3)
+                        times = measure(runs, repeats=repeats, seconds=TURN)
                 else:
-                    times = measure(runs, repeats=repeats, seconds=5e-3)
+                    times = measure(runs, repeats=repeats, seconds=TURN)
                 yield compared(
                     f'Stacks of {SAMPLES}, per sample, {cores}',
                     f'{both.name}, {both.robot.nv} dof',
