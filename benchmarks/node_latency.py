@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from figures import Figure
 
@@ -78,29 +79,47 @@ def figures(quick: bool) -> Iterator[Figure]:
         )
 
 
+def description() -> str:
+    """Return the URDF of the robot."""
+    from robots import urdf_path
+    return urdf_path('panda').read_text(encoding='utf-8')
+
+
+def publish_description(node: Any) -> None:
+    """Publish the robot description, for nodes that come later, too."""
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_publisher(String, 'robot_description', latched).publish(String(data=description()))
+
+
+def outputs_of(node: Any) -> dict[str, type]:
+    """Return the topics `bringup` offers, as far as `node` has heard of them."""
+    found = {}
+    for topic, types in node.get_topic_names_and_types():
+        package, _, kind = types[0].partition('/msg/')
+        if (topic.startswith(NODES) or topic == '/tf') and node.count_publishers(topic):
+            found[topic] = getattr(importlib.import_module(f'{package}.msg'), kind)
+    return {topic: kind for topic, kind in found.items() if kind.__name__ != 'ParameterEvent'}
+
+
 class Client:
     """Publishes joint states and takes the time until the answers are there."""
 
     def __init__(self) -> None:
         import rclpy
-        from rclpy.qos import DurabilityPolicy, QoSProfile
-        from robots import urdf_path
         from sensor_msgs.msg import JointState
-        from std_msgs.msg import String
 
         from screw_dynamics_ros.core import Robot
         from screw_dynamics_ros.ros.executor import make_executor
-        text = urdf_path('panda').read_text(encoding='utf-8')
-        robot = Robot.from_urdf(text, backend='reference')
-        self.joints = list(robot.joint_names)
+        self.joints = list(Robot.from_urdf(description(), backend='reference').joint_names)
         rclpy.init()
         self.node = rclpy.create_node('latency_client')
         self.silent = rclpy.create_node('latency_listener')  # never spun
         self.executor = make_executor('auto')
         self.executor.add_node(self.node)
         self.type = JointState
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.node.create_publisher(String, 'robot_description', latched).publish(String(data=text))
+        publish_description(self.node)
         self.publishers = {
             name: self.node.create_publisher(JointState, topic, 10)
             for name, topic in (('bringup', 'joint_states'), ('echo', 'echo_in'), ('raw', 'raw_in'))
@@ -125,15 +144,6 @@ class Client:
                 return False
             self.executor.spin_once(timeout_sec=0.1)
         return True
-
-    def outputs(self) -> dict[str, type]:
-        """Return what the nodes offer."""
-        found = {}
-        for topic, types in self.node.get_topic_names_and_types():
-            package, _, kind = types[0].partition('/msg/')
-            if (topic.startswith(NODES) or topic == '/tf') and self.node.count_publishers(topic):
-                found[topic] = getattr(importlib.import_module(f'{package}.msg'), kind)
-        return {topic: kind for topic, kind in found.items() if kind.__name__ != 'ParameterEvent'}
 
     def publish(self, name: str) -> int:
         """Publish the next joint state, a small motion away from singular configurations."""
@@ -171,12 +181,12 @@ class Client:
 
     def run(self, samples: int) -> dict[str, object]:
         """Measure; return medians and 99th percentiles in microseconds."""
-        ready = self.wait(lambda: len(self.outputs()) >= 8 and all(
+        ready = self.wait(lambda: len(outputs_of(self.node)) >= 8 and all(
             publisher.get_subscription_count() for publisher in self.publishers.values()), PATIENCE)
         if not ready:
-            raise RuntimeError(f'the nodes do not come up; topics: {sorted(self.outputs())}')
+            raise RuntimeError(f'the nodes do not come up; topics: {sorted(outputs_of(self.node))}')
         self.wait(lambda: False, 1.0)
-        outputs = self.outputs()
+        outputs = outputs_of(self.node)
         last = self.last_topic(outputs)
         for topic, kind in outputs.items():
             if topic != last:

@@ -116,6 +116,7 @@ def test_robot_without_joints_has_static_frames(launch):
 
 @pytest.mark.parametrize('parameters', [
     {'executor': 'single'}, {'executor': 'events'}, {'backend': 'python'}, {'backend': 'reference'},
+    {'realtime_priority': '7'},
 ])
 def test_executors_and_backends(launch, robot, parameters):
     if parameters.get('executor') == 'events':

@@ -26,6 +26,7 @@ from screw_dynamics_ros.ros.description import DescriptionLoader, Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.scheduling import use_real_time
 from screw_dynamics_ros.ros.serialized import JointStateReader, packed
 from screw_dynamics_ros.ros.timers import every
 
@@ -52,6 +53,8 @@ class ModelHost:
         Why the last description was refused, empty if it was not.
     load : reports.Load
         Counts and times for diagnostics.
+    scheduling_fault : str
+        Why the process does not run with the real-time priority it should have, or empty.
     """
 
     def __init__(self, node: Node) -> None:
@@ -60,6 +63,7 @@ class ModelHost:
         self.gravity = np.zeros(3)
         self.reason = ''
         self.load = reports.Load()
+        self.scheduling_fault = ''
         self._parts: list[tuple[Part, list[Channel]]] = []
         self._listened: list[Channel] = []
         self._active: list[Part] = []  # those of the channels with listeners
@@ -91,6 +95,8 @@ class ModelHost:
         """Subscribe, once all parts are there."""
         node = self.node
         every(node, HOUSEKEEPING, self._housekeeping)
+        priority = self.parameters['realtime_priority']
+        self.scheduling_fault = use_real_time(priority) if priority else ''
         self._load_parameter()
         node.create_subscription(String, 'robot_description', self._on_description, qos.LATCHED)
         node.create_subscription(

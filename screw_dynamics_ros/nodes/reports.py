@@ -112,6 +112,8 @@ def joint_state_status(host: ModelHost) -> Status:
     if host.node.get_parameter('use_sim_time').value and (
             host.node.get_clock().now().nanoseconds == 0):
         status.report(Level.WARN, 'use_sim_time is set and nothing has come on /clock')
+    if host.scheduling_fault:
+        status.report(Level.WARN, host.scheduling_fault)
     if host.model is None:
         status.report(Level.WARN, 'waiting for the robot description')
         return status

@@ -22,6 +22,17 @@ ROBOT_DESCRIPTION = Specification(
     'robot_description', '',
     'URDF of the robot. Empty: taken from the topic robot_description.')
 
+PROCESS = (
+    Specification(
+        'executor', 'auto',
+        'Executor of the process: events, single (threaded), or auto: events where rclpy has it.',
+        choices=EXECUTORS, read_only=True),
+    Specification(
+        'realtime_priority', 0,
+        'Real-time priority (SCHED_FIFO) of the process, 1 to 99, as a controller manager has it. '
+        '0: ordinary scheduling.', minimum=0, maximum=99, read_only=True),
+)
+
 TABLE = (
     ROBOT_DESCRIPTION,
     Specification(
@@ -74,10 +85,7 @@ TABLE = (
         'backend', 'auto',
         'How the model is computed: native (machine code), python, reference (NumPy); auto takes '
         'the fastest there is.', choices=('auto', *BACKENDS), read_only=True),
-    Specification(
-        'executor', 'auto',
-        'Executor of the process: events, single (threaded), or auto: events where rclpy has it.',
-        choices=EXECUTORS, read_only=True),
+    *PROCESS,
 )
 
 

@@ -17,11 +17,12 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
 from screw_dynamics_ros.nodes.main import run_nodes
+from screw_dynamics_ros.nodes.shared_parameters import PROCESS
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
-from screw_dynamics_ros.ros.executor import EXECUTORS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.scheduling import use_ordinary_time, use_real_time
 from screw_dynamics_ros.ros.share import share_folder
 from screw_dynamics_ros.ros.timers import every
 
@@ -62,8 +63,7 @@ TABLE = (
     Specification('backend', 'auto',
                   'How the model is computed: native, python, reference, or auto.',
                   choices=('auto', *BACKENDS), read_only=True),
-    Specification('executor', 'auto', 'Executor of the process: events, single, or auto.',
-                  choices=EXECUTORS, read_only=True),
+    *PROCESS,
 )
 
 
@@ -101,6 +101,8 @@ class Simulator:
                                  qos.COMMAND)
         node.create_subscription(WrenchStamped, '~/external_wrench', self._on_wrench, qos.OUTPUT)
         Diagnostics(node).add(self.status)
+        priority = parameters['realtime_priority']
+        self._scheduling_fault = use_real_time(priority) if priority else ''
         self._tick = 0
         self._start, self._start_stamp = time.monotonic(), node.get_clock().now().nanoseconds
         every(node, 1.0 / parameters['rate'], self._on_timer)
@@ -208,6 +210,7 @@ class Simulator:
 
     def _make_pushable(self, link: str) -> None:
         """Compile what a wrench at `link` needs, without holding up the simulation."""
+        use_ordinary_time()
         self._simulated.robot.jacobian(self._simulated.q, link, 'body')
         self._pushable.add(link)
 
@@ -228,8 +231,9 @@ class Simulator:
             self._lost_reported = self._lost
         if not np.isfinite(self._simulated.q).all():
             status.report(Level.ERROR, 'the simulation has diverged; lower the step')
-        if self._refused:
-            status.report(Level.WARN, f'refused {self._refused}')
+        for fault in (self._scheduling_fault, self._refused and f'refused {self._refused}'):
+            if fault:
+                status.report(Level.WARN, fault)
         return status
 
 

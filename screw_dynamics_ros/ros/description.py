@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.scheduling import use_ordinary_time
 
 T = TypeVar('T')
 
@@ -60,6 +61,7 @@ class DescriptionLoader(Generic[T]):
             return outcome
 
     def _work(self) -> None:
+        use_ordinary_time()
         while True:
             with self._lock:
                 if self._waiting is None:
