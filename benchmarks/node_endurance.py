@@ -2,8 +2,8 @@
 
 Counts the states for which an output is missing, those whose output comes later than the next
 state, and watches the memory. `bringup` runs with real-time priority where that is permitted, as
-it would next to a controller manager, and so does the driver. What remains late is set against the pauses of the machine
-itself: a process that does nothing but sleep, at the same priority.
+it would next to a controller manager, and so does the driver. What remains late is set against the
+pauses of the machine itself: a process that does nothing but sleep, at the same priority.
 """
 
 from __future__ import annotations
