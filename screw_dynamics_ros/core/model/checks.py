@@ -57,11 +57,11 @@ def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
 
 def _impossible_inertias(description: RobotDescription) -> Iterator[Finding]:
     for link in description.links:
-        if link.inertia is not None and (fault := _inertia_fault(link.inertia)) is not None:
+        if link.inertia is not None and (fault := inertia_fault(link.inertia)) is not None:
             yield Finding('error', f'link {link.name}', *fault)
 
 
-def _inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
+def inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
     """Return message and remedy if no body has this mass and inertia matrix.
 
     Binet's matrix theta = 1/2 tr(I) 1 - I holds the second moments of the mass distribution, so it

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import points, screws, se3, so3
 from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, check_pose
-from screw_dynamics_ros.core.model.checks import _inertia_fault
+from screw_dynamics_ros.core.model.checks import inertia_fault
 from screw_dynamics_ros.core.model.description import Inertia
 
 #: The ten parameters in which the equations of motion are linear: mass, first and second moments.
@@ -73,7 +73,7 @@ class RigidBody(Inertia):
                 f'RigidBody: matrix differs from its transpose by {np.abs(I - I.T).max():.3g} '
                 'kg m^2; take (matrix + matrix.T) / 2'
             )
-        fault = _inertia_fault(self)
+        fault = inertia_fault(self)
         if fault is not None:
             raise InertiaError(f'RigidBody: {fault[0]}; {fault[1]}')
 
