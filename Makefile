@@ -32,7 +32,7 @@ demo:
 
 test:
 	@tools/setup.sh all
-	@$(IN_VENV) python -m pytest $(PYTEST_ARGS)
+	@$(IN_VENV) python -m pytest -n auto --maxprocesses 4 --dist loadfile $(PYTEST_ARGS)
 
 bench:
 	@tools/setup.sh all
