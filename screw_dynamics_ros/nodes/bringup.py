@@ -9,7 +9,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.nodes.dynamics import Dynamics
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.kinematics import Kinematics
-from screw_dynamics_ros.nodes.main import PartFactory, run_nodes
+from screw_dynamics_ros.nodes.main import PartFactory, Process, run_nodes
 from screw_dynamics_ros.nodes.simulator import Simulator
 from screw_dynamics_ros.nodes.wrench_estimator import WrenchEstimator
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -27,8 +27,8 @@ TABLE = (
 )
 
 
-def make_nodes() -> tuple[list[Node], str]:
-    """Return `bringup`, the nodes it hosts, and the kind of executor.
+def make_nodes() -> Process:
+    """Return `bringup` and the nodes it hosts.
 
     `bringup` owns the subscriptions and the shared parameters; each hosted node has its topics,
     services and own parameters under its own name, as if it ran by itself.
@@ -45,7 +45,7 @@ def make_nodes() -> tuple[list[Node], str]:
         else:
             OTHERS[name](node)
     host.start()
-    return nodes, host.parameters['executor']
+    return Process(nodes, host.parameters['executor'], host.services.nodes)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.core import DescriptionError, Robot
+from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.model.urdf import read_urdf
 from screw_dynamics_ros.nodes import reports, shared_parameters
 from screw_dynamics_ros.nodes.model import Model
@@ -28,6 +28,7 @@ from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.scheduling import use_real_time
 from screw_dynamics_ros.ros.serialized import JointStateReader, packed
+from screw_dynamics_ros.ros.services import Services
 from screw_dynamics_ros.ros.timers import every
 
 TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
@@ -81,6 +82,7 @@ class ModelHost:
         self.diagnostics = Diagnostics(node)
         self.diagnostics.add(lambda: reports.description_status(self))
         self.diagnostics.add(lambda: reports.joint_state_status(self))
+        self.services = Services(node)
 
     def add(self, part: Part, node: Node) -> None:
         """Host a part whose topics belong to `node`."""
@@ -91,9 +93,26 @@ class ModelHost:
         """Call `observer` with every state, whether anybody listens or not."""
         self._observers.append(observer)
 
+    def serve(
+        self, node: Node, kind: str, name: str, answer: Callable[[Model, Any, Any], None],
+    ) -> None:
+        """Offer a typed service of `node`, as `Services.add` does.
+
+        ``answer(model, request, response)`` gets the model in use. It runs in another thread and
+        may use the robot, whose gravity is that of the parameter, and `nodes.requests`.
+        """
+        def answer_with_model(request: Any, response: Any) -> None:
+            if self.model is None:
+                raise ScrewDynamicsError('no robot description yet; see /diagnostics')
+            answer(self.model, request, response)
+
+        self.services.add(node, kind, name, answer_with_model)
+
     def start(self) -> None:
         """Subscribe, once all parts are there."""
         node = self.node
+        if self.services.is_used:
+            self.diagnostics.add(self.services.status)
         every(node, HOUSEKEEPING, self._housekeeping)
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
@@ -180,6 +199,7 @@ class ModelHost:
         if self.model is not None and self.model.text == model.text:
             mapper = self.model.mapper  # only the outputs have changed
         self.model, self.origin = model, outcome.origin
+        model.robot.gravity = self.gravity
         self.diagnostics.hardware_id = model.robot.description.name
         model.connect(mapper, self.gravity)
         self._parts = [(part, part.bind(model, plan))
@@ -211,8 +231,9 @@ class ModelHost:
         except Exception as error:  # rclpy has no class of its own for it
             self.load.unreadable(arrival, error)
             return
-        if not mapper.update(message, arrival):
-            return
+        with mapper.lock:  # services read the state in another thread
+            if not mapper.update(message, arrival):
+                return
         for observer in self._observers:
             observer(mapper)
         if self._listened:
@@ -265,6 +286,8 @@ class ModelHost:
     def _apply_parameters(self, values: dict[str, Any]) -> None:
         if 'gravity' in values:
             self.gravity[:] = values['gravity']
+            if self.model is not None:
+                self.model.robot.gravity = self.gravity
         if 'robot_description' in values:
             self._load_parameter()
         if self.model is not None:

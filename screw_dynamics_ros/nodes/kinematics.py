@@ -13,6 +13,7 @@ from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes import frames, reports
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.kinematics_services import KinematicsServices
 from screw_dynamics_ros.nodes.main import run
 from screw_dynamics_ros.nodes.model import Model, velocity_labels
 from screw_dynamics_ros.nodes.part import Channel, Plan
@@ -47,6 +48,7 @@ class Kinematics:
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
             node, host.parameters['frame_prefix'], self._parameters['publish_tf'])
+        KinematicsServices(host).register(node)
 
     def plan(self, robot: Robot) -> Plan:
         """Choose the frames."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import rclpy
@@ -21,27 +22,36 @@ PartFactory = Callable[[Node, ModelHost], Part]
 SWITCH_INTERVAL = 0.0005
 
 
+@dataclass(frozen=True)
+class Process:
+    """What runs in a process: nodes, their kind of executor, and nodes that get another thread."""
+
+    nodes: Sequence[Node]
+    executor: str
+    slow: Sequence[Node] = ()
+
+
 def run(name: str, factories: Sequence[PartFactory]) -> None:
     """Run a node `name` that hosts parts, until the process is asked to end."""
-    def make() -> tuple[list[Node], str]:
+    def make() -> Process:
         node = Node(name)
         host = ModelHost(node)
         for factory in factories:
             host.add(factory(node, host), node)
         host.start()
-        return [node], host.parameters['executor']
+        return Process([node], host.parameters['executor'], host.services.nodes)
 
     run_nodes(make)
 
 
-def run_nodes(make: Callable[[], tuple[list[Node], str]]) -> None:
-    """Run the nodes that `make` returns, with the kind of executor it returns."""
+def run_nodes(make: Callable[[], Process]) -> None:
+    """Run what `make` returns."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
     rclpy.init()
     try:
-        nodes, executor = make()
-        spin(nodes, executor)
+        process = make()
+        spin(process.nodes, process.executor, process.slow)
     except ScrewDynamicsError as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
         rclpy.try_shutdown()

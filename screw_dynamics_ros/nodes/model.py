@@ -131,6 +131,10 @@ class Model:
         v[self._velocities] = values
         return v
 
+    def positions_of_joints(self, q: Array) -> Array:
+        """Return the elements of a configuration (nq,) that belong to `joints`."""
+        return q[self._positions]
+
     def of_joints(self, values: Array) -> Array:
         """Return the elements of a vector (nv,) that belong to `joints`."""
         return values[self._velocities]

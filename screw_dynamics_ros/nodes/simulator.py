@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray, String
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
-from screw_dynamics_ros.nodes.main import run_nodes
+from screw_dynamics_ros.nodes.main import Process, run_nodes
 from screw_dynamics_ros.nodes.shared_parameters import PROCESS
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
@@ -239,9 +239,9 @@ class Simulator:
 
 def main() -> None:
     """Run the node."""
-    def make() -> tuple[list[Node], str]:
+    def make() -> Process:
         node = Node('simulator')
-        return [node], Simulator(node).parameters['executor']
+        return Process([node], Simulator(node).parameters['executor'])
 
     run_nodes(make)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ EXECUTORS = ('auto', 'events', 'single')
 # its wheels, and spins without ever calling back. Turns of this length [s] cost nothing.
 TURN = 1.0
 
+PATIENCE = 5.0  # s that a request under way has to end in when the process is to end
+
 
 def make_executor(kind: str) -> Any:
     """Return an executor: 'events' (half the processor time of the other), 'single', or 'auto'."""
@@ -33,11 +36,14 @@ def make_executor(kind: str) -> Any:
     return SingleThreadedExecutor()
 
 
-def spin(nodes: Sequence[Node], kind: str = 'auto') -> None:
-    """Run nodes until the process is asked to end."""
+def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -> None:
+    """Run nodes until the process is asked to end; those whose callbacks are slow, in a thread."""
     executor = make_executor(kind)
     for node in nodes:
         executor.add_node(node)
+    thread = threading.Thread(target=run_slow, args=(slow,), name='slow callbacks', daemon=True)
+    if slow:
+        thread.start()
     # What exists now lives as long as the process: collections need not look at it again.
     gc.collect()
     gc.freeze()
@@ -51,4 +57,22 @@ def spin(nodes: Sequence[Node], kind: str = 'auto') -> None:
         for node in nodes:
             node.destroy_node()
         executor.shutdown()
-        rclpy.try_shutdown()
+        rclpy.try_shutdown()  # wakes the thread
+        if slow:
+            thread.join(PATIENCE)
+
+
+def run_slow(nodes: Sequence[Node]) -> None:
+    """Run nodes until the process ends."""
+    executor = SingleThreadedExecutor()
+    for node in nodes:
+        executor.add_node(node)
+    try:
+        while rclpy.ok():
+            executor.spin_once(timeout_sec=TURN)
+    except ExternalShutdownException:
+        pass
+    finally:
+        for node in nodes:
+            node.destroy_node()
+        executor.shutdown()

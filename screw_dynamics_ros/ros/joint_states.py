@@ -8,6 +8,7 @@ into a complete state or refuses it, and keeps a record of every reason.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -130,6 +131,8 @@ class JointStateMapper:
         Whether the state is the first one after a pause or after time went backwards.
     records : dict
         What was refused or used with care, by `Reason`.
+    lock : threading.Lock
+        For whoever updates the state while another thread reads it.
     """
 
     def __init__(
@@ -149,6 +152,7 @@ class JointStateMapper:
         self.records: dict[Reason, Record] = {}
         self.accepted = 0
         self.last_accepted = -math.inf
+        self.lock = threading.Lock()
         self._age = 0
         self._index = {name: i for i, name in enumerate(self.joints)}
         self._continuous = np.array([name in continuous for name in self.joints], dtype=bool)

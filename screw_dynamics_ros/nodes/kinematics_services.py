@@ -1,0 +1,164 @@
+"""Services of the node `kinematics`: forward and inverse kinematics, Jacobian.
+
+Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,
+poses in any of the robot's frames, and a reason where there is no answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rclpy.time import Time
+
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
+from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.model import Model, velocity_labels
+from screw_dynamics_ros.nodes.requests import find_link, requested_state
+from screw_dynamics_ros.ros import messages
+from screw_dynamics_ros.ros.conversions import pose, swap_linear_angular
+from screw_dynamics_ros.ros.names import shorten
+
+Array = NDArray[np.float64]
+
+DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm
+DEFAULT_TIMEOUT = 1.0  # s
+RESTARTS = 20  # random starts between looks at the clock
+UNIT = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
+
+
+class KinematicsServices:
+    """`~/forward_kinematics`, `~/inverse_kinematics` and `~/jacobian`.
+
+    Parameters
+    ----------
+    host : ModelHost
+    """
+
+    def __init__(self, host: ModelHost) -> None:
+        self._prefix: str = host.parameters['frame_prefix']
+        self._serve = host.serve
+
+    def register(self, node: Node) -> None:
+        """Offer the services of `node`."""
+        self._serve(node, 'ForwardKinematics', '~/forward_kinematics', self._forward_kinematics)
+        self._serve(node, 'InverseKinematics', '~/inverse_kinematics', self._inverse_kinematics)
+        self._serve(node, 'Jacobian', '~/jacobian', self._jacobian)
+
+    def _forward_kinematics(self, model: Model, request: Any, response: Any) -> None:
+        robot, prefix = model.robot, self._prefix
+        links = [find_link(robot, name, prefix, 'frames') for name in request.frames]
+        root = robot.description.root
+        reference = (
+            find_link(robot, request.reference_frame, prefix, 'reference_frame')
+            if request.reference_frame
+            else root
+        )
+        state = requested_state(model, request.joint_state)
+        stamp = Time(nanoseconds=state.stamp).to_msg()
+        poses = dict(zip(robot.link_names, robot.link_poses(state.q)))
+        to_reference = se3.inverse(poses[reference])
+        response.transforms = [
+            messages.transform(
+                stamp, prefix + reference, prefix + link, pose(to_reference @ poses[link]).tolist()
+            )
+            for link in links or robot.link_names
+        ]
+
+    def _inverse_kinematics(self, model: Model, request: Any, response: Any) -> None:
+        robot, prefix = model.robot, self._prefix
+        links = [find_link(robot, name, prefix, 'frames') for name in request.frames]
+        if not links or len(request.targets) != len(links):
+            raise ArgumentError(
+                f'there are {len(request.targets)} targets for {len(links)} frames; '
+                'give one target for each, and at least one'
+            )
+        if model.held:
+            raise ArgumentError(
+                'joint positions alone do not place the robot: it has planar or '
+                f'floating joints ({shorten(model.held)})'
+            )
+        timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
+        for name, value in (('tolerance', request.tolerance), ('timeout', timeout)):
+            if not 0.0 <= value < np.inf:
+                raise ArgumentError(f'{name} must be a finite number >= 0, got {value}')
+        state = requested_state(model, request.joint_state)
+        targets = []
+        for link, target in zip(links, request.targets):
+            frame = target.header.frame_id
+            C = matrix_of(target.pose, f'target of {link}')
+            if frame:
+                reference = find_link(robot, frame, prefix, f'target of {link}: frame_id')
+                C = robot.link_pose(state.q, reference) @ C
+            targets.append(C)
+        tolerance = request.tolerance or DEFAULT_TOLERANCE
+        best = solve(robot, np.array(targets), links, state.q, tolerance, timeout)
+        response.success, response.residual = best.success, best.residual
+        response.iterations, response.message = best.iterations, best.message
+        if best.success:
+            response.solution.name = list(model.joints)
+            response.solution.position = model.positions_of_joints(best.q).tolist()
+
+    def _jacobian(self, model: Model, request: Any, response: Any) -> None:
+        robot = model.robot
+        link = find_link(robot, request.frame, self._prefix, 'frame')
+        q = requested_state(model, request.joint_state).q
+        J = robot.jacobian(q, link, request.representation or request.HYBRID)
+        response.joint_names = velocity_labels(robot)
+        response.jacobian = swap_linear_angular(J).reshape(-1).tolist()
+
+
+def solve(
+    robot: Robot,
+    targets: Array,
+    links: Sequence[str],
+    q: Array,
+    tolerance: float,
+    timeout: float,
+) -> InverseKinematicsResult:
+    """Return a configuration for the targets (k, 4, 4), or the best one found within `timeout` [s].
+
+    Compiling the solver, at the first request for these links, is not counted.
+    """
+    best = robot.inverse_kinematics(targets, links, q, tolerance=tolerance, restarts=0)
+    iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
+    while not best.success and time.monotonic() < end:
+        result = robot.inverse_kinematics(
+            targets, links, q, tolerance=tolerance, restarts=RESTARTS, seed=seed
+        )
+        iterations, seed = iterations + result.iterations, seed + 1
+        if result.residual < best.residual:
+            best = result
+    message = (
+        best.message
+        if best.success
+        else (
+            f'no solution within the joint limits and {timeout:g} s: the smallest pose error is '
+            f'{best.residual:.3g} (tolerance {tolerance:.3g}); the target is out of reach, or more '
+            'time is needed'
+        )
+    )
+    return replace(best, iterations=iterations, message=message)
+
+
+def matrix_of(message: Any, name: str) -> Array:
+    """Return a geometry_msgs/Pose as (4, 4); raises `ArgumentError` if it is no pose."""
+    position, orientation = message.position, message.orientation
+    r = np.array([position.x, position.y, position.z])
+    quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
+    norm = float(np.linalg.norm(quaternion))
+    if not np.isfinite(r).all():
+        raise ArgumentError(f'{name}: the position {r.tolist()} must be finite [m]')
+    if not abs(norm - 1.0) <= UNIT:
+        raise ArgumentError(
+            f'{name}: the orientation {quaternion.tolist()} has norm {norm:.6g}; '
+            'give a unit quaternion (x, y, z, w)'
+        )
+    return se3.pose(quaternions.to_matrix(quaternion / norm), r)

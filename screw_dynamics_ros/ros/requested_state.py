@@ -1,0 +1,135 @@
+"""The state a request asks about: joints by name, the others as they were last measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.names import shorten
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointState:
+    """Positions, velocities, accelerations and torques of joints, (n,) each.
+
+    Attributes
+    ----------
+    q, v, a, tau : (n,) arrays
+        [rad, rad/s, rad/s^2, N m; m, m/s, m/s^2, N].
+    stamp : int
+        When they were measured [ns]; 0 if none was.
+    has_velocity : bool
+        Whether all of v is known.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    stamp: int = 0
+    has_velocity: bool = True
+
+
+def latest(mapper: JointStateMapper) -> JointState | None:
+    """Return a copy of the measured state, None if there is none or it is out of date.
+
+    May be called from another thread than the mapper's.
+    """
+    with mapper.lock:
+        q, v, tau = mapper.state.copy()
+        stamp, has_velocity, arrival = mapper.stamp, mapper.has_velocity, mapper.last_accepted
+    timeout = mapper.policies.state_timeout or np.inf
+    if not mapper.accepted or time.monotonic() - arrival > timeout:
+        return None
+    return JointState(q, v, np.zeros_like(q), tau, stamp, has_velocity)
+
+
+def read_requested_state(
+    message: Any,
+    joints: Sequence[str],
+    *,
+    known: Collection[str] = (),
+    measured: JointState | None = None,
+    fields: Collection[str] = ('position',),
+    acceleration: Sequence[float] = (),
+) -> JointState:
+    """Return the state of `joints` that a sensor_msgs/JointState describes.
+
+    Parameters
+    ----------
+    message : sensor_msgs/JointState
+        Each joint it names needs a position; other fields may be empty, which stands for zero.
+    joints : sequence of str
+    known : collection of str
+        Names that may occur and do not count: mimic and fixed joints.
+    measured : JointState, optional
+        The latest state: where joints that are not named are, and how they move.
+    fields : collection of str
+        Which of 'position', 'velocity' and 'effort' are used; the others are not looked at.
+    acceleration : sequence of float
+        One for each name, or empty for zero.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        If a name is unknown or occurs twice, numbers are missing or not finite, or a joint is not
+        named and has no measured state.
+    """
+    names = list(message.name)
+    for name in names:
+        if name not in joints and name not in known:
+            raise UnknownNameError(
+                f'joint_state names joint {name!r}, which the robot does not '
+                f'have; it has {shorten(joints, 30)}'
+            )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ArgumentError(f'joint_state names joint {twice!r} twice')
+
+    index = {name: i for i, name in enumerate(joints)}
+
+    def vector(field: str, values: Sequence[float]) -> Array:
+        """Return the values of the named joints, zero for the others."""
+        result = np.zeros(len(joints))
+        if len(values) != len(names) and (field == 'position' or len(values)):
+            raise ArgumentError(f'joint_state has {len(values)} of {field} for {len(names)} names')
+        for name, value in zip(names, values):
+            if name in index:
+                if not np.isfinite(value):
+                    raise ArgumentError(f'{field} of joint {name!r} is {value}; it must be finite')
+                result[index[name]] = value
+        return result
+
+    q = vector('position', message.position)
+    v, tau = (
+        vector(field, getattr(message, field) if field in fields else ())
+        for field in ('velocity', 'effort')
+    )
+    a = vector('acceleration', acceleration)
+    absent = np.array([name not in names for name in joints], dtype=bool)
+    if not absent.any():
+        return JointState(q, v, a, tau)
+    text = shorten([name for name in joints if name not in names])
+    if measured is None:
+        raise ArgumentError(
+            f'joint_state does not name {text}, and there is no current measured '
+            'state to take instead; name all joints, or see /diagnostics'
+        )
+    q[absent] = measured.q[absent]
+    if 'velocity' in fields:
+        if not measured.has_velocity:
+            raise ArgumentError(
+                f'joint_state does not name {text}, and their velocity is not '
+                'measured; name all joints, or see velocity_policy'
+            )
+        v[absent] = measured.v[absent]
+    return JointState(q, v, a, tau, measured.stamp)

@@ -1,0 +1,125 @@
+"""Typed services of the package screw_dynamics_msgs, which may be absent, in a thread of their own.
+
+A request may take long: functions are compiled when first asked for, and inverse kinematics looks
+for a solution until it has one. The services of a process therefore belong to a node of their own,
+`_<name>_services`, which `ros.executor.spin` runs beside the others: joint states pass it by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.names import shorten
+
+try:
+    from screw_dynamics_msgs import srv as interfaces
+except ImportError:
+    interfaces = None
+
+#: Fills in the response to a request, or raises `ScrewDynamicsError`.
+Answer = Callable[[Any, Any], None]
+
+REMEDY = (
+    'build it with "colcon build --base-paths src src/screw_dynamics_ros/screw_dynamics_msgs"'
+    ', source install/setup.bash and start the node again'
+)
+
+
+class Services:
+    """The typed services of one process.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Gives the thread's node its name and namespace.
+
+    Attributes
+    ----------
+    nodes : list of rclpy.node.Node
+        What has to be run in another thread: one node, none without services.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.nodes: list[Node] = []
+        self._absent: list[str] = []
+        self._answered: dict[str, int] = {}
+        self._refused: dict[str, int] = {}
+
+    def add(self, owner: Node, kind: str, name: str, answer: Answer) -> None:
+        """Serve requests of the type screw_dynamics_msgs/srv/`kind`.
+
+        Parameters
+        ----------
+        owner : rclpy.node.Node
+            The name is resolved as one of this node's, remapping rules included.
+        kind : str
+        name : str
+            Of the service, like ``~/forward_kinematics``.
+        answer : callable
+            ``answer(request, response)`` runs in the thread of the services; `success` is set.
+            If it raises `ScrewDynamicsError`, `success` is false and `message` the reason.
+        """
+        service = owner.resolve_service_name(name)
+        if not hasattr(interfaces, kind):
+            self._absent.append(service)
+            return
+        if not self.nodes:
+            self.nodes.append(
+                Node(
+                    f'_{self._node.get_name()}_services',
+                    namespace=self._node.get_namespace(),
+                    use_global_arguments=False,
+                    enable_rosout=False,
+                    start_parameter_services=False,
+                    parameter_overrides=[Parameter('start_type_description_service', value=False)],
+                )
+            )
+        self._answered[service] = self._refused[service] = 0
+        self.nodes[0].create_service(
+            getattr(interfaces, kind), service, partial(self._on_request, service, answer)
+        )
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any service was asked for."""
+        return bool(self._answered or self._absent)
+
+    def _on_request(self, service: str, answer: Answer, request: Any, response: Any) -> Any:
+        """Answer a request, whatever happens."""
+        response.success = True
+        try:
+            answer(request, response)
+        except ScrewDynamicsError as error:
+            response = refusal(response, str(error))
+        except Exception as error:  # a fault of ours must not end the others' services
+            self._node.get_logger().error(f'{service}: {type(error).__name__}: {error}')
+            response = refusal(response, f'{type(error).__name__}: {error}')
+        self._answered[service] += 1
+        self._refused[service] += not response.success
+        return response
+
+    def status(self) -> Status:
+        """Report on the services, and on those that cannot be."""
+        status = Status('services')
+        for service, count in self._answered.items():
+            status.values[service] = f'{count} requests, {self._refused[service]} without success'
+        if self._absent:
+            status.report(
+                Level.WARN,
+                f'no {shorten(self._absent)}: the package screw_dynamics_msgs '
+                f'is not installed, or too old; {REMEDY}',
+            )
+        return status
+
+
+def refusal(response: Any, reason: str) -> Any:
+    """Return an empty response of the same type, without success."""
+    return type(response)(success=False, message=reason)

@@ -1,0 +1,355 @@
+"""Typed services of `kinematics` through DDS, against Pinocchio; refusals; without the package."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('screw_dynamics_msgs.srv._inverse_kinematics')
+pytest.importorskip('pinocchio')
+
+import pinocchio as pin
+from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
+from pinocchio_oracle import Pinocchio
+from robots import urdf_path
+from ros_harness import ERROR, WARN, stamp_of, vector
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_msgs.srv import ForwardKinematics, InverseKinematics, Jacobian
+from screw_dynamics_ros.core import Robot
+
+URDF = urdf_path('panda').read_text()
+TOOL, ELBOW = 'panda_hand_tcp', 'panda_link4'
+SWAP = [3, 4, 5, 0, 1, 2]
+FK, IK, JACOBIAN = (
+    f'kinematics/{name}' for name in ('forward_kinematics', 'inverse_kinematics', 'jacobian')
+)
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(URDF)
+
+
+@pytest.fixture(scope='module')
+def oracle(robot):
+    return Pinocchio(URDF, robot, mimic=True)
+
+
+@pytest.fixture(scope='module')
+def client(start, connect):
+    """Return a client of `bringup`, which has a robot and, with frame prefix, no joint states."""
+    start('bringup', {'frame_prefix': 'left_', 'state_timeout': '0.0'}, ['-r', '__ns:=/services'])
+    made = connect('services')
+    made.describe(URDF)
+    made.expect('services/bringup: joint states', ERROR, 'nothing has come')
+    return made
+
+
+@pytest.fixture
+def q(robot):
+    limits = robot.limits
+    return np.random.default_rng(5).uniform(limits.lower, limits.upper)
+
+
+def joint_state(names, position, **others):
+    return JointState(name=list(names), position=[float(value) for value in position], **others)
+
+
+def transform_matrix(transform):
+    r = transform.rotation
+    return pin.SE3(pin.Quaternion(r.w, r.x, r.y, r.z), vector(transform.translation)).homogeneous
+
+
+def pose_message(C, frame_id=''):
+    """Return (4, 4) as PoseStamped."""
+    message, quaternion = PoseStamped(pose=Pose()), pin.Quaternion(C[:3, :3])
+    message.header.frame_id = frame_id
+    for target, values in (
+        (message.pose.position, C[:3, 3]),
+        (message.pose.orientation, quaternion.coeffs()),
+    ):
+        for name, value in zip('xyzw', values):
+            setattr(target, name, float(value))
+    return message
+
+
+def target_request(frames, targets, names, position, **options):
+    return InverseKinematics.Request(
+        frames=frames, targets=targets, joint_state=joint_state(names, position), **options
+    )
+
+
+# --- forward kinematics, Jacobian ----------------------------------------------------------------
+
+
+def test_forward_kinematics(client, robot, oracle, q):
+    """Several links relative to another, joints in any order; mimic joints do not count."""
+    order = np.random.default_rng(1).permutation(robot.nv)
+    state = joint_state(
+        [*(robot.joint_names[i] for i in order), 'panda_finger_joint2'],
+        [*q[order], 9.0],
+        effort=[np.nan],
+    )
+    answer = client.call(
+        ForwardKinematics,
+        FK,
+        ForwardKinematics.Request(
+            joint_state=state, frames=[TOOL, f'left_{ELBOW}'], reference_frame='panda_hand'
+        ),
+    )
+    assert answer.success, answer.message
+    poses = dict(zip(robot.link_names, oracle.link_poses(q)))
+    assert [t.child_frame_id for t in answer.transforms] == [f'left_{TOOL}', f'left_{ELBOW}']
+    for transform, link in zip(answer.transforms, (TOOL, ELBOW)):
+        assert transform.header.frame_id == 'left_panda_hand'
+        np.testing.assert_allclose(
+            transform_matrix(transform.transform),
+            np.linalg.inv(poses['panda_hand']) @ poses[link],
+            atol=1e-12,
+        )
+
+
+def test_all_links_by_default(client, robot, oracle, q):
+    answer = client.call(
+        ForwardKinematics,
+        FK,
+        ForwardKinematics.Request(joint_state=joint_state(robot.joint_names, q)),
+    )
+    assert [t.child_frame_id for t in answer.transforms] == [
+        f'left_{link}' for link in robot.link_names
+    ]
+    for transform, expected in zip(answer.transforms, oracle.link_poses(q)):
+        np.testing.assert_allclose(transform_matrix(transform.transform), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize('representation', ['', 'hybrid', 'body', 'spatial', 'mixed'])
+def test_jacobian(client, robot, oracle, q, representation):
+    """Rows linear first; hybrid unless asked otherwise."""
+    answer = client.call(
+        Jacobian,
+        JACOBIAN,
+        Jacobian.Request(
+            joint_state=joint_state(robot.joint_names, q), frame=TOOL, representation=representation
+        ),
+    )
+    assert answer.success, answer.message
+    assert tuple(answer.joint_names) == robot.joint_names
+    if representation == 'mixed':  # angular velocity of body, linear velocity of hybrid twists
+        expected = np.vstack(
+            [
+                oracle.jacobians(q, [TOOL], 'hybrid')[0][3:],
+                oracle.jacobians(q, [TOOL], 'body')[0][:3],
+            ]
+        )
+    else:
+        expected = oracle.jacobians(q, [TOOL], representation or 'hybrid')[0][SWAP]
+    np.testing.assert_allclose(np.reshape(answer.jacobian, (6, -1)), expected, atol=1e-12)
+
+
+# --- inverse kinematics --------------------------------------------------------------------------
+
+
+def test_inverse_kinematics(client, robot, oracle, q):
+    """A target in the frame of another link as it is in the start position; limits respected."""
+    start_q = 0.5 * (robot.limits.lower + robot.limits.upper)
+    poses = dict(zip(robot.link_names, oracle.link_poses(start_q)))
+    C = dict(zip(robot.link_names, oracle.link_poses(q)))[TOOL]
+    for frame in ('', 'left_panda_link0', f'left_{ELBOW}', ELBOW):
+        reference = poses[frame.removeprefix('left_') or 'panda_link0']
+        answer = client.call(
+            InverseKinematics,
+            IK,
+            target_request(
+                [TOOL],
+                [pose_message(np.linalg.inv(reference) @ C, frame)],
+                robot.joint_names,
+                start_q,
+            ),
+        )
+        assert answer.success, answer.message
+        assert answer.residual <= 1e-9
+        assert tuple(answer.solution.name) == robot.joint_names
+        found = np.array(answer.solution.position)
+        assert ((robot.limits.lower <= found) & (found <= robot.limits.upper)).all()
+        reached = dict(zip(robot.link_names, oracle.link_poses(found)))[TOOL]
+        np.testing.assert_allclose(reached, C, atol=1e-8)
+
+
+def test_a_target_out_of_reach(client, robot, q):
+    """In the time given; nothing that could be mistaken for a solution."""
+    far = np.eye(4)
+    far[0, 3] = 3.0
+    request = target_request([TOOL], [pose_message(far)], robot.joint_names, q)
+    request.timeout.nanosec = 200_000_000
+    answer = client.call(InverseKinematics, IK, request)
+    assert not answer.success
+    assert 'no solution within the joint limits and 0.2 s' in answer.message
+    assert answer.residual > 1.0
+    assert answer.iterations > 50
+    assert len(answer.solution.name) == len(answer.solution.position) == 0
+
+
+def test_slow_requests_do_not_hold_up_joint_states(client, robot, q):
+    """While a solution is looked for in vain, joint states are answered."""
+    far = np.eye(4)
+    far[0, 3] = 3.0
+    request = target_request([TOOL], [pose_message(far)], robot.joint_names, q)
+    request.timeout.sec = 2
+    searching = client.node.create_client(InverseKinematics, IK)
+    client.wait(searching.service_is_ready)
+    topic = f'kinematics/twist/{TOOL}'
+    client.subscribe(TwistStamped, topic)
+    client.ask(topic, robot.joint_names, q, q)
+    future = searching.call_async(request)
+    answered = 0
+    while not future.done():
+        client.ask(topic, robot.joint_names, q, q)
+        answered += not future.done()
+    client.node.destroy_client(searching)
+    assert not future.result().success
+    assert answered > 50
+
+
+# --- measured state ------------------------------------------------------------------------------
+
+
+def test_joints_left_out_are_where_they_were_measured(client, robot, oracle, q):
+    """The stamp is that of the measured state then."""
+    topic = f'kinematics/twist/{TOOL}'
+    client.subscribe(TwistStamped, topic)
+    stamp, _ = client.ask(topic, robot.joint_names, q, q)
+    answer = client.call(
+        ForwardKinematics,
+        FK,
+        ForwardKinematics.Request(joint_state=joint_state(['panda_joint4'], [-1.0]), frames=[TOOL]),
+    )
+    assert answer.success, answer.message
+    moved = np.where(np.array(robot.joint_names) == 'panda_joint4', -1.0, q)
+    np.testing.assert_allclose(
+        transform_matrix(answer.transforms[0].transform),
+        dict(zip(robot.link_names, oracle.link_poses(moved)))[TOOL],
+        atol=1e-12,
+    )
+    assert stamp_of(answer.transforms[0]) == stamp
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+NOWHERE = PoseStamped()
+NOWHERE.header.frame_id = 'map'
+ZERO, SKEWED, INFINITE = PoseStamped(), PoseStamped(), PoseStamped()
+ZERO.pose.orientation.w = 0.0
+SKEWED.pose.orientation.x = 0.5
+INFINITE.pose.position.y = float('inf')
+
+
+@pytest.mark.parametrize(
+    ('kind', 'service', 'fields', 'reason'),
+    [
+        (ForwardKinematics, FK, {'frames': ['nose']}, "frames: robot panda has no link 'nose'"),
+        (ForwardKinematics, FK, {'reference_frame': 'nose'}, 'reference_frame: robot panda has no'),
+        (Jacobian, JACOBIAN, {'frame': ''}, "frame: robot panda has no link ''"),
+        (Jacobian, JACOBIAN, {'frame': TOOL, 'representation': 'world'}, "named 'world'"),
+        (InverseKinematics, IK, {}, '0 targets for 0 frames'),
+        (
+            InverseKinematics,
+            IK,
+            {'frames': [TOOL, ELBOW], 'targets': [PoseStamped()]},
+            '1 targets for 2 frames',
+        ),
+        (InverseKinematics, IK, {'frames': [TOOL], 'targets': [NOWHERE]}, "no link 'map'"),
+        (InverseKinematics, IK, {'frames': [TOOL], 'targets': [ZERO]}, 'norm 0;'),
+        (InverseKinematics, IK, {'frames': [TOOL], 'targets': [SKEWED]}, 'unit quaternion'),
+        (InverseKinematics, IK, {'frames': [TOOL], 'targets': [INFINITE]}, 'must be finite'),
+        (
+            InverseKinematics,
+            IK,
+            {'frames': [TOOL], 'targets': [PoseStamped()], 'tolerance': float('nan')},
+            'tolerance must be',
+        ),
+    ],
+)
+def test_requests_that_cannot_be_answered(client, robot, q, kind, service, fields, reason):
+    answer = client.call(
+        kind, service, kind.Request(joint_state=joint_state(robot.joint_names, q), **fields)
+    )
+    assert not answer.success
+    assert reason in answer.message
+
+
+@pytest.mark.parametrize(
+    ('names', 'position', 'reason'),
+    [
+        (['knee'], [0.0], "joint 'knee', which the robot does not have; it has panda_joint1"),
+        (['panda_joint1'] * 2, [0.0, 0.0], "'panda_joint1' twice"),
+        (['panda_joint1'], [], '0 of position for 1 names'),
+        (['panda_joint1'], [0.0, 1.0], '2 of position for 1 names'),
+        (['panda_joint1'], [float('nan')], "position of joint 'panda_joint1' is nan"),
+    ],
+)
+def test_joint_states_that_say_too_little(client, names, position, reason):
+    answer = client.call(
+        Jacobian, JACOBIAN, Jacobian.Request(joint_state=joint_state(names, position), frame=TOOL)
+    )
+    assert not answer.success
+    assert reason in answer.message
+
+
+def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
+    start('kinematics', {'state_timeout': '0.3'}, ['-r', '__ns:=/bare'])
+    client = connect('bare')
+    request = Jacobian.Request(frame='panda_link7')
+    answer = client.call(Jacobian, JACOBIAN, request)
+    assert (answer.success, 'no robot description' in answer.message) == (False, True)
+    client.describe(URDF)
+    client.wait(lambda: 'no robot' not in client.call(Jacobian, JACOBIAN, request).message)
+    answer = client.call(Jacobian, JACOBIAN, request)
+    assert not answer.success
+    assert 'does not name panda_joint1, panda_joint2' in answer.message
+    client.wait(
+        lambda: (
+            client.send(robot.joint_names, q),
+            client.call(Jacobian, JACOBIAN, request).success,
+        )[1],
+        what='a measured state',
+    )
+    client.wait(
+        lambda: not client.call(Jacobian, JACOBIAN, request).success,
+        5.0,
+        what='refusal of a state that is out of date',
+    )
+    client.close()
+
+
+def test_without_the_package_all_else_works(start, connect, q, robot, tmp_path, monkeypatch):
+    """It is told once what is missing and how to build it."""
+    monkeypatch.setenv('PYTHONPATH', str(hidden(tmp_path, 'screw_dynamics_msgs')))
+    node = start('kinematics', {}, ['-r', '__ns:=/without'])
+    client = connect('without')
+    client.describe(URDF)
+    client.expect(
+        'without/kinematics: services',
+        WARN,
+        '/without/kinematics/inverse_kinematics',
+        'colcon build --base-paths src',
+    )
+    topic = f'kinematics/twist/{TOOL}'
+    client.subscribe(TwistStamped, topic)
+    client.ask(topic, robot.joint_names, q, q)
+    client.spin(1.5)
+    assert node.output.count('colcon build') == 1
+    client.close()
+    assert node.stop() == 0
+
+
+def hidden(folder, package):
+    """Return a folder that, in PYTHONPATH, makes `import package` fail."""
+    (folder / package).mkdir()
+    (folder / package / '__init__.py').write_text('raise ImportError("hidden by a test")\n')
+    return folder
+
+
+def test_requests_are_counted_and_the_nodes_end_well(client, start, connect):
+    values = client.expect('services/bringup: services', 0)
+    assert values['/services/kinematics/jacobian'].endswith('without success')
+    assert '_bringup_services' in client.node.get_node_names()

@@ -1,0 +1,88 @@
+"""The state a request asks about, without middleware: which field comes from where."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.ros.joint_states import JointStateMapper, JointStateMessage
+from screw_dynamics_ros.ros.policies import Policies
+from screw_dynamics_ros.ros.requested_state import JointState, latest, read_requested_state
+
+JOINTS = ('a', 'b', 'c')
+ALL = ('position', 'velocity', 'effort')
+MEASURED = JointState(
+    np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.zeros(3), np.array([7.0, 8.0, 9.0]), 99
+)
+
+
+def message(name, position=(), velocity=(), effort=()):
+    return SimpleNamespace(name=name, position=position, velocity=velocity, effort=effort)
+
+
+def test_named_joints_are_given_the_others_measured():
+    """Torques and accelerations are never measured ones: nobody asked for them."""
+    state = read_requested_state(
+        message(['c', 'wheel', 'a'], [30.0, np.nan, 10.0], [60.0, 0.0, 40.0], [90.0, 0.0, 70.0]),
+        JOINTS,
+        known=['wheel'],
+        measured=MEASURED,
+        fields=ALL,
+        acceleration=[1.0, 2.0, 3.0],
+    )
+    np.testing.assert_array_equal(state.q, [10.0, 2.0, 30.0])
+    np.testing.assert_array_equal(state.v, [40.0, 5.0, 60.0])
+    np.testing.assert_array_equal(state.a, [3.0, 0.0, 1.0])
+    np.testing.assert_array_equal(state.tau, [70.0, 0.0, 90.0])
+    assert state.stamp == 99
+
+
+def test_empty_fields_are_zero_and_fields_that_are_not_used_not_read():
+    state = read_requested_state(message(JOINTS, [1, 2, 3]), JOINTS, measured=MEASURED, fields=ALL)
+    assert not state.v.any()
+    assert not state.tau.any()
+    assert state.stamp == 0  # nothing measured in it
+    unused = message(JOINTS, [1, 2, 3], [np.nan], [1.0])
+    np.testing.assert_array_equal(read_requested_state(unused, JOINTS).q, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ('given', 'options', 'error', 'reason'),
+    [
+        (message(['x'], [0.0]), {}, UnknownNameError, "joint 'x'"),
+        (message(['a', 'a'], [0.0, 0.0]), {}, ArgumentError, "'a' twice"),
+        (message(['a'], [0.0], [1.0, 2.0]), {'fields': ALL}, ArgumentError, '2 of velocity for 1'),
+        (
+            message(['a'], [0.0], [np.inf]),
+            {'fields': ALL},
+            ArgumentError,
+            "velocity of joint 'a' is",
+        ),
+        (message(['a'], [0.0]), {'acceleration': [1.0, 2.0]}, ArgumentError, '2 of acceleration'),
+        (message(['a'], [0.0]), {'measured': None}, ArgumentError, 'does not name b, c, and there'),
+        (
+            message(['b'], [0.0]),
+            {'measured': JointState(*np.zeros((4, 3)), has_velocity=False), 'fields': ALL},
+            ArgumentError,
+            'a, c, and their velocity is not',
+        ),
+    ],
+)
+def test_refused(given, options, error, reason):
+    with pytest.raises(error, match=reason):
+        read_requested_state(given, JOINTS, **{'measured': MEASURED, **options})
+
+
+def test_latest_state_is_a_copy_and_gets_out_of_date():
+    mapper = JointStateMapper(JOINTS, policies=Policies(state_timeout=1000.0))
+    assert latest(mapper) is None
+    numbers = np.array([1.0, 2.0, 3.0])
+    sent = JointStateMessage(JOINTS, numbers, numbers, np.zeros(0), 10**9)
+    assert mapper.update(sent)
+    state = latest(mapper)
+    mapper.q[:] = 0.0
+    np.testing.assert_array_equal(state.q, numbers)
+    assert (state.stamp, state.has_velocity) == (10**9, True)
+    mapper.last_accepted -= 1001.0
+    assert latest(mapper) is None
