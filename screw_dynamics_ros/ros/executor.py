@@ -13,6 +13,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.scheduling import use_ordinary_time
 
 EXECUTORS = ('auto', 'events', 'single')
 
@@ -64,6 +65,7 @@ def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -
 
 def run_slow(nodes: Sequence[Node]) -> None:
     """Run nodes until the process ends."""
+    use_ordinary_time()
     executor = SingleThreadedExecutor()
     for node in nodes:
         executor.add_node(node)
