@@ -24,7 +24,7 @@ class Figure:
     required : float
         NaN if nothing is required.
     meaning : str
-        What is required: 'ratio at least', 'ours at most' or 'ratio at most'.
+        What is required: 'ratio at least', 'ratio at most', 'ours at least' or 'ours at most'.
     note : str
     """
 
@@ -48,6 +48,7 @@ class Figure:
             return None
         return {'ratio at least': self.ratio >= self.required,
                 'ratio at most': self.ratio <= self.required,
+                'ours at least': self.ours >= self.required,
                 'ours at most': self.ours <= self.required}[self.meaning]
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,8 +104,8 @@ def _number(value: float, unit: str = '') -> str:
 def _requirement(figure: Figure) -> str:
     if figure.required != figure.required:
         return ''
-    sign = {'ratio at least': '>=', 'ratio at most': '<=', 'ours at most': '<='}[figure.meaning]
-    unit = f' {figure.unit}' if figure.meaning == 'ours at most' else ''
+    sign = '>=' if figure.meaning.endswith('least') else '<='
+    unit = f' {figure.unit}' if figure.meaning.startswith('ours') else ''
     return f'{sign} {figure.required:g}{unit}'
 
 

@@ -271,7 +271,7 @@ class Robot(CompiledFunctions):
         tolerance: float = 1e-9,
         max_iterations: int = 100,
         restarts: int = 100,
-        damping: float = 0.1,
+        damping: float = 0.03,
         respect_limits: bool = True,
         seed: int = 0,
     ) -> InverseKinematicsResult:
@@ -301,6 +301,8 @@ class Robot(CompiledFunctions):
             Of the random configurations: the same call returns the same answer.
         """
         links = (link,) if isinstance(link, str) else tuple(link)
+        if not links:
+            raise ArgumentError('inverse_kinematics needs at least one link')
         targets = float_array('target', target)
         if targets.shape != (len(links), 4, 4) and targets.shape != (4, 4)[: 2 * (len(links) == 1)]:
             raise ArgumentError(

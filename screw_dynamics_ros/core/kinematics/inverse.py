@@ -6,7 +6,6 @@ program; only the decision to go on, restart or give up is made in Python.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +35,7 @@ class InverseKinematicsResult:
     success : bool
         Whether `residual` is within tolerance and q within the joint limits.
     residual : float
-        Largest pose error over the targets: norm of the rotation vector [rad] and displacement [m].
+        Norm of the pose errors of all targets: 2 sin(angle / 2) [rad] and displacement [m].
     iterations : int
         Newton steps taken, all restarts together.
     message : str
@@ -54,7 +53,7 @@ def pose_error(C: Array, target: Array) -> Array:
     """Return the displacement from C to the target in the frame of C, (6,) [rad, m].
 
     The angular part is 2 sin(angle / 2) times the axis, which agrees with the logarithm to third
-    order, grows all the way to half a turn, and needs no branch.
+    order, grows almost to half a turn, where it has no direction and is zero, and needs no branch.
     """
     R = C[:3, :3].T @ target[:3, :3]
     axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
@@ -76,14 +75,32 @@ def newton_step(
 ) -> Array:
     """Return the configuration after one damped Newton-Raphson step towards the targets.
 
-    Levenberg-Marquardt with the damping of Chan and Lawrence, proportional to the squared error:
-    dq = J^T (J J^T + (damping e^T e + small) 1)^-1 e (bruyninckx_2.md C-043, C-100). Joints stop at
-    their limits.
+    Levenberg-Marquardt with the damping of Chan and Lawrence, proportional to the squared error,
+    and damping of each joint by its weight W, dq = W J^T (J W J^T + (damping e^T e + small) 1)^-1 e
+    (bruyninckx_2.md C-043, C-100). Joints stop at their limits.
     """
     e = stacked_error(tree, q, targets, links)
     J = np.concatenate([jacobian(tree, q, link, 'body') for link in links])
-    normal = symmetric(J @ J.T) + (damping * (e @ e) + SMALLEST_DAMPING) * np.eye(len(e))
-    return displaced(tree, q, J.T @ solve_positive_definite(normal, e))
+    W = freedom_within_limits(tree, q, J.T @ e)
+    normal = symmetric((J * W) @ J.T) + (damping * (e @ e) + SMALLEST_DAMPING) * np.eye(len(e))
+    return displaced(tree, q, W * (J.T @ solve_positive_definite(normal, e)))
+
+
+def freedom_within_limits(tree: Tree, q: Array, g: Array) -> Array:
+    """Return the share of a displacement g that each joint can make before it stops, (nv,), 0 to 1.
+
+    With g = J^T e, the direction of steepest descent, a joint that would run into its limit leaves
+    the step to the others, and one that comes back from it takes part.
+    """
+    share = np.ones(tree.nv).astype(g.dtype)
+    for (place, velocity), lower, upper in zip(
+        tree.coordinates.values(), tree.limits.lower, tree.limits.upper
+    ):
+        if place.stop - place.start == 1 and (lower > -np.inf or upper < np.inf):
+            x, dx = q[place.start], g[velocity.start]
+            moved = clamp(x + dx, lower, upper) - x
+            share[velocity.start] = clamp(moved * dx / (dx * dx + 1e-300), 0.0, 1.0)
+    return share
 
 
 def displaced(tree: Tree, q: Array, dq: Array) -> Array:
@@ -108,21 +125,33 @@ def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     return result
 
 
-STEPS = 4  # Newton steps in one compiled program
+STEPS = 4  # Newton steps between two looks at the error
+
+
+def steps_at_once(links: Sequence[str]) -> int:
+    """Return the number of steps in one compiled program: several links make each one long."""
+    return STEPS if len(links) == 1 else 1
 
 
 def program(
     tree: Tree, links: Sequence[str], q: Array, targets: Array, damping: Array
 ) -> tuple[Array, ...]:
-    """Return (q after `STEPS` steps, its pose errors (6 k,), how far the targets are from rigid).
+    """Return (q after some steps, its residual (1,), how far the k targets are from rigid (k,)).
 
-    `targets` holds the elements of the k (4, 4) matrices one after the other. This is what is
+    `targets` holds the elements of the (4, 4) matrices one after the other. This is what is
     compiled.
     """
     poses = [targets[16 * k : 16 * k + 16].reshape(4, 4) for k in range(len(links))]
-    for _ in range(STEPS):
+    for _ in range(steps_at_once(links)):
         q = newton_step(tree, q, poses, links, damping[0])
-    return q, stacked_error(tree, q, poses, links), np.array([rigid_defect(C) for C in poses])
+    squares = sum(squared_distance(link_pose(tree, q, link), C) for link, C in zip(links, poses))
+    return q, np.array([np.sqrt(squares)]), np.array([rigid_defect(C) for C in poses])
+
+
+def squared_distance(C: Array, target: Array) -> Array:
+    """Return (2 sin(angle / 2))^2 + distance^2 between two poses, zero for equal ones only."""
+    turned, shift = C[:3, :3] - target[:3, :3], C[:3, 3] - target[:3, 3]
+    return 0.5 * (turned * turned).sum() + shift @ shift
 
 
 def rigid_defect(C: Array) -> Array:
@@ -149,7 +178,7 @@ class InverseKinematics:
     Parameters
     ----------
     kernel : Kernel
-        Compiled `program`: (q, targets, damping) -> (q, errors, defects).
+        Compiled `program`: (q, targets, damping) -> (q, residual, defects).
     tree : Tree
         With the limits to respect.
     links : sequence of str
@@ -157,8 +186,6 @@ class InverseKinematics:
 
     def __init__(self, kernel: Kernel, tree: Tree, links: Sequence[str]) -> None:
         self._run, self._tree, self._links = compiled_into(kernel), tree, tuple(links)
-        self._errors = np.empty(6 * len(links))
-        self._defects = np.empty(len(links))
         lower, upper = coordinate_limits(tree)
         self._low = np.where(np.isfinite(lower), lower, -np.pi)
         self._high = np.where(np.isfinite(upper), upper, np.pi)
@@ -179,6 +206,9 @@ class InverseKinematics:
         seed: int,
     ) -> InverseKinematicsResult:
         """Step from q, then from random configurations, until the error is within tolerance."""
+        if not np.isfinite(q).all():
+            raise ArgumentError(f'q0 must hold finite numbers, got {q}')
+        residuals, defects = np.empty(1), np.empty(len(self._links))
         flat, weight = np.ascontiguousarray(targets).reshape(-1), np.array([damping])
         best, best_residual, iterations = q, np.inf, 0
         random = None
@@ -188,12 +218,13 @@ class InverseKinematics:
                 q = self._random_configuration(random)
             previous = np.inf
             for _ in range(-(-max_iterations // STEPS)):
-                start, q = q, np.empty_like(q)
-                self._run(start, flat, weight, q, self._errors, self._defects)
+                for _ in range(STEPS // steps_at_once(self._links)):
+                    start, q = q, np.empty_like(q)
+                    self._run(start, flat, weight, q, residuals, defects)
                 iterations += STEPS
-                residual = self._residual()
+                residual = residuals.item()
                 if not attempt:
-                    check_targets(self._defects.tolist(), self._links)
+                    check_targets(defects.tolist(), self._links)
                 if residual < best_residual:
                     best, best_residual = q, residual
                 if residual <= tolerance:
@@ -210,12 +241,6 @@ class InverseKinematics:
             f'restarts is {best_residual:.3g} (tolerance {tolerance:.3g}); the target is out of '
             'reach, or more restarts are needed',
         )
-
-    def _residual(self) -> float:
-        """Return the largest of the pose errors."""
-        if len(self._links) == 1:
-            return math.sqrt(self._errors @ self._errors)
-        return math.sqrt((self._errors.reshape(-1, 6) ** 2).sum(axis=1).max())
 
     def _random_configuration(self, random: np.random.Generator) -> Array:
         q = random.uniform(self._low, self._high)
