@@ -19,6 +19,7 @@ from screw_dynamics_ros.core import (
     UnknownNameError,
 )
 from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.compile.kernels import NativeKernel
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
 
 BACKEND_NAMES = [
@@ -175,6 +176,33 @@ def test_a_function_kept_from_before_follows_the_gravity(robot, state):
     np.testing.assert_array_equal(kept(state[0]), np.zeros(4))
 
 
+@pytest.mark.skipif(not native.available(), reason='no llvmlite')
+def test_a_function_kept_from_before_its_first_call_becomes_fast(monkeypatch):
+    """`f = robot.inverse_dynamics` before anything is compiled; what does not fit still works."""
+    robot = Robot(random_description(0, 4), backend='native')
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4))
+    torques, jacobian = robot.inverse_dynamics, robot.jacobian
+    expected = torques(q, v, a), jacobian(q, 'link2'), jacobian(q, 'link2', 'body')
+    stacks = torques(np.stack([q, q]), v, a)
+    monkeypatch.setattr(NativeKernel, 'single', None)  # the slow path of single calls
+    for _ in range(2):
+        same(torques(q, v, a), expected[0])
+        same(torques(q, v, a, {}), expected[0])
+        same(torques(np.stack([q, q]), v, a), stacks)
+        same(jacobian(q, 'link2'), expected[1])
+        same(jacobian(q, link='link2', representation='body'), expected[2])
+        with pytest.raises(ArgumentError, match='q must have shape'):
+            torques(q[1:], v, a)
+
+
+def test_a_method_replaced_on_one_robot_may_call_the_one_it_replaces(robot, state):
+    original = robot.mass_matrix
+    expected = original(state[0])
+    robot.mass_matrix = lambda q: 2 * original(q)
+    for _ in range(2):
+        same(robot.mass_matrix(state[0]), 2 * expected)
+
+
 @pytest.mark.parametrize(
     'value', [[0, 0], [0, 0, np.nan], [0, 0, np.inf], 'down', None, 9.81, [[0, 0, 1]]]
 )
@@ -243,6 +271,7 @@ def test_scalars_are_floats_and_stacks_of_scalars_arrays(robot, state):
 
 
 def test_wrenches_in_any_order_and_as_lists(robot, state):
+    """Any order gives the same, compiled once."""
     q, v, a = state
     wrenches = random_wrenches(robot, np.random.default_rng(0), count=4)
     for name in ('inverse_dynamics', 'forward_dynamics'):
@@ -258,6 +287,8 @@ def test_wrenches_in_any_order_and_as_lists(robot, state):
             function(q, v, a, {robot.link_names[0]: np.ones(6)}), function(q, v, a)
         )  # on the ground
         same(function(q, v, a), function(q, v, a, {}))
+    made = [links for _, _, links in robot._kernels if len(links) > 1]
+    assert len(made) == 2  # for each function one
 
 
 WRONG_VECTORS = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class CompiledFunctions:
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._addresses: dict[str, Addresses] = {}
+        self._fast: dict[str, Callable[..., Any]] = {}  # the builtin functions
         self._general: CompiledFunctions | None = None
 
     def _make_general(self) -> None:
@@ -47,7 +48,7 @@ class CompiledFunctions:
         code back to itself.
         """
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _general=None)
+        twin.__dict__.update(self.__dict__, _general=None, _fast={})
         self._general = twin
 
     def _evaluate(
@@ -62,7 +63,9 @@ class CompiledFunctions:
             raise ArgumentError(
                 f'external wrenches must be a dict {{link: (moment, force)}}, got {wrenches!r}'
             )
-        links = tuple(wrenches or ())
+        if name in self._fast and not wrenches:  # through a method kept from before it was there
+            return self._fast[name](*arguments, *options)
+        links = tuple(sorted(wrenches or (), key=str))  # one kernel for any order
         if not all(isinstance(text, str) for text in (*options, *links)):
             find(self._tree, (name, *options))  # says which one
         kernel = self._kernels.get((name, options, links))
@@ -70,7 +73,7 @@ class CompiledFunctions:
             kernel = self._kernels.setdefault(  # another thread may have been faster
                 (name, options, links), self._make_kernel(name, options, links)
             )
-        given = iter([*arguments, *(wrenches or {}).values()])
+        given = iter([*arguments, *((wrenches or {})[link] for link in links)])
         inputs = [
             self._gravity if n == 'gravity' else self._input(n, size, next(given))
             for n, size in kernel.specification.inputs
@@ -151,7 +154,7 @@ class CompiledFunctions:
         if self._general is None or name in self.__dict__ or overridden:
             return
         fixed = {'gravity': self._gravity.ctypes.data}
-        self.__dict__[name] = entry_point(
+        self._fast[name] = self.__dict__[name] = entry_point(
             name,
             method.__doc__ or '',
             entry,
