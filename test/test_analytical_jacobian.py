@@ -150,6 +150,36 @@ def test_euler_rates_compile(sequence, backend):
     )
 
 
+@pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
+def test_robot(backend):
+    """Any coordinates, those that branch too; one sample, stacks, and fused if they do not."""
+    if backend == 'native':
+        pytest.importorskip('llvmlite')
+    robot, tree = (make(random_description(2, 5, mimic=1)) for make in (Robot, build_tree))
+    robot = Robot(robot.description, backend=backend)
+    q = np.random.default_rng(2).uniform(-1, 1, (3, tree.nq))
+    for orientation in ('xyz', 'ZXZ', 'quaternion', 'rotation_vector'):
+        expected = [analytical_jacobian(tree, x, 'link5', orientation) for x in q]
+        for _ in range(2):
+            J = robot.analytical_jacobian(q[0], 'link5', orientation)
+            np.testing.assert_allclose(J, expected[0], atol=1e-12)
+        np.testing.assert_allclose(
+            robot.analytical_jacobian(q, 'link5', orientation), expected, atol=1e-12
+        )
+    for _ in range(2):  # the second time in compiled code, which looks the options up
+        np.testing.assert_array_equal(
+            robot.analytical_jacobian(q[0], 'link5'),
+            robot.analytical_jacobian(q[0], 'link5', 'xyz'),
+        )
+    fused = robot.fuse(('analytical_jacobian', 'link5', 'zyz'))(q[0])[0]
+    np.testing.assert_allclose(fused, robot.analytical_jacobian(q[0], 'link5', 'zyz'), atol=1e-12)
+    if backend != 'reference':
+        with pytest.raises(ArgumentError, match=r"'quaternion'\) cannot be compiled"):
+            robot.fuse(('analytical_jacobian', 'link5', 'quaternion'))
+    with pytest.raises(UnknownNameError, match="no orientation coordinates named 'body'"):
+        robot.analytical_jacobian(q[0], 'link5', 'body')
+
+
 def test_free_base():
     description = random_description(1, 4)
     robot = Robot(description, floating_base=True, backend='reference')

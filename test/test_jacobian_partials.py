@@ -182,6 +182,31 @@ def test_partials_compile(backend, representation):
     )
 
 
+@pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
+def test_robot(backend):
+    """The first order as a function of `Robot`, one sample and stacks."""
+    if backend == 'native':
+        pytest.importorskip('llvmlite')
+    robot = Robot(random_description(4, 5, mimic=1), backend=backend)
+    q = np.random.default_rng(4).uniform(-1, 1, (3, robot.nq))
+    step = 1e-6 * np.eye(robot.nq)
+    for representation in REPRESENTATIONS:
+        expected = np.stack([
+            (robot.jacobian(q[0] + e, 'link5', representation)
+             - robot.jacobian(q[0] - e, 'link5', representation)) / 2e-6 for e in step
+        ], axis=-1)
+        stack = robot.jacobian_partials(q, 'link5', representation)
+        assert stack.shape == (3, 6, robot.nv, robot.nv)
+        for _ in range(2):
+            partials = robot.jacobian_partials(q[0], 'link5', representation)
+            np.testing.assert_allclose(partials, expected, atol=1e-8)
+            np.testing.assert_allclose(stack[0], partials, atol=1e-13)
+    np.testing.assert_array_equal(
+        robot.jacobian_partials(q[0], 'link5'), robot.jacobian_partials(q[0], 'link5', 'hybrid'))
+    with pytest.raises(UnknownNameError, match="no representation named 'xyz'"):
+        robot.jacobian_partials(q[0], 'link5', 'xyz')
+
+
 def test_what_is_refused():
     tree = tree_of(random_geometry(0, 3))
     q = np.zeros(3)

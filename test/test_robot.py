@@ -13,6 +13,7 @@ from robots import urdf_path
 
 from screw_dynamics_ros.core import (
     ArgumentError,
+    DescriptionError,
     InertiaError,
     Robot,
     ScrewDynamicsError,
@@ -20,7 +21,11 @@ from screw_dynamics_ros.core import (
 )
 from screw_dynamics_ros.core.compile import native
 from screw_dynamics_ros.core.compile.kernels import NativeKernel
+from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
+from screw_dynamics_ros.core.model.denavit_hartenberg import StandardRow
+from screw_dynamics_ros.core.model.geometry import SpatialScrews
+from screw_dynamics_ros.core.model.link_table import LinkTable
 
 BACKEND_NAMES = [
     pytest.param('native', marks=pytest.mark.skipif(not native.available(), reason='no llvmlite')),
@@ -117,6 +122,30 @@ def test_from_urdf_takes_text_and_paths(tmp_path):
     expected = Robot.from_urdf(text, backend='reference').mass_matrix(q)
     for source in (path, str(path), text):
         same(Robot.from_urdf(source, backend='reference').mass_matrix(q), expected)
+
+
+def test_from_geometry_takes_screws_of_any_pitch_and_tables():
+    """A helical joint off the axis of the first; a table of two links; limits and inertias."""
+    places = [se3.pose(np.eye(3), [x, 0, 0]) for x in (0.4, 0.9)]
+    Y = screws.unit_screw([[0, 0, 1], [0, 0, 1]], [[0, 0, 0], [0.4, 0, 0]], [0.0, 0.1])
+    arm = SpatialScrews(places, Y)
+    inertia = Inertia(2.0, np.array([0.1, 0.0, 0.0]), 0.1 * np.eye(3))
+    robot = Robot.from_geometry(
+        arm, name='corkscrew', links=['upper', 'fore'], inertias=[None, inertia],
+        limits={'joint2': Limits(-1.0, 2.0)}, gravity=(0, 0, -10.0), backend='reference')
+    q = np.array([0.3, 1.1])
+    same(robot.link_pose(q, 'fore'), arm.poses(q)[1])
+    same(robot.gravity_torques(q), [0.0, 0.1 * 20.0])  # the pitch lifts the weight
+    assert robot.joint_names == ('joint1', 'joint2')
+    np.testing.assert_array_equal(robot.limits.upper, [np.inf, 2.0])
+    assert robot.description.name == 'corkscrew'
+    table = LinkTable([StandardRow('revolute', d=0.3, a=0.5), StandardRow('prismatic', alpha=1.0)])
+    robot = Robot.from_geometry(table, floating_base=True, backend='reference')
+    assert robot.nv == 8
+    base = [0, 0, 0, 0, 0, 0, 1]
+    same(robot.link_pose([*base, *q], 'body2'), table.pose(q))
+    with pytest.raises(DescriptionError, match='3 link names'):
+        Robot.from_geometry(arm, links=['a', 'b', 'c'])
 
 
 def test_a_robot_does_not_change_through_its_answers(robot, state):

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.dynamics.regrouping import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.functions import find, input_size
+from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, find, input_size
 from screw_dynamics_ros.core.model.tree import Tree
 
 
@@ -122,7 +122,7 @@ class CompiledFunctions:
                 self._identity,
                 frozenset({'gravity'}),
             ),
-            self.backend,
+            'reference' if function.branching.intersection(options) else self.backend,
         )
 
     def _input(self, name: str, size: int, value: ArrayLike) -> Array:
@@ -145,7 +145,7 @@ class CompiledFunctions:
         entry: int | Addresses = compiled.address
         if options:
             entry = self._addresses.setdefault(
-                name, Addresses('hybrid' if len(options) == 2 else None)
+                name, Addresses(DEFAULTS[FUNCTIONS[name].options[-1]])
             )
             entry.add(options, compiled.address)
         method = getattr(type(self), name)

@@ -8,11 +8,22 @@ from dataclasses import dataclass
 from screw_dynamics_ros.core.dynamics import coriolis, energy, forward_dynamics, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics import higher_order, jacobians, poe, transforms
+from screw_dynamics_ros.core.kinematics import (
+    analytical,
+    higher_order,
+    jacobian_partials,
+    jacobians,
+    poe,
+    transforms,
+)
+from screw_dynamics_ros.core.lie import euler
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
 #: The vectors a function may read, in the order in which it takes them.
 INPUTS = ('q', 'v', 'a', 'tau', 'gravity')
+
+#: The kinds of options, and which one stands for one that is not given.
+DEFAULTS = {'link': None, 'representation': 'hybrid', 'orientation': euler.RPY}
 
 #: What selects one output: the name of a function, or (name, option, ...).
 Output = str | tuple[str, ...]
@@ -22,12 +33,14 @@ Output = str | tuple[str, ...]
 class Function:
     """One function: `evaluate(tree, *inputs, *options)` returns an array.
 
-    `inputs` are some of `INPUTS`, `options` names what else selects the output.
+    `inputs` are some of `INPUTS`, `options` names what else selects the output: some of `DEFAULTS`.
+    With one of the options `branching` it branches on numbers and cannot be recorded.
     """
 
     evaluate: Callable[..., Array]
     inputs: tuple[str, ...]
     options: tuple[str, ...] = ()
+    branching: frozenset[str] = frozenset()
 
 
 FUNCTIONS = {
@@ -41,6 +54,12 @@ FUNCTIONS = {
     ),
     'jacobian_derivative': Function(
         higher_order.jacobian_derivative, ('q', 'v'), ('link', 'representation')
+    ),
+    'jacobian_partials': Function(
+        jacobian_partials.jacobian_partials, ('q',), ('link', 'representation')
+    ),
+    'analytical_jacobian': Function(
+        analytical.analytical_jacobian, ('q',), ('link', 'orientation'), analytical.BRANCHING
     ),
     'inverse_dynamics': Function(inverse_dynamics.inverse_dynamics, ('q', 'v', 'a', 'gravity')),
     'forward_dynamics': Function(forward_dynamics.forward_dynamics, ('q', 'v', 'tau', 'gravity')),
@@ -71,6 +90,8 @@ def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:
     for kind, option in zip(function.options, options):
         if kind == 'link':
             tree.frame(option)
+        elif kind == 'orientation':
+            analytical.check_orientation(option)
         else:
             jacobians.check_representation(option)
     return function, tuple(options)

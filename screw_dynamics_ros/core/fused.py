@@ -76,6 +76,8 @@ class FusedKernel:
                         known[output] = output.function(*map(value, output.sources))
                     else:
                         function, options = find(tree, output)
+                        if backend != 'reference' and function.branching.intersection(options):
+                            raise ArgumentError(f'{output!r} cannot be compiled: it branches')
                         known[output] = function.evaluate(
                             tree, *(known[name] for name in function.inputs), *options
                         )

@@ -19,7 +19,10 @@ from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
-from screw_dynamics_ros.core.model.description import RobotDescription
+from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
+from screw_dynamics_ros.core.model.geometry import Geometry
+from screw_dynamics_ros.core.model.link_table import LinkTable
+from screw_dynamics_ros.core.model.robot_geometry import description_of
 from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
 from screw_dynamics_ros.core.model.urdf import read_urdf
 
@@ -88,6 +91,41 @@ class Robot(CompiledFunctions):
         """
         return cls(
             read_urdf(text_or_path), floating_base=floating_base, gravity=gravity, backend=backend
+        )
+
+    @classmethod
+    def from_geometry(
+        cls,
+        geometry: Geometry | LinkTable,
+        *,
+        name: str = 'robot',
+        links: Sequence[str] | None = None,
+        inertias: Sequence[Inertia | None] | None = None,
+        limits: Mapping[str, Limits] | None = None,
+        floating_base: bool = False,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        backend: str = 'auto',
+    ) -> Robot:
+        """Return the robot of a product of exponentials or of a Denavit-Hartenberg table.
+
+        Parameters
+        ----------
+        geometry : Geometry or LinkTable
+            One of the descriptions of `core.model.geometry`, with screws of any pitch, or a table
+            of `core.model.link_table`.
+        name, links, inertias, limits
+            As in `core.model.robot_geometry.description_of`: the bodies are 'body1', 'body2', ...,
+            massless, and the joints unlimited if not given.
+        floating_base, gravity, backend
+            As in `from_urdf`.
+        """
+        if isinstance(geometry, LinkTable):
+            geometry = geometry.joint_frames()
+        return cls(
+            description_of(geometry, name=name, links=links, inertias=inertias, limits=limits),
+            floating_base=floating_base,
+            gravity=gravity,
+            backend=backend,
         )
 
     def __repr__(self) -> str:
@@ -207,6 +245,21 @@ class Robot(CompiledFunctions):
     ) -> Array:
         """Return the time derivative of the Jacobian of a link, (6, nv) (muller.md D-14, D-16)."""
         return self._evaluate('jacobian_derivative', (q, v), (link, representation))
+
+    def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (muller.md D-04).
+
+        Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
+        """
+        return self._evaluate('jacobian_partials', (q,), (link, representation))
+
+    def analytical_jacobian(self, q: ArrayLike, link: str, orientation: str = 'xyz') -> Array:
+        """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
+
+        `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
+        (7, nv) (bruyninckx_1.md B-125). Where Euler angles lock it is not finite, or refused.
+        """
+        return self._evaluate('analytical_jacobian', (q,), (link, orientation))
 
     def inverse_dynamics(
         self,

@@ -29,6 +29,9 @@ from screw_dynamics_ros.core.model.tree import Array, Tree
 #: ones (roll, pitch, yaw are 'xyz'), quaternions (x, y, z, w) and rotation vectors.
 ORIENTATIONS = (*euler.MOVING, *euler.FIXED, 'quaternion', 'rotation_vector')
 
+#: Those whose rates branch on numbers and cannot be recorded.
+BRANCHING = frozenset({'quaternion', 'rotation_vector'})
+
 
 def analytical_jacobian(tree: Tree, q: Array, link: str, orientation: str = euler.RPY) -> Array:
     """Return J_a with (phi', r') = J_a q', (6, nv), or (7, nv) for a quaternion.
@@ -85,11 +88,7 @@ def euler_axes(R: Array, sequence: str) -> tuple[Array, Array, Array, Array]:
     In the order of moving axes, which is the reverse for fixed ones. The determinant is the sine or
     cosine of the middle angle up to sign: zero means gimbal lock.
     """
-    if sequence not in euler.MOVING and sequence not in euler.FIXED:
-        raise UnknownNameError(
-            f'no orientation coordinates named {sequence!r}; choose one of '
-            + ', '.join(ORIENTATIONS)
-        )
+    check_orientation(sequence)
     letters = sequence.upper()
     i, j, k = ('XYZ'.index(x) for x in (letters[::-1] if sequence in euler.FIXED else letters))
     first, last = np.eye(3)[i], R[:, k]
@@ -98,3 +97,12 @@ def euler_axes(R: Array, sequence: str) -> tuple[Array, Array, Array, Array]:
     size = np.sqrt(normal @ normal)
     middle = normal / size if not isinstance(size, float) or size > 0.0 else np.eye(3)[j]
     return first, middle, last, first @ (hat(middle) @ last)
+
+
+def check_orientation(orientation: str) -> None:
+    """Raise `UnknownNameError` unless `orientation` is one of `ORIENTATIONS`."""
+    if orientation not in ORIENTATIONS:
+        raise UnknownNameError(
+            f'no orientation coordinates named {orientation!r}; choose one of '
+            + ', '.join(ORIENTATIONS)
+        )
