@@ -10,6 +10,7 @@ from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics import (
     analytical,
+    force_kinematics,
     higher_order,
     jacobian_partials,
     jacobians,
@@ -63,6 +64,7 @@ FUNCTIONS = {
     ),
     'inverse_dynamics': Function(inverse_dynamics.inverse_dynamics, ('q', 'v', 'a', 'gravity')),
     'forward_dynamics': Function(forward_dynamics.forward_dynamics, ('q', 'v', 'tau', 'gravity')),
+    'inverse_force': Function(force_kinematics.inverse_force, ('q',)),
     'mass_matrix': Function(mass_matrix, ('q',)),
     'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
     'coriolis_torques': Function(inverse_dynamics.coriolis_torques, ('q', 'v')),

@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel
+from screw_dynamics_ros.core.inverse_problems import InverseProblems
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
 from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
@@ -27,7 +28,7 @@ from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
 from screw_dynamics_ros.core.model.urdf import read_urdf
 
 
-class Robot(CompiledFunctions):
+class Robot(InverseProblems, CompiledFunctions):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part

@@ -1,0 +1,255 @@
+"""Inverse problems of a robot beyond position: velocities, accelerations, forces, singularities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.fused import FusedKernel
+from screw_dynamics_ros.core.kinematics import closed_loop, force_kinematics, inverse_acceleration
+from screw_dynamics_ros.core.kinematics import inverse_velocity as velocities
+from screw_dynamics_ros.core.kinematics import joint_limited_velocity as limited
+from screw_dynamics_ros.core.kinematics.closed_loop import ClosedLoop, Gap, per_link
+from screw_dynamics_ros.core.kinematics.force_kinematics import ForwardForceResult
+from screw_dynamics_ros.core.kinematics.inverse_acceleration import InverseAccelerationResult
+from screw_dynamics_ros.core.kinematics.inverse_velocity import InverseVelocityResult
+from screw_dynamics_ros.core.kinematics.joint_bounds import velocity_bounds
+from screw_dynamics_ros.core.kinematics.joint_limited_velocity import JointLimitedResult
+from screw_dynamics_ros.core.kinematics.singularities import SingularityReport, singularity_report
+from screw_dynamics_ros.core.kinematics.task_priority import (
+    Level,
+    Task,
+    TaskPriorityResult,
+    task_priority,
+)
+from screw_dynamics_ros.core.kinematics.weighted_inverse import finite
+
+Links = str | Sequence[str]
+
+
+class InverseProblems(CompiledFunctions):
+    """What a `Robot` answers by solving linear equations, one sample at a time.
+
+    `link` may be one link or several; then twists have a row for each. NaN, singular weights and
+    wrong shapes raise `ArgumentError`. doc/inverse_kinematics.md has the mathematics.
+    """
+
+    def inverse_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: Links,
+        representation: str = 'hybrid',
+        **options: Any,
+    ) -> InverseVelocityResult:
+        """Return joint rates for a twist of a link: `.v`, `.success`, `.residual`, `.message`.
+
+        Parameters
+        ----------
+        q : (nq,)
+        twist : (6,) or (k, 6)
+            (omega, v) in `representation` [rad/s, m/s].
+        link : str or sequence of k str
+        representation : {'hybrid', 'body', 'spatial', 'mixed'}
+        **options
+            joint_metric, task_metric, damping, secondary, cutoff; see
+            `kinematics.inverse_velocity.inverse_velocity` (bruyninckx_2.md C-104).
+        """
+        J = self._stacked(q, link, representation)
+        return velocities.inverse_velocity(J, rows('twist', twist, link), **options)
+
+    def inverse_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        acceleration: ArrayLike,
+        link: Links,
+        representation: str = 'hybrid',
+        **options: Any,
+    ) -> InverseAccelerationResult:
+        """Return joint accelerations for that of a link: `.a`, else as in `inverse_velocity`.
+
+        `acceleration` (6,) or (k, 6) is the derivative of the twist in `representation`; of a
+        hybrid one the linear part is the acceleration of the link's origin (C-109).
+        """
+        J, bias = self._stacked(q, link, representation), self._bias(q, v, link, representation)
+        target = rows('acceleration', acceleration, link)
+        return inverse_acceleration.inverse_acceleration(J, bias, target, **options)
+
+    def prioritised_velocity(
+        self, q: ArrayLike, tasks: Sequence[Task], **options: Any
+    ) -> TaskPriorityResult:
+        """Return joint rates for several tasks, the most important one first (C-029).
+
+        `options`: joint_metric, secondary, cutoff; see `kinematics.task_priority`.
+        """
+        return task_priority([self._level(q, None, task) for task in tasks], **options)
+
+    def prioritised_acceleration(
+        self, q: ArrayLike, v: ArrayLike, tasks: Sequence[Task], **options: Any
+    ) -> TaskPriorityResult:
+        """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
+        return task_priority([self._level(q, v, task) for task in tasks], **options)
+
+    def joint_limited_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: Links,
+        dt: float,
+        representation: str = 'hybrid',
+        *,
+        previous: ArrayLike | None = None,
+        acceleration_limit: ArrayLike | None = None,
+        **options: Any,
+    ) -> JointLimitedResult:
+        """Return the joint rates within limits that serve a twist best (C-044).
+
+        Within the limits of velocity, and such that held for `dt` seconds they keep the joints
+        within their ranges, now and, with limits of acceleration, later.
+
+        Parameters
+        ----------
+        previous : (nv,), optional
+            Joint rates now; matters with limits of acceleration.
+        acceleration_limit : float or (nv,), optional
+            [rad/s^2, m/s^2]; URDF has none.
+        **options
+            joint_metric, task_metric, damping, secondary; see `kinematics.joint_limited_velocity`.
+        """
+        J = self._stacked(q, link, representation)
+        bounds = velocity_bounds(
+            self._tree,
+            vector('q', self._tree.nq, q),
+            dt,
+            previous=previous,
+            acceleration_limit=acceleration_limit,
+        )
+        return limited.joint_limited_velocity(J, rows('twist', twist, link), bounds, **options)
+
+    def joint_limited_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        acceleration: ArrayLike,
+        link: Links,
+        dt: float,
+        representation: str = 'hybrid',
+        *,
+        acceleration_limit: ArrayLike | None = None,
+        **options: Any,
+    ) -> JointLimitedResult:
+        """Return the joint accelerations (field `v`) within limits that serve a link best.
+
+        They lead to joint rates v + a dt that are within the bounds of `joint_limited_velocity`.
+        """
+        J, bias = self._stacked(q, link, representation), self._bias(q, v, link, representation)
+        now = vector('v', self._tree.nv, v)
+        bounds = velocity_bounds(
+            self._tree,
+            vector('q', self._tree.nq, q),
+            dt,
+            previous=now,
+            acceleration_limit=acceleration_limit,
+        )
+        target = rows('acceleration', acceleration, link)
+        return limited.joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)
+
+    def inverse_force(
+        self, q: ArrayLike, external_wrenches: Mapping[str, ArrayLike] | None = None
+    ) -> Array:
+        """Return the torques that hold wrenches on links, -sum J^T w, (nv,) [N m, N] (C-106).
+
+        Wrenches as in `inverse_dynamics`; add `gravity_torques` for what carries the robot.
+        """
+        return self._evaluate('inverse_force', (q,), (), external_wrenches)
+
+    def forward_force(
+        self, q: ArrayLike, tau: ArrayLike, link: Links, **options: Any
+    ) -> ForwardForceResult:
+        """Return the wrenches on links, in their frames, that torques tau hold (C-107).
+
+        tau (nv,) without `gravity_torques`. `options`: length, torque_metric, least_squares,
+        cutoff; see `kinematics.force_kinematics`. Joints that do not move the links are left out.
+        """
+        J = self._stacked(q, link, 'body')
+        return force_kinematics.forward_force(J, tau, **options)
+
+    def singularity(
+        self, q: ArrayLike, link: str, representation: str = 'hybrid', **options: Any
+    ) -> SingularityReport:
+        """Return rank, singular values, lost twists, reciprocal wrenches of a link (C-020, C-022).
+
+        `options`: length, joint_metric, tolerance; see `kinematics.singularities`.
+        """
+        return singularity_report(self._stacked(q, link, representation), **options)
+
+    def closed_loop(
+        self,
+        link: Links,
+        q: ArrayLike,
+        dt: float,
+        *,
+        gaps: Sequence[Gap] = (),
+        **options: Any,
+    ) -> ClosedLoop:
+        """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
+
+        `options`: gain, gap_gain, acceleration_limit, joint_metric, task_metric, damping; see
+        `kinematics.closed_loop`.
+        """
+        links = names(link)
+        kernel = FusedKernel(self._lean_tree, self.backend, closed_loop.outputs(links, gaps), {})
+        start = vector('q', self._tree.nq, q)
+        return ClosedLoop(kernel, self._tree, links, start, dt, gaps=gaps, **options)
+
+    def _stacked(self, q: ArrayLike, link: Links, representation: str) -> Array:
+        """Return the Jacobians of the links one below the other, (6 k, nv)."""
+        q = finite('q', vector('q', self._tree.nq, q))
+        blocks = [self._evaluate('jacobian', (q,), (name, representation)) for name in names(link)]
+        return np.concatenate(blocks)
+
+    def _bias(self, q: ArrayLike, v: ArrayLike, link: Links, representation: str) -> Array:
+        """Return the accelerations of the links when the joints do not accelerate, (6 k,)."""
+        v = finite('v', vector('v', self._tree.nv, v))
+        rest = np.zeros(self._tree.nv)
+        return np.concatenate([
+            self._evaluate('acceleration', (q, v, rest), (name, representation))
+            for name in names(link)
+        ])  # fmt: skip
+
+    def _level(self, q: ArrayLike, v: ArrayLike | None, task: Task) -> Level:
+        """Return the equations of one task, for accelerations if v is given."""
+        J = self._stacked(q, task.link, task.representation)
+        if task.selection is None:
+            S = np.eye(6)
+        else:
+            S = velocities.matrix(f'the selection of the task of {task.link!r}', task.selection)
+            if S.shape[1] != 6:
+                raise ArgumentError(
+                    f'the selection of the task of {task.link!r} must have shape (m, 6), '
+                    f'got {S.shape}'
+                )
+        target = velocities.rate(f'the rate of the task of {task.link!r}', len(S), task.rate)
+        if v is not None:
+            target = target - S @ self._bias(q, v, task.link, task.representation)
+        return Level(S @ J, target, task.metric, task.damping)
+
+
+def names(link: Links) -> tuple[str, ...]:
+    """Return one link or several as a tuple; raises `ArgumentError` if there is none."""
+    links = (link,) if isinstance(link, str) else tuple(link)
+    if not links:
+        raise ArgumentError('at least one link is needed')
+    return links
+
+
+def rows(name: str, value: ArrayLike, link: Links) -> Array:
+    """Return six numbers for each link, one after the other."""
+    return per_link(name, value, len(names(link)), (6,)).ravel()

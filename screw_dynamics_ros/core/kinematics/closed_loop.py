@@ -1,0 +1,260 @@
+r"""Closed-loop inverse kinematics: follow a stream of target poses, one step for each sample.
+
+With the pose C of a link, its target C_d moving with the body-fixed twist V_d, and e the logarithm
+of C^-1 C_d, the link is given the body-fixed twist
+
+    V = Ad_{C^-1 C_d} V_d + K e
+
+for which the error obeys e' = -K e: every error goes to zero along its own screw with the rate K.
+(The book's formula has V_d without Ad, which is right only where the frames coincide.) The joint
+rates are those within the joint limits that come nearest (`joint_limited_velocity`); they are held
+for one sampling time dt, so that K dt must stay below 2. Loops that were cut open are followed in
+the same way: the two frames of the cut are each other's target (`Gap`).
+
+Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
+behind a steadily moving target by V_d / K, with V_d by nothing. Cost: one compiled call for poses
+and Jacobians, one logarithm and one least-squares solution for each step; a bounded one only while
+a bound is active. The same inputs give the same outputs to the last bit.
+
+Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.14 and 5.15 (bruyninckx_2.md C-048,
+C-049).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.fused import FusedKernel
+from screw_dynamics_ros.core.kinematics.inverse import displaced
+from screw_dynamics_ros.core.kinematics.joint_bounds import velocity_bounds
+from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+    AdaptiveDamping,
+    check_positive,
+    finite,
+)
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.model.tree import Array, Tree
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Two links whose frames belong together: the ends of a loop that was cut open.
+
+    Attributes
+    ----------
+    first, second : str
+    selection : (m, 6) array, optional
+        Which components of the error (rotation, displacement), in the frame of `first`, must
+        vanish; all by default. A cut revolute joint leaves the rotation about its axis.
+    """
+
+    first: str
+    second: str
+    selection: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class ClosedLoopStep:
+    """What one sample led to.
+
+    Attributes
+    ----------
+    q : (nq,) array
+        Configuration to be commanded for the end of the sample.
+    v : (nv,) array
+        Joint rates that lead there.
+    error : (k, 6) array
+        Error of each link at the beginning of the sample: rotation vector [rad] and displacement
+        [m] from link to target, in the frame of the link.
+    gap : (g,) array
+        Error of each loop at the beginning of the sample, rotation [rad] and displacement [m] in
+        one norm.
+    success : bool
+        Whether the joints follow: the twists asked for are reached and no limit is in conflict.
+    active : tuple of str
+        Joints held at a bound.
+    message : str
+    """
+
+    q: Array
+    v: Array
+    error: Array
+    gap: Array
+    success: bool
+    active: tuple[str, ...]
+    message: str
+
+
+class ClosedLoop:
+    """Follows target poses with one link or several.
+
+    Parameters
+    ----------
+    kernel : FusedKernel
+        Poses of links and of gaps, then their body-fixed Jacobians, from q.
+    tree : Tree
+    links : sequence of str
+    q : (nq,) array
+        Where to start.
+    dt : float
+        Sampling time [s].
+    gain, gap_gain : float
+        K of the links and of the gaps [1/s].
+    gaps : sequence of Gap
+    acceleration_limit : float or (nv,) array, optional
+        Of the joints [rad/s^2, m/s^2].
+    joint_metric, task_metric, damping
+        As in `joint_limited_velocity`; task_metric over all links, then all gaps.
+
+    Attributes
+    ----------
+    q : (nq,) array
+        Current configuration.
+    v : (nv,) array
+        Joint rates of the last sample.
+    """
+
+    def __init__(
+        self,
+        kernel: FusedKernel,
+        tree: Tree,
+        links: Sequence[str],
+        q: Array,
+        dt: float,
+        *,
+        gain: float = 20.0,
+        gaps: Sequence[Gap] = (),
+        gap_gain: float | None = None,
+        acceleration_limit: ArrayLike | None = None,
+        joint_metric: ArrayLike | None = None,
+        task_metric: ArrayLike | None = None,
+        damping: float | AdaptiveDamping | None = None,
+    ) -> None:
+        check_positive('the sampling time dt', dt)
+        gap_gain = 1.0 / dt if gap_gain is None else gap_gain
+        for name, value in (('gain', gain), ('gap_gain', gap_gain)):
+            check_positive(name, value)
+            if not value * dt < 2.0:
+                raise ArgumentError(
+                    f'{name} {value:g} /s is unstable at a sampling time of {dt:g} s: it must be '
+                    f'below {2.0 / dt:g} /s'
+                )
+        self._kernel, self._tree, self._links = kernel, tree, tuple(links)
+        self._gaps = [(gap, selection(gap)) for gap in gaps]
+        self._dt, self._gain, self._gap_gain = dt, gain, gap_gain
+        self._acceleration_limit = acceleration_limit
+        self._joint_metric, self._task_metric, self._damping = joint_metric, task_metric, damping
+        self.reset(q)
+
+    def reset(self, q: ArrayLike) -> None:
+        """Start again from q, at rest."""
+        self.q = finite('q', vector('q', self._tree.nq, q)).copy()
+        self.v = np.zeros(self._tree.nv)
+
+    def step(
+        self,
+        target: ArrayLike,
+        twist: ArrayLike | None = None,
+        q: ArrayLike | None = None,
+        representation: str = 'hybrid',
+    ) -> ClosedLoopStep:
+        """Take one step towards the target of this sample.
+
+        Parameters
+        ----------
+        target : (4, 4) or (k, 4, 4)
+            Poses of the links in the root frame [m].
+        twist : (6,) or (k, 6), optional
+            How the targets move, in `representation` at their own poses [rad/s, m/s]; at rest by
+            default.
+        q : (nq,), optional
+            Measured configuration to start from, instead of where the last step led.
+        representation : {'hybrid', 'body', 'spatial', 'mixed'}
+
+        Raises
+        ------
+        ArgumentError
+            If a target is no rigid motion, a shape is wrong, or a number not finite; the state then
+            stays as it was.
+        """
+        k = len(self._links)
+        C_d = per_link('target', target, k, (4, 4))
+        V_d = np.zeros((k, 6)) if twist is None else per_link('twist', twist, k, (6,))
+        start = self.q if q is None else finite('q', vector('q', self._tree.nq, q))
+        outputs = self._kernel(start)
+        half = len(outputs) // 2
+        poses, jacobians = outputs[:half], outputs[half:]
+
+        error, gap, rows, rates = np.zeros((k, 6)), np.zeros(len(self._gaps)), [], []
+        for i in range(k):
+            E = se3.inverse(poses[i]) @ C_d[i]
+            error[i] = se3.log(E)
+            ahead = screws.convert_twist(V_d[i], C_d[i], representation, 'body')
+            rows.append(jacobians[i])
+            rates.append(screws.transform_twist(E, ahead) + self._gain * error[i])
+        for i, (_, S) in enumerate(self._gaps):
+            first, second = k + 2 * i, k + 2 * i + 1
+            E = se3.inverse(poses[first]) @ poses[second]
+            e = S @ se3.log(E)
+            gap[i] = np.linalg.norm(e)
+            rows.append(S @ (jacobians[first] - se3.Ad(E) @ jacobians[second]))
+            rates.append(self._gap_gain * e)
+
+        bounds = velocity_bounds(
+            self._tree,
+            start,
+            self._dt,
+            previous=self.v,
+            acceleration_limit=self._acceleration_limit,
+        )
+        found = joint_limited_velocity(
+            np.concatenate(rows),
+            np.concatenate(rates),
+            bounds,
+            joint_metric=self._joint_metric,
+            task_metric=self._task_metric,
+            damping=self._damping,
+        )
+        self.q, self.v = displaced(self._tree, start, found.v * self._dt), found.v
+        return ClosedLoopStep(
+            self.q.copy(), found.v, error, gap, found.success, found.active, found.message
+        )
+
+
+def outputs(links: Sequence[str], gaps: Sequence[Gap]) -> list[tuple[str, ...]]:
+    """Return what the kernel of a `ClosedLoop` computes."""
+    frames = [*links, *(link for gap in gaps for link in (gap.first, gap.second))]
+    return [
+        *(('link_pose', frame) for frame in frames),
+        *(('jacobian', frame, 'body') for frame in frames),
+    ]
+
+
+def selection(gap: Gap) -> Array:
+    """Return the selection of a gap, (m, 6); raises `ArgumentError`."""
+    if gap.selection is None:
+        return np.eye(6)
+    S = finite(f'the selection of the gap {gap.first}-{gap.second}', gap.selection)
+    if S.ndim != 2 or S.shape[1] != 6:
+        raise ArgumentError(
+            f'the selection of the gap {gap.first}-{gap.second} must have shape (m, 6), '
+            f'got {S.shape}'
+        )
+    return S
+
+
+def per_link(name: str, value: ArrayLike, links: int, shape: tuple[int, ...]) -> Array:
+    """Return finite numbers of `shape` for each link; one link needs no leading axis."""
+    array = finite(name, value)
+    if array.shape != (links, *shape) and not (links == 1 and array.shape == shape):
+        raise ArgumentError(
+            f'{name} must have shape {shape if links == 1 else (links, *shape)}, got {array.shape}'
+        )
+    return array.reshape(links, *shape)

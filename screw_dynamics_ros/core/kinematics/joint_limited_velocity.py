@@ -1,0 +1,204 @@
+r"""Inverse velocity kinematics within joint limits: bounded least squares.
+
+Of all joint rates within their bounds (`joint_bounds`)::
+
+    minimise |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
+
+a convex problem with one solution. scipy's bounded least squares solves it with the active-set
+method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are
+checked before an answer counts. Where no bound is active the answer is that of damped least
+squares. The default lambda, 1e-6 of the largest singular value, only chooses among equals.
+
+Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.10 and 5.11 (bruyninckx_2.md C-044).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, matrix, rate
+from screw_dynamics_ros.core.kinematics.joint_bounds import Bounds
+from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+    AdaptiveDamping,
+    check_positive,
+    metric,
+)
+from screw_dynamics_ros.core.model.tree import Array
+
+#: Damping that makes the answer unique, relative to the largest singular value.
+UNIQUE = 1e-6
+
+#: Largest violation of the optimality conditions that is accepted, relative to the problem.
+OPTIMAL = 1e-8
+
+
+@dataclass(frozen=True)
+class JointLimitedResult:
+    """Joint rates within limits.
+
+    Attributes
+    ----------
+    v : (n,) array
+        Joint rates [rad/s, m/s]; accelerations from `joint_limited_acceleration`.
+    success : bool
+        Whether the task is reached (|residual| at most 1e-6 of it) and no limit is in conflict.
+    residual : (m,) array
+        V - J v.
+    active : tuple of str
+        Joints that would move otherwise if it were not for their bound.
+    conflicts : tuple of str
+        Joints that cannot respect all their limits, and why.
+    optimality : float
+        Largest violation of the optimality conditions, relative to the problem.
+    message : str
+    """
+
+    v: Array
+    success: bool
+    residual: Array
+    active: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    optimality: float
+    message: str
+
+
+def joint_limited_velocity(
+    J: ArrayLike,
+    twist: ArrayLike,
+    bounds: Bounds,
+    *,
+    joint_metric: ArrayLike | None = None,
+    task_metric: ArrayLike | None = None,
+    damping: float | AdaptiveDamping | None = None,
+    secondary: ArrayLike | None = None,
+) -> JointLimitedResult:
+    """Return the joint rates within bounds that serve the task best.
+
+    Parameters
+    ----------
+    J : (m, n) array
+    twist : (m,) array
+        What J v should be [rad/s, m/s].
+    bounds : Bounds
+    joint_metric, task_metric : (n,) or (n, n), (m,) or (m, m), optional
+        Positive definite, or the diagonal; M and C.
+    damping : float or AdaptiveDamping, optional
+        lambda > 0; just what makes the answer unique by default.
+    secondary : (n,) array, optional
+        v_0, zero by default.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape is wrong, a number not finite, a metric singular, or the damping not positive.
+
+    Examples
+    --------
+    The first joint stops at its bound, and the second does the rest.
+
+    >>> bounds = Bounds(np.array([-1.0, -9.0]), np.array([1.0, 9.0]), ('shoulder', 'elbow'))
+    >>> found = joint_limited_velocity([[1.0, 1.0]], [5.0], bounds)
+    >>> found.v.round(6), found.active, found.success
+    (array([1., 4.]), ('shoulder',), True)
+    """
+    J = matrix('the Jacobian', J)
+    m, n = J.shape
+    target = rate('the twist', m, twist)
+    v_0 = rate('the secondary rates', n, np.zeros(n) if secondary is None else secondary)
+    if bounds.lower.shape != (n,):
+        raise ArgumentError(f'the bounds are for {len(bounds.lower)} joint rates, J has {n}')
+    K = np.linalg.cholesky(metric('task metric', m, task_metric))
+    L = np.linalg.cholesky(metric('joint metric', n, joint_metric))
+    used = damping_for(K.T @ np.linalg.solve(L, J.T).T, damping)
+
+    A = np.vstack([K.T @ J, used * L.T])
+    b = np.concatenate([K.T @ target, used * (L.T @ v_0)])
+    v = bounded_least_squares(A, b, bounds.lower, bounds.upper)
+    residual = target - J @ v
+    left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
+    optimality = violation(A, b, bounds.lower, bounds.upper, v)
+    active = held(A, b, bounds, v)
+    message = 'reached' if left <= REACHED * whole else f'{left:.3g} of {whole:.3g} is left'
+    if message != 'reached' and active:
+        message += f' because these joints are at their bounds: {", ".join(active)}'
+    if optimality > OPTIMAL:
+        message = f'the solver stopped {optimality:.3g} away from the optimum; {message}'
+    message = '; '.join([*bounds.conflicts, message])
+    return JointLimitedResult(
+        v, message == 'reached', residual, active, bounds.conflicts, optimality, message
+    )
+
+
+def joint_limited_acceleration(
+    J: ArrayLike,
+    bias: ArrayLike,
+    acceleration: ArrayLike,
+    bounds: Bounds,
+    v: Array,
+    dt: float,
+    **options: Any,
+) -> JointLimitedResult:
+    """Return joint accelerations a (field `v`) with J a + bias = acceleration, within limits.
+
+    `bounds` are those of the next velocity v + a dt, with which the joints then move; `options` are
+    those of `joint_limited_velocity`, `bias` is J' v.
+    """
+    J = matrix('the Jacobian', J)
+    target = rate('the acceleration', len(J), acceleration) - rate('the bias', len(J), bias)
+    own = Bounds((bounds.lower - v) / dt, (bounds.upper - v) / dt, bounds.names, bounds.conflicts)
+    return joint_limited_velocity(J, target, own, **options)
+
+
+def damping_for(scaled: Array, damping: float | AdaptiveDamping | None) -> float:
+    """Return lambda > 0 for the Jacobian between its metrics."""
+    if isinstance(damping, (int, float)):
+        check_positive('the damping', damping)
+        return damping
+    s = np.linalg.svd(scaled, compute_uv=False)
+    adaptive = damping.at(float(s.min(initial=np.inf))) if damping else 0.0
+    return max(adaptive, UNIQUE * float(s.max(initial=0.0)), float(np.finfo(float).tiny))
+
+
+def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:
+    """Return the x of least |A x - b| with lower <= x <= upper, A of full column rank."""
+    from scipy.optimize import lsq_linear  # takes long to import, and most robots never need it
+
+    x = np.linalg.lstsq(A, b, rcond=None)[0]
+    if ((lower <= x) & (x <= upper)).all():
+        return x
+    free = upper - lower > 1e-12 * (np.abs(lower) + np.abs(upper))
+    x = np.clip(x, lower, upper)
+    if free.any():
+        rest = b - A[:, ~free] @ x[~free]
+        box = (lower[free], upper[free])
+        for method in ('bvls', 'trf'):  # the second where the first runs out of steps
+            x[free] = np.clip(lsq_linear(A[:, free], rest, box, method, tol=1e-14).x, *box)
+            if violation(A, b, lower, upper, x) <= OPTIMAL:
+                break
+    return x
+
+
+def held(A: Array, b: Array, bounds: Bounds, x: Array) -> tuple[str, ...]:
+    """Return the names of the joints that move at a bound, or rest at one that holds them back."""
+    g = np.abs(A.T @ (A @ x - b))
+    pushed = g > OPTIMAL * (np.abs(A).T @ np.abs(b)).max(initial=0.0)
+    at = ((x <= bounds.lower) | (x >= bounds.upper)) & (pushed | (x != 0.0))
+    return tuple(name for name, flag in zip(bounds.names, at) if flag)
+
+
+def violation(A: Array, b: Array, lower: Array, upper: Array, x: Array) -> float:
+    """Return by how much x misses the optimality conditions, relative to |A|^T |b|.
+
+    The gradient g = A^T (A x - b) must vanish for free x, be positive only at lower bounds and
+    negative only at upper ones.
+    """
+    g = A.T @ (A @ x - b)
+    wrong = np.where(x <= lower, np.maximum(-g, 0.0), np.abs(g))
+    wrong = np.where(x >= upper, np.where(x <= lower, 0.0, np.maximum(g, 0.0)), wrong)
+    scale = np.abs(A).T @ np.abs(b)
+    return float(wrong.max(initial=0.0) / max(scale.max(initial=0.0), np.finfo(float).tiny))

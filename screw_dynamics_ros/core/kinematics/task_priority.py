@@ -1,0 +1,184 @@
+r"""Task priority: several tasks, each fulfilled as far as those before it leave freedom.
+
+With a basis Z of the rates that no earlier task feels, orthonormal in the joint metric, level k
+adds the shortest correction that helps it::
+
+    v <- v + Z (J_k Z)^# (V_k - J_k v),        Z <- Z null(J_k Z)
+
+which are the projector formulas v_k = v_{k-1} + (J_k N_{k-1})^# (V_k - J_k v_{k-1}) and
+N_k = N_{k-1} - (J_k N_{k-1})^+ J_k N_{k-1} without their rounding: J_k Z has no singular values
+that are zero only nearly. Each level is the least-squares optimum among the optima of all before.
+
+Source: Bruyninckx, Robot Kinematics and Dynamics, section 5.9.1 (bruyninckx_2.md C-027, C-029).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.inverse_velocity import matrix, rate, verdict
+from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+    AdaptiveDamping,
+    WeightedInverse,
+    metric,
+)
+from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.model.tree import Array
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one link should do.
+
+    Attributes
+    ----------
+    link : str
+    rate : (6,) or (m,) array
+        Its twist (omega, v) [rad/s, m/s], or its acceleration; only S times it with a selection.
+    representation : {'hybrid', 'body', 'spatial', 'mixed'}
+    selection : (m, 6) array, optional
+        S: which components, or combinations of them, matter. With it `rate` has m elements.
+    metric : (m,) or (m, m) array, optional
+        Task metric, for what cannot be reached.
+    damping : float or AdaptiveDamping
+    """
+
+    link: str
+    rate: ArrayLike
+    representation: str = 'hybrid'
+    selection: ArrayLike | None = None
+    metric: ArrayLike | None = None
+    damping: float | AdaptiveDamping = 0.0
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of priority as equations J v = rate; other fields as in `Task`."""
+
+    J: Array
+    rate: Array
+    metric: ArrayLike | None = None
+    damping: float | AdaptiveDamping = 0.0
+
+
+@dataclass(frozen=True)
+class LevelResult:
+    """What became of one level.
+
+    Attributes
+    ----------
+    success : bool
+        Whether it is reached: |residual| at most 1e-6 of |rate|, in its metric.
+    residual : (m,) array
+        rate - J v.
+    rank : int
+        Number of its directions that earlier levels leave free.
+    message : str
+    """
+
+    success: bool
+    residual: Array
+    rank: int
+    message: str
+
+
+@dataclass(frozen=True)
+class TaskPriorityResult:
+    """Joint rates for tasks in order of priority.
+
+    Attributes
+    ----------
+    v : (n,) array
+        Joint rates, or accelerations.
+    levels : tuple of LevelResult
+        One for each task, most important first.
+    success : bool
+        Whether every level is reached.
+    freedom : int
+        Dimension of the motions that no task feels.
+    message : str
+        The first level that is not reached, and why.
+    """
+
+    v: Array
+    levels: tuple[LevelResult, ...]
+    success: bool
+    freedom: int
+    message: str
+
+
+def task_priority(
+    levels: Sequence[Level],
+    *,
+    joint_metric: ArrayLike | None = None,
+    secondary: ArrayLike | None = None,
+    cutoff: float = TOLERANCE,
+) -> TaskPriorityResult:
+    """Return joint rates that fulfil the levels, the first one first.
+
+    Parameters
+    ----------
+    levels : sequence of Level
+        Their Jacobians have the same number n of columns.
+    joint_metric : (n,) or (n, n) array, optional
+        Decides among rates that serve all tasks equally.
+    secondary : (n,) array, optional
+        Rates wanted where all tasks leave freedom.
+    cutoff : float
+        Singular values of J_k Z up to `cutoff` times the size of J_k count as zero.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no level, a shape is wrong, a number not finite, or a metric singular.
+
+    Examples
+    --------
+    The second task may only use the second joint.
+
+    >>> found = task_priority([Level(np.array([[1.0, 0.0]]), np.array([1.0])),
+    ...                        Level(np.array([[1.0, 1.0]]), np.array([0.0]))])
+    >>> found.v, found.freedom
+    (array([ 1., -1.]), 0)
+    """
+    if not levels:
+        raise ArgumentError('task priority needs at least one task')
+    n = matrix('the Jacobian of level 0', levels[0].J).shape[1]
+    M = metric('joint metric', n, joint_metric)
+    Z = Z_all = np.linalg.inv(np.linalg.cholesky(M)).T  # all rates, orthonormal in M
+    v = np.zeros(n)
+    inverses = []
+    for k, level in enumerate(levels):
+        J = matrix(f'the Jacobian of level {k}', level.J)
+        if J.shape[1] != n:
+            raise ArgumentError(f'the Jacobian of level {k} must have {n} columns, got {J.shape}')
+        target = rate(f'the rate of level {k}', len(J), level.rate)
+        threshold = cutoff * np.linalg.norm(J @ Z_all) + np.finfo(float).tiny
+        free = J @ Z
+        relative = threshold / max(float(np.linalg.norm(free)), threshold)
+        inverse = WeightedInverse(free, None, level.metric, relative)
+        v = v + Z @ inverse.solve(target - J @ v, level.damping)
+        Z = Z @ inverse.null_space
+        inverses.append(inverse)
+    if secondary is not None:
+        v = v + Z @ (Z.T @ (M @ rate('the secondary rates', n, secondary)))
+
+    results = tuple(level_result(level, v, inverse) for level, inverse in zip(levels, inverses))
+    failed = [k for k, result in enumerate(results) if not result.success]
+    message = f'level {failed[0]}: {results[failed[0]].message}' if failed else 'reached'
+    return TaskPriorityResult(v, results, not failed, Z.shape[1], message)
+
+
+def level_result(level: Level, v: Array, inverse: WeightedInverse) -> LevelResult:
+    """Return what the joint rates v do for one level."""
+    target = np.asarray(level.rate, dtype=float)
+    residual = target - np.asarray(level.J) @ v
+    left, whole = inverse.range_norm(residual), inverse.range_norm(target)
+    damping = inverse.damping(level.damping)
+    success, message = verdict(left, whole, inverse.rank, len(target), damping)
+    return LevelResult(success, residual, inverse.rank, message)
