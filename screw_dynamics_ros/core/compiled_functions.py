@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.dynamics.regrouping import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, find, input_size
+from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, as_tuple, find, input_size
 from screw_dynamics_ros.core.model.tree import Tree
 
 
@@ -82,8 +82,8 @@ class CompiledFunctions:
         if not stacks:
             if isinstance(kernel, NativeKernel) and not links:
                 self._install_fast(name, options, kernel)
-            output = kernel.single(inputs)[0]
-            return output if output.ndim else float(output)
+            outputs = kernel.single(inputs)
+            return unpacked(outputs) if outputs[0].ndim else float(outputs[0])
         if len(stacks) > 1:
             shapes = zip(kernel.specification.inputs, inputs)
             raise ArgumentError(
@@ -91,14 +91,15 @@ class CompiledFunctions:
                 + ', '.join(f'{n}: {array.shape}' for (n, _), array in shapes if n != 'gravity')
             )
         samples = stacks.pop()
-        return kernel.stack(
+        outputs = kernel.stack(
             [
                 array
                 if array.ndim == 2 or n == 'gravity'
                 else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
                 for (n, _), array in zip(kernel.specification.inputs, inputs)
             ]
-        )[0]
+        )
+        return unpacked(outputs)
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
         """Return the kernel of one function, with one more input for each wrench."""
@@ -110,7 +111,7 @@ class CompiledFunctions:
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
             count = len(function.inputs)
             applied = (dict(zip(links, vectors[count:])),) if links else ()
-            return (function.evaluate(tree, *vectors[:count], *options, *applied),)
+            return as_tuple(function.evaluate(tree, *vectors[:count], *options, *applied))
 
         sizes = [(n, input_size(tree, n)) for n in function.inputs]
         sizes += [(f'external wrench on {link}', 6) for link in links]
@@ -159,7 +160,12 @@ class CompiledFunctions:
             method.__doc__ or '',
             entry,
             [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
-            compiled.shapes[0],
+            unpacked(compiled.shapes),
             method.__get__(self._general),
             (self._kernels, self._gravity),
         )
+
+
+def unpacked(outputs: tuple[Any, ...]) -> Any:
+    """Return the only output, or the tuple if there are several."""
+    return outputs[0] if len(outputs) == 1 else outputs

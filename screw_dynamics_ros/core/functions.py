@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.dynamics import coriolis, energy, forward_dynamics, inverse_dynamics
+from screw_dynamics_ros.core.dynamics import (
+    coriolis,
+    derivatives,
+    energy,
+    forward_dynamics,
+    inverse_dynamics,
+)
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics import (
@@ -32,13 +38,13 @@ Output = str | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Function:
-    """One function: `evaluate(tree, *inputs, *options)` returns an array.
+    """One function: `evaluate(tree, *inputs, *options)` returns an array, or a tuple of arrays.
 
     `inputs` are some of `INPUTS`, `options` names what else selects the output: some of `DEFAULTS`.
     With one of the options `branching` it branches on numbers and cannot be recorded.
     """
 
-    evaluate: Callable[..., Array]
+    evaluate: Callable[..., Array | tuple[Array, ...]]
     inputs: tuple[str, ...]
     options: tuple[str, ...] = ()
     branching: frozenset[str] = frozenset()
@@ -69,10 +75,22 @@ FUNCTIONS = {
     'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
     'coriolis_torques': Function(inverse_dynamics.coriolis_torques, ('q', 'v')),
     'coriolis_matrix': Function(coriolis.coriolis_matrix, ('q', 'v')),
+    'inverse_dynamics_derivatives': Function(
+        derivatives.inverse_dynamics_derivatives, ('q', 'v', 'a', 'gravity')
+    ),
+    'forward_dynamics_derivatives': Function(
+        derivatives.forward_dynamics_derivatives, ('q', 'v', 'tau', 'gravity')
+    ),
+    'inverse_mass_matrix': Function(derivatives.inverse_mass_matrix, ('q',)),
     'potential_energy': Function(energy.potential_energy, ('q', 'gravity')),
     'kinetic_energy': Function(energy.kinetic_energy, ('q', 'v')),
     'center_of_mass': Function(energy.center_of_mass, ('q',)),
 }
+
+
+def as_tuple(outputs: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return what `evaluate` returned as a tuple."""
+    return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
 def input_size(tree: Tree, name: str) -> int:

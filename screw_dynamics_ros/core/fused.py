@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.functions import INPUTS, Output, find, input_size
+from screw_dynamics_ros.core.functions import INPUTS, Output, as_tuple, find, input_size
 from screw_dynamics_ros.core.model.tree import Tree
 
 
@@ -53,7 +53,8 @@ class FusedKernel:
         The vectors to pass, in this order: those of 'q', 'v', 'a', 'tau', 'gravity' that are
         needed, then the parameters.
     shapes : tuple of tuples
-        Shapes of the outputs.
+        Shapes of the arrays returned: one for each output, several for a function that returns a
+        tuple.
     """
 
     def __init__(
@@ -68,9 +69,9 @@ class FusedKernel:
         sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
 
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-            known: dict[Output | Formula, Array] = dict(zip(names, vectors))
+            known: dict[Output | Formula, Array | tuple[Array, ...]] = dict(zip(names, vectors))
 
-            def value(output: Output | Formula) -> Array:
+            def value(output: Output | Formula) -> Array | tuple[Array, ...]:
                 if output not in known:
                     if isinstance(output, Formula):
                         known[output] = output.function(*map(value, output.sources))
@@ -83,7 +84,7 @@ class FusedKernel:
                         )
                 return known[output]
 
-            return tuple(map(value, outputs))
+            return tuple(array for output in outputs for array in as_tuple(value(output)))
 
         kernel = make_kernel(
             Specification(

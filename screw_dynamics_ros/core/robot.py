@@ -304,6 +304,34 @@ class Robot(InverseProblems, CompiledFunctions):
         """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""
         return self._evaluate('coriolis_matrix', (q, v))
 
+    def inverse_mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the inverse of M(q), (nv, nv) (muller.md D-40)."""
+        return self._evaluate('inverse_mass_matrix', (q,))
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (muller.md D-40).
+
+        Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
+        its body-fixed velocity (omega, v), which comes first in v.
+        """
+        return self._evaluate('inverse_dynamics_derivatives', (q, v, a), (), external_wrenches)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
+        return self._evaluate('forward_dynamics_derivatives', (q, v, tau), (), external_wrenches)
+
     def potential_energy(self, q: ArrayLike) -> float | Array:
         """Return the potential energy in gravity, zero at the origin of the root frame [J]."""
         return self._evaluate('potential_energy', (q,))

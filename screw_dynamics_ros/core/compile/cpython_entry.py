@@ -3,8 +3,8 @@
 A call through ctypes costs more than a whole inverse dynamics. An entry point here is a builtin
 function (METH_FASTCALL) that looks at its arguments through the public array struct, as NumPy's
 macros do in any compiled extension: if all are C-contiguous float64 arrays of the right shape it
-allocates the result and calls the kernel, 0.1 us in all. Everything else (stacks, lists, keywords,
-wrong shapes) goes to a Python function, which computes or raises.
+allocates the result, an array or a tuple of arrays, and calls the kernel, 0.1 us in all. Everything
+else (stacks, lists, keywords, wrong shapes) goes to a Python function, which computes or raises.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ TYPE, DATA, ND, DIMENSIONS, DESCR, FLAGS = (
 )
 
 Shape = tuple[int, ...]
+Result = Shape | tuple[Shape, ...] | list[Shape]
 
 
 class Addresses:
@@ -78,6 +79,9 @@ def _c_api() -> Mapping[str, int]:
     names = (
         'PyFloat_FromDouble',
         'Py_IncRef',
+        'Py_DecRef',
+        'PyTuple_New',
+        'PyTuple_SetItem',
         'PyDict_GetItem',
         'PyLong_AsVoidPtr',
     )
@@ -102,6 +106,10 @@ def vectorcall(function: Callable[..., Any]) -> int:
 
 class _EntryWriter(Writer):
     """Writes C-like code on integers that are addresses, the same for typed and opaque pointers."""
+
+    def __init__(self, opaque_pointers: bool) -> None:
+        super().__init__(opaque_pointers)
+        self.globals: list[str] = []
 
     def read(self, type_: str, address: str, offset: int = 0) -> str:
         """Return the value of `type_` stored `offset` bytes after an address."""
@@ -149,6 +157,42 @@ class _EntryWriter(Writer):
             )
         return self.read('i64', address, DATA)
 
+    def new_array(self, shape: Shape) -> tuple[str, str]:
+        """Allocate a float64 array; return its address and whether that is not NULL."""
+        dimensions = f'[{len(shape)} x i64]'
+        name = f'@shape{len(self.globals)}'
+        sizes = ', '.join(f'i64 {n}' for n in shape)
+        self.globals.append(f'{name} = private constant {dimensions} [{sizes}]')
+        pointer = self(f'ptrtoint {self.pointer(dimensions)} {name} to i64')
+        float64 = id(np.dtype(np.float64))
+        self.call('void', _c_api()['Py_IncRef'], ('i64', float64))  # PyArray_Empty takes it
+        array = self.call(
+            'i64',
+            _c_api()['PyArray_Empty'],
+            ('i32', len(shape)),
+            ('i64', pointer),
+            ('i64', float64),
+            ('i32', 0),
+        )
+        return array, self(f'icmp ne i64 {array}, 0')
+
+    def new_tuple(self, shapes: Sequence[Shape]) -> tuple[str, list[str]]:
+        """Allocate a tuple of new arrays; return its address and theirs.
+
+        Leaves for `%no_memory`, or `%no_array` if the tuple is already there.
+        """
+        api, arrays = _c_api(), []
+        result = self.call('i64', api['PyTuple_New'], ('i64', len(shapes)))
+        self.unless(self(f'icmp ne i64 {result}, 0'), 'no_memory', 'tuple')
+        for k, shape in enumerate(shapes):
+            array, there = self.new_array(shape)
+            self.unless(there, 'no_array', f'array{k}')
+            self.call(
+                'i32', api['PyTuple_SetItem'], ('i64', result), ('i64', k), ('i64', array)
+            )  # takes the reference
+            arrays.append(array)
+        return result, arrays
+
     def address_for_options(self, addresses: Addresses, first: int) -> str:
         """Return the kernel's address for the string arguments from number `first` on."""
         api = _c_api()
@@ -177,7 +221,7 @@ class _EntryWriter(Writer):
 def entry_ir(
     kernel: int | Addresses,
     arguments: Sequence[Shape | int],
-    result: Shape | Sequence[Shape],
+    result: Result,
     fallback: Callable[..., Any],
 ) -> str:
     """Return IR of `i64 entry(i64 self, i64 args, i64 nargs, i64 kwnames)`.
@@ -190,9 +234,9 @@ def entry_ir(
     arguments : sequence of shapes
         Shapes of the array arguments; an int is an address passed to the kernel without being an
         argument.
-    result : tuple of int, or list of shapes
-        Shape of the array to return, () for a float. A list: these arrays are further arguments,
-        to be written into, and None is returned.
+    result : tuple of int, tuple of shapes, or list of shapes
+        Shape of the array to return, () for a float; several: a tuple of arrays is returned. A
+        list: these arrays are further arguments, to be written into, and None is returned.
     fallback : callable
         Called when an argument does not fit; a bound method or a partial function.
     """
@@ -214,39 +258,31 @@ def entry_ir(
         for k, shape in enumerate([*shapes, *targets])
     )
     data = [next(found) if isinstance(a, tuple) else str(a) for a in arguments] + list(found)
-    declared = ''
+    returned: int | str
     if isinstance(result, list):
-        returned: int | str = id(None)
+        returned = id(None)
         w.call('void', api['Py_IncRef'], ('i64', returned))
     elif result == ():
         slot = w('alloca double')
         data.append(w(f'ptrtoint {w.pointer("double")} {slot} to i64'))
+    elif isinstance(result[0], tuple):
+        returned, arrays = w.new_tuple(result)
+        data += [w.read('i64', array, DATA) for array in arrays]
     else:
-        dimensions = f'[{len(result)} x i64]'
-        declared = (
-            f'@shape = private constant {dimensions} [{", ".join(f"i64 {n}" for n in result)}]\n'
-        )
-        shape = w(f'ptrtoint {w.pointer(dimensions)} @shape to i64')
-        float64 = id(np.dtype(np.float64))
-        w.call('void', api['Py_IncRef'], ('i64', float64))  # PyArray_Empty takes this reference
-        returned = w.call(
-            'i64',
-            api['PyArray_Empty'],
-            ('i32', len(result)),
-            ('i64', shape),
-            ('i64', float64),
-            ('i32', 0),
-        )
-        w.unless(w(f'icmp ne i64 {returned}, 0'), 'no_memory', 'allocated')
+        returned, there = w.new_array(result)
+        w.unless(there, 'no_memory', 'allocated')
         data.append(w.read('i64', returned, DATA))
     w.call('void', address, *(('i64', pointer) for pointer in data))
     if result == ():
         number = w(f'load double, {w.pointer("double")} {slot}')
         returned = w.call('i64', api['PyFloat_FromDouble'], ('double', number))
     w.do(f'ret i64 {returned}')
-    if result:
-        w.label('no_memory')
-        w.do('ret i64 0')
+    w.label('no_array')
+    if not isinstance(result, list) and result and isinstance(result[0], tuple):
+        w.call('void', api['Py_DecRef'], ('i64', returned))
+    w.do('br label %no_memory')
+    w.label('no_memory')
+    w.do('ret i64 0')
     w.label('other')
     w.do(
         'ret i64 '
@@ -259,8 +295,13 @@ def entry_ir(
             ('i64', '%kwnames'),
         )
     )
-    return declared + '\n'.join(
-        ['define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %kwnames) {', *w.lines, '}']
+    return '\n'.join(
+        [
+            *w.globals,
+            'define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %kwnames) {',
+            *w.lines,
+            '}',
+        ]
     )
 
 
@@ -287,7 +328,7 @@ def entry_point(
     doc: str,
     kernel: int | Addresses,
     arguments: Sequence[Shape | int],
-    result: Shape | Sequence[Shape],
+    result: Result,
     fallback: Callable[..., Any],
     kept: object,
 ) -> Callable[..., Any]:

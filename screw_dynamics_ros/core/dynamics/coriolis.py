@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from screw_dynamics_ros.core.dynamics.inertia import (
-    RigidInertia,
-    added,
-    binet,
-    momentum,
-    transported,
-)
-from screw_dynamics_ros.core.kinematics.poe import body_poses
-from screw_dynamics_ros.core.lie.se3 import Ad, ad
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+from screw_dynamics_ros.core.dynamics.inertia import added, momentum
+from screw_dynamics_ros.core.dynamics.spatial_motion import spatial_motions
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
 
 
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
@@ -31,35 +21,20 @@ def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
 
         B_l (xi, eta) = (-(omega~ theta + h~ v~) xi, -P x xi).
     """
-    C = body_poses(tree, q)
-    J, dJ, V, N, P = per_body(5)
-    M: dict[int, RigidInertia] = {}
-    for i, body in enumerate(tree.bodies):
-        J[i] = Ad(C[i]) @ body.X
-        V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
-        V[i] = V_p + J[i] @ (body.multiplier * v[body.v])
-        dJ[i] = ad(V[i]) @ J[i]
-        M[i] = transported(C[i], (body.m, body.h, body.I))
-        m, h, I = M[i]  # noqa: E741
-        omega, u = V[i][:3], V[i][3:]
-        N[i] = -hat(omega) @ binet(I) - hat(h) @ hat(u)
-        P[i] = m * u + hat(omega) @ h
-
-    result = zeros((tree.nv, tree.nv), *C, *V.values())
+    motions = spatial_motions(tree, q, v)
+    result = zeros((tree.nv, tree.nv), *(s.V for s in motions))
     for j in reversed(range(len(tree.bodies))):
-        body, p = tree.bodies[j], tree.bodies[j].parent
-        xi = J[j][:3]
-        column = momentum(M[j], dJ[j]) + np.concatenate([N[j] @ xi, -hat(P[j]) @ xi])
-        with_rate = momentum(M[j], J[j])
-        with_angular = N[j].T @ xi + hat(P[j]) @ J[j][3:]
+        body, s = tree.bodies[j], motions[j]
+        column = momentum(s.M, s.dJ) + s.B @ s.J
+        momenta, angular = momentum(s.M, s.J), s.B.angular(s.J)
         for i in tree.path(j):
-            other = tree.bodies[i]
+            other, o = tree.bodies[i], motions[i]
             scale = body.multiplier * other.multiplier
-            result[other.v, body.v] = result[other.v, body.v] + scale * (J[i].T @ column)
+            result[other.v, body.v] = result[other.v, body.v] + scale * (o.J.T @ column)
             if i != j:
-                block = with_rate.T @ dJ[i] + with_angular.T @ J[i][:3]
+                block = momenta.T @ o.dJ + angular.T @ o.J[:3]
                 result[body.v, other.v] = result[body.v, other.v] + scale * block
-        if p != GROUND:
-            M[p] = added(M[p], M[j])
-            N[p], P[p] = N[p] + N[j], P[p] + P[j]
+        if body.parent != GROUND:
+            p = motions[body.parent]
+            p.M, p.B = added(p.M, s.M), p.B + s.B
     return result

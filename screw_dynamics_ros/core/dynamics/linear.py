@@ -15,20 +15,15 @@ def symmetric(A: Array) -> Array:
     return np.triu(A) + np.triu(A, 1).T
 
 
-def solve_positive_definite(A: Array, b: Array) -> Array:
-    """Solve A x = b for a symmetric positive definite A by A = L^T D L, last row first.
+def triangular_factor(A: Array) -> Array:
+    """Return L and D of A = L^T D L in one matrix: D on the diagonal, L (unit) below.
 
     Eliminating from the last coordinate to the first makes no fill-in when A is the mass matrix of
-    a tree (Featherstone 2005), so that a recording drops the zeros of A.
-
-    Parameters
-    ----------
-    A : (n, n) array
-    b : (n,) or (n, k) array
+    a tree (Featherstone 2005), so that a recording drops the zeros of A. What is above the diagonal
+    means nothing.
     """
-    n = len(A)
-    L, x = A.copy(), b.copy()
-    for k in reversed(range(n)):
+    L = A.copy()
+    for k in reversed(range(len(A))):
         for i in reversed(range(k)):
             if is_zero(L[k, i]):
                 continue
@@ -36,6 +31,19 @@ def solve_positive_definite(A: Array, b: Array) -> Array:
             for j in range(i + 1):
                 L[i, j] = L[i, j] - factor * L[k, j]
             L[k, i] = factor
+    return L
+
+
+def solve_positive_definite(A: Array, b: Array) -> Array:
+    """Solve A x = b for a symmetric positive definite A (see `triangular_factor`).
+
+    Parameters
+    ----------
+    A : (n, n) array
+    b : (n,) or (n, k) array
+    """
+    n = len(A)
+    L, x = triangular_factor(A), b.copy()
     for k in reversed(range(n)):  # L^T y = b
         for i in range(k):
             x[i] = x[i] - L[k, i] * x[k]
@@ -44,6 +52,22 @@ def solve_positive_definite(A: Array, b: Array) -> Array:
         for i in range(k):
             x[k] = x[k] - L[k, i] * x[i]
     return x
+
+
+def inverse_factors(A: Array) -> tuple[Array, Array]:
+    """Return L and D of A^-1 = L D L^T for a symmetric positive definite A.
+
+    L is unit lower triangular and D diagonal, (n, n) each. Where A is the mass matrix of a tree,
+    element (i, j) of L is zero unless joint j carries joint i, as in the factor of A itself.
+    """
+    n = len(A)
+    factor = triangular_factor(A)
+    L = np.eye(n, dtype=A.dtype)
+    for i in range(n):
+        for k in range(i):
+            if not is_zero(factor[i, k]):
+                L[i, :i] = L[i, :i] - factor[i, k] * L[k, :i]
+    return L, np.diag(1.0 / factor.diagonal())
 
 
 def is_zero(x: object) -> bool:

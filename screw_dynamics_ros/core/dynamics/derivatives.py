@@ -1,0 +1,123 @@
+"""Partial derivatives of inverse and forward dynamics, and the inverse mass matrix.
+
+Source: muller.md D-40, in spatial form; the closed form is that of Singh, Russo and Wensing,
+Efficient analytical derivatives of rigid-body dynamics using spatial vector algebra (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.forward_dynamics import check_moves_mass
+from screw_dynamics_ros.core.dynamics.inertia import added, momentum
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.linear import inverse_factors, symmetric
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
+from screw_dynamics_ros.core.kinematics.recursions import bracket
+from screw_dynamics_ros.core.lie.screws import dual_motor_product, transform_wrench
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+
+
+def inverse_dynamics_derivatives(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Return (dQ/dq, dQ/dv, M = dQ/da) of `inverse_dynamics`, (nv, nv) each (D-40).
+
+    A displacement of joint j by its screw J_j moves all that it carries as one body, which changes
+    nothing within; what remains of the change of twists and accelerations is
+
+        Psi_j = [V_p, J_j],    Psi'_j = [A_p, J_j] + [V_p, Psi_j],
+
+    V_p and A_p being those of the predecessor. With the inertias M and B of all that a joint
+    carries (see `VelocityInertia`), the wrench W through it and i above j on one path,
+
+        dQ_j/dq_i = J_j^T (M_j Psi'_i + 2 B_j Psi_i),
+        dQ_i/dq_j = J_i^T (M_j Psi'_j + 2 B_j Psi_j - ad_{J_j}^T W_j)    (j = i: without W_j),
+        dQ_j/dv_i = J_j^T (M_j (Psi_i + J'_i) + 2 B_j J_i), and with i, j exchanged in J.
+
+    Arguments as in `inverse_dynamics`; wrenches stay as they are in the frames of their links.
+    Derivatives with respect to q are along the velocities v: for a free body, whose configuration
+    is not a vector, along its body-fixed twist.
+    """
+    motions = spatial_motions(tree, q, v)
+    applied = applied_wrenches(tree, wrenches)
+    g = central_gravity(tree, q, gravity)
+    A, W, dPsi = per_body(3)
+    for k, (body, s) in enumerate(zip(tree.bodies, motions)):
+        A_p = np.concatenate([np.zeros(3), -g[k]]) if k in g else A[body.parent]
+        dPsi[k] = bracket(A_p, s.J) + bracket(s.V_p, s.Psi)
+        A[k] = A_p + body.multiplier * (s.J @ a[body.v] + s.dJ @ v[body.v])
+        W[k] = momentum(s.M, A[k]) + s.B @ s.V
+        if k in applied:
+            W[k] = W[k] - transform_wrench(s.C, applied[k])
+
+    dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
+    for j in reversed(range(len(tree.bodies))):
+        body, s = tree.bodies[j], motions[j]
+        momenta, angular = momentum(s.M, s.J), 2.0 * s.B.angular(s.J)
+        by_q = momentum(s.M, dPsi[j]) + s.B @ (2.0 * s.Psi)
+        by_v = momentum(s.M, s.Psi + s.dJ) + s.B @ (2.0 * s.J)
+        carried = by_q - dual_motor_product(s.J.T, W[j]).T
+        for i in tree.path(j):
+            other, o = tree.bodies[i], motions[i]
+            at, transposed = (other.v, body.v), (body.v, other.v)
+            scale = body.multiplier * other.multiplier
+            block = scale * (o.J.T @ momenta)
+            mass[at] = mass[at] + block
+            dQ_dq[at] = dQ_dq[at] + scale * (o.J.T @ (by_q if i == j else carried))
+            dQ_dv[at] = dQ_dv[at] + scale * (o.J.T @ by_v)
+            if i != j:
+                mass[transposed] = mass[transposed] + block.T
+                dQ_dq[transposed] = dQ_dq[transposed] + scale * (
+                    momenta.T @ dPsi[i] + angular.T @ o.Psi[:3]
+                )
+                dQ_dv[transposed] = dQ_dv[transposed] + scale * (
+                    momenta.T @ (o.Psi + o.dJ) + angular.T @ o.J[:3]
+                )
+        if body.parent != GROUND:
+            p = motions[body.parent]
+            p.M, p.B, W[body.parent] = added(p.M, s.M), p.B + s.B, W[body.parent] + W[j]
+    return dQ_dq, dQ_dv, mass
+
+
+def forward_dynamics_derivatives(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Return (da/dq, da/dv, M^-1 = da/dtau) of `forward_dynamics`, (nv, nv) each (D-40).
+
+    From M a + h = tau: da/dq = -M^-1 dQ/dq at the acceleration a, da/dv = -M^-1 dQ/dv. Arguments as
+    in `forward_dynamics`, directions of derivatives as in `inverse_dynamics_derivatives`.
+    """
+    rest = np.zeros(tree.nv)
+    M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)[2]  # recorded, not done twice
+    L, D = factors_of_inverse(tree, M)
+    a = L @ (D @ (L.T @ (tau - inverse_dynamics(tree, q, v, rest, gravity, wrenches))))
+    dQ_dq, dQ_dv, _ = inverse_dynamics_derivatives(tree, q, v, a, gravity, wrenches)
+    right = D @ L.T
+    return -(L @ (right @ dQ_dq)), -(L @ (right @ dQ_dv)), symmetric(L @ right)
+
+
+def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
+    """Return M(q)^-1, (nv, nv) (D-40)."""
+    L, D = factors_of_inverse(tree, mass_matrix(tree, q))
+    return symmetric(L @ (D @ L.T))
+
+
+def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:
+    """Return L and the diagonal D of M^-1 = L D L^T; `InertiaError` if a joint moves no mass."""
+    for joint, (_, v_j) in tree.coordinates.items():
+        check_moves_mass(M[v_j, v_j], joint)
+    return inverse_factors(M)

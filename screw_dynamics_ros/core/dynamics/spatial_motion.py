@@ -1,0 +1,138 @@
+"""Motion and inertia of all bodies in one frame, so that sums over bodies need no transport.
+
+What a limb, all that one body at the root carries, does to its joints is the same in any frame. The
+frame of a body inside the limb leaves more zeros in the Jacobian than the root frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, binet, transported
+from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.kinematics.recursions import bracket, to_root
+from screw_dynamics_ros.core.lie.se3 import inverse
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
+
+
+@dataclass(frozen=True)
+class VelocityInertia:
+    """The part of the wrench of a moving body that is bilinear in its velocity.
+
+    B X of muller.md D-36, with 2 B X = -ad_X^T M V - M ad_V X - ad_V^T M X: B V is the velocity
+    part of the Newton-Euler wrench, 2 B X its derivative, but for M ad_X V, in the direction X.
+    With the first moment h, Binet's inertia theta and the linear momentum P = m v + omega x h
+
+        B (xi, eta) = (N xi, -P x xi),    N = -omega~ theta - h~ v~.
+    """
+
+    N: Array
+    P: Array
+
+    @classmethod
+    def of(cls, inertia: RigidInertia, V: Array) -> VelocityInertia:
+        """Return that of one body with twist V."""
+        m, h, I = inertia  # noqa: E741
+        omega, v = V[:3], V[3:]
+        return cls(-hat(omega) @ binet(I) - hat(h) @ hat(v), m * v + hat(omega) @ h)
+
+    def __add__(self, other: VelocityInertia) -> VelocityInertia:
+        return VelocityInertia(self.N + other.N, self.P + other.P)
+
+    def __matmul__(self, X: Array) -> Array:
+        """Return B X for screws X, (6,) or (6, k)."""
+        return np.concatenate([self.N @ X[:3], -hat(self.P) @ X[:3]])
+
+    def angular(self, X: Array) -> Array:
+        """Return the angular part of B^T X, (3, k): the linear part is zero."""
+        return self.N.T @ X[:3] + hat(self.P) @ X[3:]
+
+
+@dataclass
+class SpatialMotion:
+    """One body.
+
+    Attributes
+    ----------
+    C : (4, 4) array
+        Configuration [m].
+    V_p, V : (6,) arrays
+        Spatial twists of the predecessor and of the body.
+    J, dJ : (6, k) arrays
+        Columns of the spatial Jacobian, and their time derivatives [V, J] (D-10).
+    Psi : (6, k) array
+        [V_p, J]: what a displacement by J changes in V, but for [J, V]. Equals dJ if k = 1.
+    M, B : RigidInertia, VelocityInertia
+        Of the body alone.
+    """
+
+    C: Array
+    V_p: Array
+    V: Array
+    J: Array
+    dJ: Array
+    Psi: Array
+    M: RigidInertia
+    B: VelocityInertia
+
+
+def spatial_motions(tree: Tree, q: Array, v: Array) -> list[SpatialMotion]:
+    """Return the motion of every body (muller.md K-25, K-26, D-10)."""
+    motions: list[SpatialMotion] = []
+    C = central_poses(tree, q)
+    for i, body in enumerate(tree.bodies):
+        V_p = np.zeros(6) if body.parent == GROUND else motions[body.parent].V
+        rate = body.multiplier * v[body.v]
+        J = to_root(C[i], body.X)
+        V = V_p + J @ rate
+        Psi = bracket(V_p, J)
+        dJ = Psi + to_root(C[i], bracket(body.X @ rate, body.X))  # [X q', X] = 0 if k = 1
+        M = transported(C[i], (body.m, body.h, body.I))
+        motions.append(SpatialMotion(C[i], V_p, V, J, dJ, Psi, M, VelocityInertia.of(M, V)))
+    return motions
+
+
+def central_poses(tree: Tree, q: Array) -> dict[int, Array]:
+    """Return the poses (4, 4) of all bodies, those of a limb in the frame of its central body."""
+    relative = [relative_pose(body, q) for body in tree.bodies]
+    C: dict[int, Array] = {}
+    for center in central_bodies(tree):
+        C[center] = np.eye(4)
+        path = tree.path(center)
+        for p, i in zip(path[-2::-1], path[:0:-1]):
+            C[p] = C[i] @ inverse(relative[i])
+    for i, body in enumerate(tree.bodies):
+        if i not in C:
+            C[i] = C[body.parent] @ relative[i]
+    return C
+
+
+def central_gravity(tree: Tree, q: Array, gravity: Array) -> dict[int, Array]:
+    """Return gravity (3,) in the frames of `central_poses`, by the body at the root of a limb."""
+    result = {}
+    for center in central_bodies(tree):
+        path, g = tree.path(center), gravity
+        for i in path:
+            g = relative_pose(tree.bodies[i], q)[:3, :3].T @ g
+        result[path[0]] = g
+    return result
+
+
+def central_bodies(tree: Tree) -> list[int]:
+    """Return for each limb the body in whose frame programs are shortest.
+
+    It has few joints between itself and the others. Those towards the root count threefold, a
+    weight that was found by counting operations: what is there has the inertia of all beyond.
+    """
+    paths = [set(tree.path(i)) for i in range(len(tree.bodies))]
+
+    def distances(i: int) -> int:
+        limb = [path for path in paths if path & paths[i]]
+        return sum(len(path - paths[i]) + 3 * len(paths[i] - path) for path in limb)
+
+    roots = [i for i, body in enumerate(tree.bodies) if body.parent == GROUND]
+    limbs = [[i for i, path in enumerate(paths) if root in path] for root in roots]
+    return [min(limb, key=distances) for limb in limbs]

@@ -1,0 +1,185 @@
+"""Derivatives of inverse and forward dynamics: differences, Pinocchio, identities, several outputs.
+
+Spec ID: D-40 of muller.md.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from compile_support import ALL_CASES, BACKENDS, build, close, states
+from models import random_description, random_wrenches
+from robots import robot, urdf_path
+from tangents import displaced, partial
+
+from screw_dynamics_ros.core import ArgumentError, InertiaError, Robot
+
+FUNCTIONS = pytest.mark.parametrize(
+    'name', ['inverse_dynamics_derivatives', 'forward_dynamics_derivatives']
+)
+
+
+@ALL_CASES
+@pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
+def test_inverse_dynamics_against_differences(case, wrenched):
+    """D-40: branches, mimic joints, planar and floating joints, a floating base."""
+    robot = build(case, 'reference')
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
+    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, wrenches)
+
+    def torques(q, v, a):
+        return robot.inverse_dynamics(q, v, a, wrenches)
+
+    close(dq, partial(lambda d: torques(displaced(robot, q, d), v, a), robot.nv), 1e-9)
+    close(dv, partial(lambda d: torques(q, v + d, a), robot.nv), 1e-9)
+    close(M, robot.mass_matrix(q), 1e-13)
+
+
+@ALL_CASES
+@pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
+def test_forward_dynamics_against_differences(case, wrenched):
+    """D-40."""
+    robot = build(case, 'reference')
+    q, v, tau = (x[0] for x in states(robot, 1).values())
+    wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
+    dq, dv, Minv = robot.forward_dynamics_derivatives(q, v, tau, wrenches)
+
+    def accelerations(q, v, tau):
+        return robot.forward_dynamics(q, v, tau, wrenches)
+
+    close(dq, partial(lambda d: accelerations(displaced(robot, q, d), v, tau), robot.nv), 1e-8)
+    close(dv, partial(lambda d: accelerations(q, v + d, tau), robot.nv), 1e-8)
+    close(Minv @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
+    close(robot.inverse_mass_matrix(q), Minv, 1e-11)
+
+
+@BACKENDS
+@FUNCTIONS
+def test_several_outputs(name, backend):
+    """A tuple of new arrays: single calls by both ways in, stacks, fused; all backends agree."""
+    description = random_description(2, 4, ('revolute', 'prismatic'), mimic=1)
+    robot, reference = (Robot(description, backend=kind) for kind in (backend, 'reference'))
+    q, v, a = states(robot, 3).values()
+    function = getattr(robot, name)
+    singles = [getattr(reference, name)(*x) for x in zip(q, v, a)]
+    for k in 2 * list(range(3)):
+        outputs = getattr(robot, name)(q[k], v[k], a[k])
+        assert type(outputs) is tuple
+        for actual, expected in zip(outputs, singles[k], strict=True):
+            close(actual, expected, 1e-10)
+    for actual, expected in zip(function(q, v, a), zip(*singles), strict=True):
+        close(actual, np.stack(expected), 1e-10)
+    for actual, expected in zip(function(q[0], v, a[0]), function(q[[0, 0, 0]], v, a[[0, 0, 0]])):
+        close(actual, expected)
+    fused = robot.fuse('mass_matrix', name, 'center_of_mass')
+    outputs = fused(q[0], v[0], a[0], robot.gravity)
+    assert len(outputs) == len(fused.shapes) == 5
+    for actual, expected in zip(outputs[1:4], singles[0]):
+        close(actual, expected, 1e-10)
+    close(outputs[0], robot.mass_matrix(q[0]))
+    close(outputs[4], robot.center_of_mass(q[0]))
+
+
+@FUNCTIONS
+@ALL_CASES
+def test_recorded_programs(case, name):
+    """Planar and floating joints and a floating base, recorded."""
+    robot, reference = build(case, 'python'), build(case, 'reference')
+    state = [x[0] for x in states(robot, 1).values()]
+    for actual, expected in zip(getattr(robot, name)(*state), getattr(reference, name)(*state)):
+        close(actual, expected, 1e-10)
+
+
+def test_results_of_machine_code_belong_to_the_caller():
+    """No array is used twice, no reference is lost or left behind."""
+    pytest.importorskip('llvmlite')
+    robot = build('tree', 'native')
+    state = [x[0] for x in states(robot, 1).values()]
+    robot.inverse_dynamics_derivatives(*state)
+    function = robot.inverse_dynamics_derivatives
+    assert type(function).__name__ == 'builtin_function_or_method'
+    first, second = function(*state), function(*state)
+    assert sys.getrefcount(first) == 2
+    assert [sys.getrefcount(array) for array in first] == 3 * [3]  # the tuple, the loop, the call
+    assert len({array.ctypes.data for array in (*first, *second)}) == 6
+    float64 = np.dtype(np.float64)
+    before = sys.getrefcount(float64)
+    for _ in range(100):
+        function(*state)
+    assert abs(sys.getrefcount(float64) - before) < 10
+    with pytest.raises(ArgumentError, match='v must have shape'):
+        function(state[0], state[1][1:], state[2])
+
+
+def test_branches_do_not_feel_each_other():
+    """Derivatives between joints of different limbs are zero, to the last bit."""
+    robot = Robot(random_description(1, 6), backend='reference')
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    parents = {joint.child: joint for joint in robot.description.joints}
+
+    def path(link):
+        return {link} if link not in parents else {link} | path(parents[link].parent)
+
+    paths = [
+        path(joint.child) for joint in robot.description.joints if joint.name in robot.joint_names
+    ]
+    apart = np.array([[not (x <= y or y <= x) for x in paths] for y in paths])
+    assert apart.any()
+    for derivative in robot.inverse_dynamics_derivatives(q, v, a):
+        assert (derivative[apart] == 0.0).all()
+        assert (derivative[~apart] != 0.0).any(axis=0)
+
+
+def test_coriolis_matrix_is_half_the_derivative_by_velocity():
+    """D-36: with coordinates for velocities the Christoffel symbols are symmetric."""
+    robot = build('mimic', 'reference')
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    close(robot.inverse_dynamics_derivatives(q, v, a)[1], 2 * robot.coriolis_matrix(q, v), 1e-13)
+
+
+def test_massless_tip_is_refused():
+    description = random_description(0, 3, chain=True)
+    links = tuple(
+        link if link.name != 'link3' else type(link)('link3') for link in description.links
+    )
+    robot = Robot(type(description).from_parts('r', links, description.joints))
+    x = np.zeros(3)
+    with pytest.raises(InertiaError, match='joint3'):
+        robot.forward_dynamics_derivatives(x, x, x)
+    with pytest.raises(InertiaError, match='joint3'):
+        robot.inverse_mass_matrix(x)
+    assert np.isfinite(robot.inverse_dynamics_derivatives(x, x, x)).all()
+
+
+# --- Pinocchio ------------------------------------------------------------------------------------
+
+COMPARED = [
+    ('native', 'panda_description/urdf/panda', False),
+    ('reference', 'ur5_robot', True),
+    ('reference', 'solo12', True),
+    ('reference', 'talos_reduced', True),
+]
+
+
+@pytest.mark.parametrize(('backend', 'name', 'floating'), COMPARED)
+def test_pinocchio(backend, name, floating):
+    """D-40 to 1e-9 of the norm; Pinocchio's matrices reduced by the mimic map."""
+    pytest.importorskip('pinocchio')
+    if backend == 'native':
+        pytest.importorskip('llvmlite')
+    from pinocchio_derivatives import compare_derivatives
+
+    path = urdf_path(name)
+    robot = Robot.from_urdf(path, floating_base=floating, backend=backend)
+    compare_derivatives(path, robot, 1e-9)
+
+
+def test_no_joint():
+    """Empty matrices, not an error."""
+    fixed = Robot.from_urdf(robot('<link name="a"/>'), backend='reference')
+    x = np.zeros(0)
+    for derivative in fixed.inverse_dynamics_derivatives(x, x, x):
+        assert derivative.shape == (0, 0)
