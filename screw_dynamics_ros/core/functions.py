@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.dynamics import (
     energy,
     forward_dynamics,
     inverse_dynamics,
+    joint_wrenches,
 )
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
@@ -74,6 +75,9 @@ FUNCTIONS = {
     'mass_matrix': Function(mass_matrix, ('q',)),
     'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
     'coriolis_torques': Function(inverse_dynamics.coriolis_torques, ('q', 'v')),
+    'friction_torques': Function(inverse_dynamics.friction_torques, ('v',)),
+    'joint_wrenches': Function(joint_wrenches.joint_wrenches, ('q', 'v', 'a', 'gravity')),
+    'reaction_wrenches': Function(joint_wrenches.reaction_wrenches, ('q', 'v', 'a', 'gravity')),
     'coriolis_matrix': Function(coriolis.coriolis_matrix, ('q', 'v')),
     'inverse_dynamics_derivatives': Function(
         derivatives.inverse_dynamics_derivatives, ('q', 'v', 'a', 'gravity')

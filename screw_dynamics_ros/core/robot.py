@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.inverse_problems import InverseProblems
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
 from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
+from screw_dynamics_ros.core.model.drives import Drive
 from screw_dynamics_ros.core.model.geometry import Geometry
 from screw_dynamics_ros.core.model.link_table import LinkTable
 from screw_dynamics_ros.core.model.robot_geometry import description_of
@@ -59,9 +60,12 @@ class Robot(InverseProblems, CompiledFunctions):
         floating_base: bool = False,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
+        drives: Mapping[str, Drive] | None = None,
     ) -> None:
-        super().__init__(build_tree(description, floating_base=floating_base), backend)
+        tree = build_tree(description, floating_base=floating_base, drives=drives)
+        super().__init__(tree, backend)
         self.description = description
+        self._drives = None if drives is None else dict(drives)
         self._floating_base = floating_base
         self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
         self.gravity = gravity
@@ -75,6 +79,7 @@ class Robot(InverseProblems, CompiledFunctions):
         floating_base: bool = False,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
+        drives: Mapping[str, Drive] | None = None,
     ) -> Robot:
         """Return the robot a URDF describes.
 
@@ -89,9 +94,16 @@ class Robot(InverseProblems, CompiledFunctions):
         backend : {'auto', 'native', 'python', 'reference'}
             Machine code (needs llvmlite), plain Python, or the recursions on NumPy arrays; `auto`
             takes the fastest there is.
+        drives : {joint: Drive}, optional
+            Rotors, armatures and friction. If given, be it empty, friction takes part in inverse
+            and forward dynamics; joints not named have that of the URDF.
         """
         return cls(
-            read_urdf(text_or_path), floating_base=floating_base, gravity=gravity, backend=backend
+            read_urdf(text_or_path),
+            floating_base=floating_base,
+            gravity=gravity,
+            backend=backend,
+            drives=drives,
         )
 
     @classmethod
@@ -201,6 +213,7 @@ class Robot(InverseProblems, CompiledFunctions):
             floating_base=self._floating_base,
             gravity=tuple(self._gravity.tolist()),
             backend=self.backend,
+            drives=self._drives,
         )
         return make, (self.description,)
 
@@ -271,7 +284,7 @@ class Robot(InverseProblems, CompiledFunctions):
     ) -> Array:
         """Return the torques of a motion, (nv,) [N m, N] (muller.md D-27).
 
-        They are M a + C v + g - sum J^T w_ext.
+        They are M a + C v + g - sum J^T w_ext, plus friction if the robot was given `drives`.
 
         `external_wrenches` maps a link to the wrench (moment, force) the environment exerts on it,
         at the origin of the link frame, in the link frame.
@@ -288,6 +301,31 @@ class Robot(InverseProblems, CompiledFunctions):
         """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above."""
         return self._evaluate('forward_dynamics', (q, v, tau), (), external_wrenches)
 
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the wrench each joint, fixed or not, exerts on its child link (muller.md D-30).
+
+        The (n_links, 6) rows (moment, force) [N m, N] are in the order of `link_names`, at the
+        origin and in the axes of the link: what a force-torque sensor there shows. The first one is
+        what the ground exerts on the root link.
+        """
+        return self._evaluate('joint_wrenches', (q, v, a), (), external_wrenches)
+
+    def reaction_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return `joint_wrenches` without the forces of the drives: the load on the bearings."""
+        return self._evaluate('reaction_wrenches', (q, v, a), (), external_wrenches)
+
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), (nv, nv) [kg m^2, kg m, kg] (muller.md D-37)."""
         return self._evaluate('mass_matrix', (q,))
@@ -299,6 +337,10 @@ class Robot(InverseProblems, CompiledFunctions):
     def coriolis_torques(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return C(q, v) v, (nv,): the centrifugal and Coriolis torques [N m, N]."""
         return self._evaluate('coriolis_torques', (q, v))
+
+    def friction_torques(self, v: ArrayLike) -> Array:
+        """Return f(v), (nv,): the torques that overcome joint friction [N m, N] (see `Drive`)."""
+        return self._evaluate('friction_torques', (v,))
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""

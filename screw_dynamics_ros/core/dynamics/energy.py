@@ -13,16 +13,21 @@ from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
 
 
 def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
-    """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (muller.md D-17, K-22)."""
+    """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (muller.md D-17, K-22).
+
+    The inertias that drives are felt with at their joints count as well.
+    """
     V: list[Array] = []
     T: Any = 0.0
     for body in tree.bodies:
         C = relative_pose(body, q)
         V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
-        V_i = inverse_transform_twist(C, V_p) + body.X @ (body.multiplier * v[body.v])
+        rate = body.multiplier * v[body.v]
+        V_i = inverse_transform_twist(C, V_p) + body.X @ rate
         V.append(V_i)
         omega, u = V_i[:3], V_i[3:]
         T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ (hat(omega) @ body.h)
+        T = T + 0.5 * body.drive.felt_inertia * (rate @ rate)
     return np.asarray(T)
 
 

@@ -12,6 +12,7 @@ from screw_dynamics_ros.core.dynamics.inertia import (
 )
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
+    friction_torques,
     inverse_dynamics,
     joint_motion,
     newton_euler,
@@ -64,6 +65,8 @@ def articulated_body(
     C, omega, c, P, beta, U, D, u, dV = per_body(9)
     rest = np.zeros(tree.nv)
     applied = applied_wrenches(tree, wrenches)
+    if tree.with_friction:
+        tau = tau - friction_torques(tree, v)
 
     for i, body in enumerate(tree.bodies):
         C[i] = relative_pose(body, q)
@@ -83,12 +86,13 @@ def articulated_body(
         body = tree.bodies[i]
         X, free = body.X, unit_rows(body.X)
         U[i] = P[i] @ X
-        D[i] = X.T @ U[i]
+        D[i] = X.T @ U[i] + body.drive.felt_inertia * np.eye(body.dof)
         check_moves_mass(D[i], body.joint)
         u[i] = tau[body.v] - X.T @ beta[i]
         if body.parent != GROUND:
             P_a = symmetric(P[i] - U[i] @ solve_positive_definite(D[i], U[i].T))
-            P_a[free, :] = P_a[:, free] = 0.0  # P_a X = 0: nothing is felt along a free joint
+            if not body.drive.felt_inertia:  # P_a X = 0: nothing is felt along a free joint
+                P_a[free, :] = P_a[:, free] = 0.0
             beta_a = beta[i] + P_a @ c[i] + U[i] @ solve_positive_definite(D[i], u[i])
             P[body.parent] = P[body.parent] + transported_matrix(C[i], P_a)
             beta[body.parent] = beta[body.parent] + transform_wrench(C[i], beta_a)

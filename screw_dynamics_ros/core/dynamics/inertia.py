@@ -32,6 +32,22 @@ def binet(I: Array) -> Array:  # noqa: E741
     return theta
 
 
+def pseudo_inertia(inertia: RigidInertia) -> Array:
+    """Return [[theta, h], [h^T, m]], (4, 4): the sum of (r, 1) (r, 1)^T dm (D-17, D-36).
+
+    In another frame it is C Sigma C^T. A body has these parameters if and only if it is positive
+    semidefinite; definite, unless the mass lies in a plane.
+    """
+    m, h, I = inertia  # noqa: E741
+    return np.block([[binet(I), h[:, None]], [h[None], np.reshape(m, (1, 1))]])
+
+
+def from_pseudo_inertia(Sigma: Array) -> RigidInertia:
+    """Return (m, h, I) of a pseudo-inertia (4, 4): I = tr(theta) 1 - theta (D-17)."""
+    theta = Sigma[:3, :3]
+    return Sigma[3, 3], Sigma[:3, 3], np.trace(theta) * np.eye(3) - theta
+
+
 def momentum(inertia: RigidInertia, V: Array) -> Array:
     """Return M V = (I omega + h x v, m v - h x omega) for twists V, (6,) or (6, k) (D-18)."""
     m, h, I = inertia  # noqa: E741

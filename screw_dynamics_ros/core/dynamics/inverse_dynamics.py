@@ -29,7 +29,7 @@ def inverse_dynamics(
 ) -> Array:
     """Return the generalised forces Q of the motion (q, v, a) under applied wrenches.
 
-    Q = M(q) a + C(q, v) v + g(q) - sum J^T W.
+    Q = M(q) a + C(q, v) v + g(q) - sum J^T W, plus the friction f(v) if the tree has it.
 
     Parameters
     ----------
@@ -46,6 +46,19 @@ def inverse_dynamics(
     (nv,) array
         Torques [N m] and forces [N]; those of mimic joints are added to their master's.
     """
+    Q = newton_euler_torques(tree, q, v, a, gravity, wrenches)
+    return Q + friction_torques(tree, v) if tree.with_friction else Q
+
+
+def newton_euler_torques(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """Return the generalised forces of `inverse_dynamics` without friction."""
     C, omega, domega, ddr, Omega, W = per_body(6)
     applied = applied_wrenches(tree, wrenches)
 
@@ -65,7 +78,8 @@ def inverse_dynamics(
     Q = zeros(tree.nv, *W.values())
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
-        Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i])
+        felt = body.drive.felt_inertia * (body.multiplier * a[body.v])
+        Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i] + felt)
         if body.parent != GROUND:
             W[body.parent] = W[body.parent] + transform_wrench(C[i], W[i])
     return Q
@@ -110,9 +124,19 @@ def applied_wrenches(tree: Tree, wrenches: Mapping[str, Array] | None) -> dict[i
 def gravity_torques(tree: Tree, q: Array, gravity: Array) -> Array:
     """Return g(q): the (nv,) torques that hold the robot still."""
     rest = np.zeros(tree.nv)
-    return inverse_dynamics(tree, q, rest, rest, gravity)
+    return newton_euler_torques(tree, q, rest, rest, gravity)
 
 
 def coriolis_torques(tree: Tree, q: Array, v: Array) -> Array:
     """Return C(q, v) v: the (nv,) torques of the centrifugal and Coriolis forces."""
-    return inverse_dynamics(tree, q, v, np.zeros(tree.nv), np.zeros(3))
+    return newton_euler_torques(tree, q, v, np.zeros(tree.nv), np.zeros(3))
+
+
+def friction_torques(tree: Tree, v: Array) -> Array:
+    """Return f(v): the (nv,) torques that overcome friction, mimic joints' at their masters."""
+    f = zeros(tree.nv, v)
+    for body in tree.bodies:
+        if body.dof == 1:
+            own = body.drive.friction(body.multiplier * v[body.v])
+            f[body.v] = f[body.v] + body.multiplier * own
+    return f

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from screw_dynamics_ros.core.dynamics.inertia import (
     RigidInertia,
     added,
@@ -27,7 +29,8 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         W = momentum(composite[i], body.X)
-        M[body.v, body.v] = M[body.v, body.v] + body.multiplier**2 * symmetric(body.X.T @ W)
+        own = symmetric(body.X.T @ W) + body.drive.felt_inertia * np.eye(body.dof)
+        M[body.v, body.v] = M[body.v, body.v] + body.multiplier**2 * own
         j = i
         while tree.bodies[j].parent != GROUND:
             W = transform_wrench(C[j], W.T).T

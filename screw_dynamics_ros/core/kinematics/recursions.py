@@ -12,6 +12,8 @@ hybrid          Ad_{r_p - r_i}                       Ad_{R_i} X_i^b            (
 mixed           [[R_i,p, 0], [(r_p - r_i)~ R_p, 1]]  diag(1, R_i) X_i^b        (67), (68)
 ==============  ===================================  ========================  ==================
 
+Wrenches go the other way, from body i to its predecessor by T_i^T (`handed_down`).
+
 Derivatives of any order follow by Leibniz' rule, those of T and X being brackets with the motion
 found so far (D-02). `higher_order` starts from the spatial form and converts the result; this is
 the other way, and shows what each representation costs (doc/kinematics.md).
@@ -38,6 +40,24 @@ from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
 
 
+class Ground:
+    """The root frame as the predecessor of the first bodies: it may accelerate, but not turn.
+
+    A robot in gravity g moves as if there were none and the ground accelerated by -g (D-29).
+    """
+
+    C, R = np.eye(4), np.eye(3)
+
+    def __init__(self, acceleration: Array, orders: int) -> None:
+        self.V = [np.zeros(6) for _ in range(orders)]
+        if orders > 1:
+            self.V[1] = np.concatenate([np.zeros(3), acceleration])
+
+    def rotated(self, m: int, y: Array) -> Array:
+        """Return y for m = 0, zeros otherwise; see `BodyMotion.rotated`."""
+        return y if m == 0 else np.zeros(y.shape)
+
+
 class BodyMotion(ABC):
     """How one body moves, in one representation; a derivative is a list [x, x', x'', ...].
 
@@ -51,7 +71,9 @@ class BodyMotion(ABC):
         Twist (omega, v).
     """
 
-    def __init__(self, body: Body, B: Array, own: Derivatives, p: BodyMotion | None) -> None:
+    def __init__(
+        self, body: Body, B: Array, own: Derivatives, p: BodyMotion | Ground | None
+    ) -> None:
         self.body, self.B, self.own, self.p = body, B, own, p
         self.C: Array = B if p is None else p.C @ B
         self.X: Derivatives = [self.joint_screws()]
@@ -75,6 +97,10 @@ class BodyMotion(ABC):
     @abstractmethod
     def transported(self, m: int, y: Array) -> Array:
         """Return the m-th derivative of T_i, times y: a twist (6,) or columns (6, n)."""
+
+    @abstractmethod
+    def handed_down(self, W: Array) -> Array:
+        """Return T_i^T W: a wrench (6,) on body i as one on its predecessor."""
 
     @property
     def R(self) -> Array:
@@ -126,6 +152,10 @@ class BodyFixedMotion(BodyMotion):
         lower = [self.transported(k, y) for k in range(m)]
         return derivative_of_product(relative, lower, m - 1)
 
+    def handed_down(self, W: Array) -> Array:
+        """Return Ad_{C_i,p}^T W."""
+        return to_predecessor(self.B, W)
+
 
 class SpatialMotion(BodyMotion):
     """V_i = V_p + X_i q_i', X' = [V, X] (K-26, D-10, D-12)."""
@@ -141,6 +171,10 @@ class SpatialMotion(BodyMotion):
     def transported(self, m: int, y: Array) -> Array:
         """Return y: nothing is transported."""
         return y if m == 0 else np.zeros(y.shape)
+
+    def handed_down(self, W: Array) -> Array:
+        """Return W."""
+        return W
 
 
 class HybridMotion(BodyMotion):
@@ -160,6 +194,10 @@ class HybridMotion(BodyMotion):
         if m == 0:
             return np.concatenate([y[:3], y[3:] + shift])
         return np.concatenate([np.zeros(shift.shape), shift])
+
+    def handed_down(self, W: Array) -> Array:
+        """Return Ad_r^T W = (t - r x f, f), r = r_p - r_i."""
+        return np.concatenate([W[:3] - hat(self.lever(0)) @ W[3:], W[3:]])
 
 
 class MixedMotion(BodyMotion):
@@ -183,6 +221,12 @@ class MixedMotion(BodyMotion):
         linear = y[3:] + shift if m == 0 else shift
         return np.concatenate([self.relatively_rotated(m, y[:3]), linear])
 
+    def handed_down(self, W: Array) -> Array:
+        """Return (R_p,i t - R_p^T (r x f), f), r = r_p - r_i."""
+        assert self.p is not None
+        shift = self.p.R.T @ (hat(self.lever(0)) @ W[3:])
+        return np.concatenate([self.B[:3, :3] @ W[:3] - shift, W[3:]])
+
     def relatively_rotated(self, m: int, y: Array) -> Array:
         """Return the m-th derivative of R_i,p, times y: R_i,p' = -(xi q')~ R_i,p."""
         if m == 0:
@@ -204,7 +248,11 @@ MOTIONS: dict[str, type[BodyMotion]] = {
 
 
 def body_motions(
-    tree: Tree, q: Array, rates: Sequence[Array], representation: str
+    tree: Tree,
+    q: Array,
+    rates: Sequence[Array],
+    representation: str,
+    ground: Array | None = None,
 ) -> list[BodyMotion]:
     """Return the motion of every body, in the order of `tree.bodies`.
 
@@ -216,6 +264,9 @@ def body_motions(
         v, a, and further time derivatives of the joint coordinates; V and X get as many, starting
         with V and X themselves (X always has these).
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
+    ground : (3,) array, optional
+        Acceleration of the ground [m/s^2], none if not given: minus gravity makes all accelerations
+        relative to free fall (D-29).
 
     Raises
     ------
@@ -223,9 +274,10 @@ def body_motions(
         There is no such representation.
     """
     check_representation(representation)
+    root = None if ground is None else Ground(ground, len(rates))
     motions: list[BodyMotion] = []
     for body in tree.bodies:
-        p = None if body.parent == GROUND else motions[body.parent]
+        p = root if body.parent == GROUND else motions[body.parent]
         own = joint_rates(body, rates)
         motions.append(MOTIONS[representation](body, relative_pose(body, q), own, p))
     return motions
@@ -253,6 +305,12 @@ def to_body(B: Array, y: Array) -> Array:
     """Return Ad_B^-1 y: screws of the predecessor in the body, (6,) or (6, n)."""
     R, r = B[:3, :3], B[:3, 3]
     return np.concatenate([R.T @ y[:3], R.T @ (y[3:] - hat(r) @ y[:3])])
+
+
+def to_predecessor(B: Array, W: Array) -> Array:
+    """Return Ad_B^-T W: a wrench (6,) on the body as one on the predecessor, in its frame."""
+    f = B[:3, :3] @ W[3:]
+    return np.concatenate([B[:3, :3] @ W[:3] + hat(B[:3, 3]) @ f, f])
 
 
 def to_root(C: Array, X: Array) -> Array:

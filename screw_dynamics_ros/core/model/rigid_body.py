@@ -118,6 +118,25 @@ class RigidBody(Inertia):
         about_origin[_UPPER] = about_origin.T[_UPPER] = x[4:]
         return cls(m, h / m, about_origin + so3.hat(h) @ so3.hat(h) / m)
 
+    @classmethod
+    def from_pseudo_inertia(cls, Sigma: npt.ArrayLike) -> RigidBody:
+        """Return the body with this pseudo-inertia (4, 4).
+
+        Raises InertiaError if it is not symmetric or no body has it.
+
+        Source: D-17.
+
+        >>> RigidBody.from_pseudo_inertia(np.diag([0.1, 0.2, 0.3, 2.0])).inertia.diagonal()
+        array([0.5, 0.4, 0.3])
+        """
+        S = as_float_stack('RigidBody.from_pseudo_inertia', 'Sigma', Sigma, 4, 4)
+        if S.ndim != 2 or np.abs(S - S.T).max() > SYMMETRY_TOLERANCE * np.abs(S).max():
+            raise InertiaError(
+                'RigidBody.from_pseudo_inertia: Sigma must be one symmetric (4, 4) matrix'
+            )
+        inertia = np.trace(S[:3, :3]) * np.eye(3) - S[:3, :3]
+        return cls.from_parameters(np.concatenate([S[3, 3:], S[:3, 3], inertia[_UPPER]]))
+
     def moved(self, C: npt.ArrayLike) -> RigidBody:
         """Return the same body in frame 1; C (4, 4) is the pose of its present frame in frame 1.
 
@@ -164,6 +183,18 @@ class RigidBody(Inertia):
         """
         h = so3.hat(self.first_moment)
         return np.block([[self.inertia, h], [-h, self.mass * np.eye(3)]])
+
+    @property
+    def pseudo_inertia(self) -> Array:
+        """The matrix (4, 4) [[theta, m c], [m c^T, m]], theta = 1/2 tr(I) 1 - I (Binet) (D-17).
+
+        It is the sum of (r, 1) (r, 1)^T dm, becomes C Sigma C^T in another frame, and is positive
+        semidefinite for every body, see `is_physical`.
+
+        >>> RigidBody(2, [0.3, 0, 0], np.diag([0.01, 0.02, 0.02])).pseudo_inertia.diagonal()
+        array([0.195, 0.005, 0.005, 2.   ])
+        """
+        return _pseudo_inertia(self.parameters)
 
     def principal_frame(self) -> PrincipalFrame:
         """Return the right-handed frame at the centre of mass in which the inertia is diagonal.
@@ -265,6 +296,36 @@ class RigidBody(Inertia):
             )
         force = W + screws.dual_motor_product(V, self.momentum(V))
         return np.linalg.solve(self.mass_matrix, force[..., None])[..., 0]
+
+
+def is_physical(parameters: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return whether some body has the ten `PARAMETERS` (...,10): identified ones need not.
+
+    Positive mass and a positive semidefinite pseudo-inertia, up to rounding; that is positive
+    principal moments about the centre of mass and their triangle inequalities.
+
+    Source: D-17.
+
+    >>> is_physical([[1, 0, 0, 0, 1, 0, 0, 1, 0, 1.9], [1, 0, 0, 0, 1, 0, 0, 1, 0, 2.1]])
+    array([ True, False])
+    """
+    x = as_float_stack('rigid_body.is_physical', 'parameters', parameters, 10)
+    eigenvalues = np.linalg.eigvalsh(_pseudo_inertia(x))
+    rounding = 1e-12 * np.abs(eigenvalues).max(axis=-1)
+    return np.asarray((x[..., 0] > 0.0) & (eigenvalues[..., 0] >= -rounding))[()]
+
+
+def _pseudo_inertia(x: Array) -> Array:
+    """Return the pseudo-inertias (...,4,4) of parameters (...,10)."""
+    inertia = np.zeros((*x.shape[:-1], 3, 3))
+    for column, (i, j) in enumerate(zip(*_UPPER)):
+        inertia[..., i, j] = inertia[..., j, i] = x[..., 4 + column]
+    half_trace = np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] / 2.0
+    Sigma = np.empty((*x.shape[:-1], 4, 4))
+    Sigma[..., :3, :3] = half_trace * np.eye(3) - inertia
+    Sigma[..., :3, 3] = Sigma[..., 3, :3] = x[..., 1:4]
+    Sigma[..., 3, 3] = x[..., 0]
+    return Sigma
 
 
 def regressor(V: npt.ArrayLike, A: npt.ArrayLike, acceleration: str = 'screw') -> Array:

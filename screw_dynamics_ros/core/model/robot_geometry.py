@@ -238,7 +238,15 @@ def tree_of(
     return Tree(
         bodies=tuple(bodies),
         frames={ROOT: Frame(GROUND, IDENTITY)}
-        | {link: Frame(i, IDENTITY) for i, link in enumerate(links)},
+        | {
+            link: Frame(
+                i,
+                IDENTITY,
+                ROOT if own.parents[i] == GROUND else links[own.parents[i]],
+                None if inertias is None else inertias[i],
+            )
+            for i, link in enumerate(links)
+        },
         joint_names=own.names,
         coordinates={name: (slice(i, i + 1),) * 2 for i, name in enumerate(own.names)},
         nq=n,

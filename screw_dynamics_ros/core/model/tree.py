@@ -11,6 +11,7 @@ the description.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.model.description import Inertia, Joint, RobotDescription
+from screw_dynamics_ros.core.model.drives import NO_DRIVE, Drive, drives_of
 
 GROUND = -1
 
@@ -58,6 +60,10 @@ class Body:
         Mimic map: the joint's own coordinate is multiplier * q[...] + offset (1, 0 otherwise).
     m, h, I : float, (3,) array, (3, 3) array
         Mass [kg], first moment m d [kg m], and inertia about the origin of the body frame [kg m^2].
+    drive : Drive
+        Inertia felt at the joint, and friction.
+    is_rotor : bool
+        A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
     """
 
     name: str
@@ -72,6 +78,8 @@ class Body:
     m: float = 0.0
     h: Array = field(default_factory=lambda: np.zeros(3))
     I: Array = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
+    drive: Drive = NO_DRIVE
+    is_rotor: bool = False
 
     @property
     def dof(self) -> int:
@@ -81,10 +89,15 @@ class Body:
 
 @dataclass(frozen=True)
 class Frame:
-    """The frame of a link: fixed at configuration S in the frame of moving body `body`."""
+    """The frame of a link: fixed at configuration S in the frame of moving body `body`.
+
+    `parent` is the link that carries it (None for the root), `inertia` what the description says.
+    """
 
     body: int
     S: Array
+    parent: str | None = None
+    inertia: Inertia | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +150,8 @@ class Tree:
         base).
     moving_joints : tuple of MovingJoint
         Every joint that is not fixed, mimic joints included, in the order of the description.
+    with_friction : bool
+        Whether the equations of motion have the friction of the drives in them.
     """
 
     bodies: tuple[Body, ...]
@@ -149,6 +164,7 @@ class Tree:
     fixed_mass: float
     fixed_moment: Array
     moving_joints: tuple[MovingJoint, ...]
+    with_friction: bool = False
 
     @property
     def total_mass(self) -> float:
@@ -177,10 +193,15 @@ class Tree:
                         b.X.tolist(),
                         b.h.tolist(),
                         b.I.tolist(),
+                        b.drive,
+                        b.is_rotor,
                     )
                     for b in self.bodies
                 ],
-                [(name, frame.body, frame.S.tolist()) for name, frame in self.frames.items()],
+                [
+                    (name, f.body, f.S.tolist(), f.parent, f.inertia and vars(f.inertia).values())
+                    for name, f in self.frames.items()
+                ],
                 [
                     (m.joint.name, m.joint.type, m.joint.origin.tolist(), m.joint.axis.tolist())
                     for m in self.moving_joints
@@ -189,6 +210,7 @@ class Tree:
                 self.nv,
                 self.fixed_mass,
                 self.fixed_moment.tolist(),
+                self.with_friction,
             ]
         )
         return hashlib.sha256(content.encode()).hexdigest()
@@ -253,7 +275,12 @@ def unit_screws(joint: Joint) -> tuple[Array, ...]:
     }[joint.type]
 
 
-def build_tree(description: RobotDescription, *, floating_base: bool = False) -> Tree:
+def build_tree(
+    description: RobotDescription,
+    *,
+    floating_base: bool = False,
+    drives: Mapping[str, Drive] | None = None,
+) -> Tree:
     """Return the multibody tree of a description.
 
     Parameters
@@ -261,7 +288,11 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
     description : RobotDescription
     floating_base : bool
         Whether the root link moves freely; its coordinates then come first in q and v.
+    drives : {joint: Drive}, optional
+        If given, be it empty, friction takes part in the equations of motion; joints not named have
+        that of the description.
     """
+    driven = drives_of(description, drives)
     links = {link.name: link for link in description.links}
     masters = mimic_map(description)
     owners = [
@@ -282,14 +313,13 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
         bodies.append(
             Body(description.root, '', GROUND, np.eye(4), np.eye(6), slice(0, 7), slice(0, 6))
         )
-        frames[description.root] = Frame(0, np.eye(4))
-    else:
-        frames[description.root] = Frame(GROUND, np.eye(4))
+    root = links[description.root].inertia
+    frames[description.root] = Frame(0 if floating_base else GROUND, np.eye(4), None, root)
     for joint in description.joints:
-        parent = frames[joint.parent]
+        parent, inertia = frames[joint.parent], links[joint.child].inertia
         placement = parent.S @ joint.origin
         if joint.type == 'fixed':
-            frames[joint.child] = Frame(parent.body, placement)
+            frames[joint.child] = Frame(parent.body, placement, joint.parent, inertia)
             continue
         Q = np.eye(4)
         if joint.type != 'floating':
@@ -304,25 +334,27 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
                 if len(screws) == 1
                 else (slice(q.start + k, q.start + k + 1), slice(v.start + k, v.start + k + 1))
             )
-            bodies.append(
-                Body(joint.child, joint.name, predecessor, B, X, own_q, own_v, multiplier, offset)
-            )
+            body = Body(joint.child, joint.name, predecessor, B, X, own_q, own_v)
+            drive = driven.get(joint.name, NO_DRIVE)
+            bodies.append(replace(body, multiplier=multiplier, offset=offset, drive=drive))
             predecessor, B = len(bodies) - 1, np.eye(4)
-        frames[joint.child] = Frame(predecessor, Q.T)
+        frames[joint.child] = Frame(predecessor, Q.T, joint.parent, inertia)
 
     mass: dict[int, tuple[Any, ...]] = {
         i: (0.0, np.zeros(3), np.zeros((3, 3))) for i in range(GROUND, len(bodies))
     }
-    for name, frame in frames.items():
-        inertia = links[name].inertia
-        if inertia is not None:
-            mass[frame.body] = tuple(
-                total + part for total, part in zip(mass[frame.body], inertia_in(frame, inertia))
-            )
+    for frame in frames.values():
+        if frame.inertia is not None:
+            part = inertia_in(frame, frame.inertia)
+            mass[frame.body] = tuple(total + one for total, one in zip(mass[frame.body], part))
+    for i, body in enumerate(bodies):
+        m, h, I = mass[i]  # noqa: E741
+        bodies[i] = replace(body, m=m, h=h, I=I)
+    for joint in description.joints:
+        if joint.name in driven and driven[joint.name].rotor_axis is not None:
+            add_rotor(bodies, frames, joint)
     return Tree(
-        bodies=tuple(
-            replace(body, m=mass[i][0], h=mass[i][1], I=mass[i][2]) for i, body in enumerate(bodies)
-        ),
+        bodies=tuple(bodies),
         frames=frames,
         joint_names=tuple(joint.name for joint in owners),
         coordinates=coordinates,
@@ -341,6 +373,39 @@ def build_tree(description: RobotDescription, *, floating_base: bool = False) ->
             for joint in description.joints
             if joint.type != 'fixed'
         ),
+        with_friction=drives is not None,
+    )
+
+
+def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> None:
+    """Append the rotor of a joint's drive: a body without mass that mimics the joint (C-054).
+
+    Its inertia about its axis is taken off the link that carries it, which was counted with it.
+    """
+    driven = next(body for body in bodies if body.joint == joint.name)
+    drive = driven.drive
+    carrier = drive.carrier or joint.parent
+    frame = frames[carrier]
+    B = frame.S.copy()
+    B[:3, :3] = B[:3, :3] @ rotation_of_z_to(np.array(drive.rotor_axis))
+    if frame.body != GROUND:
+        axis = B[:3, 2]
+        body = bodies[frame.body]
+        held = drive.rotor_inertia * np.outer(axis, axis)
+        bodies[frame.body] = replace(body, I=body.I - held)
+    bodies.append(
+        Body(
+            name=carrier,
+            joint=f'rotor of {joint.name}',
+            parent=frame.body,
+            B=B,
+            X=np.eye(6)[:, [2]],
+            q=driven.q,
+            v=driven.v,
+            multiplier=drive.gear_ratio * driven.multiplier,
+            I=np.diag([0.0, 0.0, drive.rotor_inertia]),
+            is_rotor=True,
+        )
     )
 
 

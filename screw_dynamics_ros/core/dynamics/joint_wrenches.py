@@ -1,0 +1,140 @@
+"""Wrenches through the joints of the description, fixed joints included.
+
+The recursions run on a tree in which links that move together are one body, and compiled programs
+on one whose masses have been moved across joints (`regrouping`). Wrenches between links need the
+links as they are: the motion comes from the tree, the inertias from the description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
+from screw_dynamics_ros.core.kinematics.recursions import BodyMotion, body_motions
+from screw_dynamics_ros.core.lie.se3 import Ad_R
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Frame, Tree, inertia_in
+
+#: The frame of a link in itself.
+LINK = Frame(GROUND, np.eye(4))
+
+ByLink = dict[str, Array]
+
+
+def joint_wrenches(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """Return the wrench that each link is given by its predecessor, (n_links, 6) [N m, N] (D-30).
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,), v : (nv,), a : (nv,)
+        Configuration, velocity and acceleration of the joints.
+    gravity : (3,)
+        Acceleration of free fall in the root frame [m/s^2].
+    wrenches : {link: (6,)}
+        Wrench (moment, force) of the environment on a link, at its origin, in its frame.
+
+    Returns
+    -------
+    (n_links, 6) array
+        (moment, force) at the origin and in the axes of each link, in the order of `tree.frames`;
+        reaction and drive together. The root link's row is what the ground exerts on it.
+    """
+    motions = body_motions(tree, q, [v, a], 'hybrid', -gravity)
+    C, W = hybrid_wrenches(tree, motions, gravity, wrenches)
+    return np.stack([Ad_R(C[link][:3, :3]).T @ W[link] for link in W])
+
+
+def reaction_wrenches(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """Return the part of `joint_wrenches` that does no work, (n_links, 6): X_i^T W_i^c = 0 (D-30).
+
+    What is left out acts in the direction of the joint: a couple about the axis, or a force along
+    it. Helical joints are driven by a couple.
+    """
+    motions = body_motions(tree, q, [v, a], 'hybrid', -gravity)
+    C, W = hybrid_wrenches(tree, motions, gravity, wrenches)
+    reaction = dict(W)
+    for body, motion in zip(tree.bodies, motions):
+        if body.is_rotor:
+            continue
+        for k, X in enumerate(motion.X[0].T):
+            turns = body.X[:3, k].any()
+            direction = X[:3] if turns else X[3:]
+            drive = direction * (X @ W[body.name])
+            zero = np.zeros(3)
+            reaction[body.name] = reaction[body.name] - np.concatenate(
+                [drive, zero] if turns else [zero, drive]
+            )
+    return np.stack([Ad_R(C[link][:3, :3]).T @ reaction[link] for link in W])
+
+
+def hybrid_wrenches(
+    tree: Tree,
+    motions: list[BodyMotion],
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None,
+) -> tuple[ByLink, ByLink]:
+    """Return the poses of all links and the wrenches on them, in root axes (D-27).
+
+    The sum of M V' + B V - W^app over a link and all it carries.
+    """
+    C: ByLink = {}
+    W: ByLink = {}
+    for link, frame in tree.frames.items():
+        C[link], V, dV = link_motion(frame, motions, gravity)
+        R = C[link][:3, :3]
+        W[link] = np.zeros(6)
+        if frame.inertia is not None:
+            M = represented_inertia(inertia_in(LINK, frame.inertia), C[link], 'hybrid')
+            W[link] = newton_euler(M, V, dV, R, 'hybrid')
+        if wrenches and link in wrenches:
+            W[link] = W[link] - Ad_R(R) @ wrenches[link]
+
+    for body, motion in zip(tree.bodies, motions):
+        if body.is_rotor:  # its spin J n q' a changes, and the link it sits on feels it (C-054)
+            axis, (rate,), (acceleration,) = motion.R[:, 2], *motion.own
+            turned = hat(motion.V[0][:3]) @ axis
+            moment = body.I[2, 2] * (acceleration * axis + rate * turned)
+            W[body.name] = W[body.name] + np.concatenate([moment, np.zeros(3)])
+
+    for link in reversed(list(W)):
+        parent = tree.frames[link].parent
+        if parent is not None:
+            lever = C[link][:3, 3] - C[parent][:3, 3]
+            moment, force = W[link][:3], W[link][3:]
+            handed_down = np.concatenate([moment + hat(lever) @ force, force])
+            W[parent] = W[parent] + handed_down
+    return C, W
+
+
+def link_motion(
+    frame: Frame, motions: list[BodyMotion], gravity: Array
+) -> tuple[Array, Array, Array]:
+    """Return pose (4, 4), (omega, 0) and (omega', r'') of a link, r'' relative to free fall.
+
+    Hybrid Newton-Euler equations do not need the velocity of the origin (D-21).
+    """
+    zero = np.zeros(3)
+    if frame.body == GROUND:
+        return frame.S, np.zeros(6), np.concatenate([zero, -gravity])
+    motion = motions[frame.body]
+    omega, domega = (V[:3] for V in motion.V)
+    d = motion.R @ frame.S[:3, 3]
+    ddr = motion.V[1][3:] + hat(domega) @ d + hat(omega) @ (hat(omega) @ d)
+    return motion.C @ frame.S, np.concatenate([omega, zero]), np.concatenate([domega, ddr])

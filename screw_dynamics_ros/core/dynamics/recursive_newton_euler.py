@@ -1,0 +1,112 @@
+"""Recursive inverse dynamics in the four representations of twists.
+
+Root to tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivative
+(`kinematics.recursions`). Tips to root, with the Newton-Euler equations of each body
+(`newton_euler`):
+
+    W_i = M_i V_i' + B_i V_i - W_i^app + sum over the successors k of T_k^T W_k,    Q_i = X_i^T W_i.
+
+The four differ in T, X, M and B only, and in what they cost (doc/dynamics.md). `inverse_dynamics`,
+in body axes and without linear velocities, is the fastest on most robots and the one that is
+compiled.
+
+Source: muller.md D-24 to D-31, C-057; [D](66)-(76) with E-18, E-19 corrected, E-35 settled by D-29.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
+from screw_dynamics_ros.core.kinematics.recursions import BodyMotion, body_motions
+from screw_dynamics_ros.core.lie.screws import convert_wrench
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+
+
+@dataclass(frozen=True, eq=False)
+class BodyDynamics:
+    """The motion of all bodies and the wrenches that go with it.
+
+    Attributes
+    ----------
+    torques : (nv,) array
+        Generalised forces Q [N m, N].
+    motions : list of BodyMotion
+        Configurations, twists and accelerations; the latter relative to free fall.
+    wrenches : list of (6,) arrays
+        W_i [N m, N]: what the predecessor exerts on body i through the joint, reaction and drive
+        together (D-30), in the representation.
+    """
+
+    torques: Array
+    motions: list[BodyMotion]
+    wrenches: list[Array]
+
+
+def body_dynamics(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array | None,
+    wrenches: Mapping[str, Array] | None = None,
+    representation: str = 'body',
+) -> BodyDynamics:
+    """Return the recursion's result for every body; arguments as in `recursive_inverse_dynamics`.
+
+    Bodies are those of the tree: links connected by fixed joints are one body, and a planar joint
+    is three. For wrenches at the joints of the description see `joint_wrenches`.
+    """
+    ground = None if gravity is None else -gravity
+    motions = body_motions(tree, q, [v, a], representation, ground)
+    applied = applied_wrenches(tree, wrenches)
+    W: list[Array] = []
+    for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
+        M = represented_inertia((body.m, body.h, body.I), motion.C, representation)
+        W.append(newton_euler(M, motion.V[0], motion.V[1], motion.R, representation))
+        if i in applied:
+            W[i] = W[i] - convert_wrench(applied[i], motion.C, 'body', representation)
+
+    Q = zeros(tree.nv, *W)
+    for i in reversed(range(len(W))):
+        body, motion = tree.bodies[i], motions[i]
+        felt = body.drive.felt_inertia * motion.own[1]
+        Q[body.v] = Q[body.v] + body.multiplier * (motion.X[0].T @ W[i] + felt)
+        if body.parent != GROUND:
+            W[body.parent] = W[body.parent] + motion.handed_down(W[i])
+    return BodyDynamics(Q + friction_torques(tree, v) if tree.with_friction else Q, motions, W)
+
+
+def recursive_inverse_dynamics(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array | None,
+    wrenches: Mapping[str, Array] | None = None,
+    representation: str = 'body',
+) -> Array:
+    """Return the generalised forces Q (nv,) [N m, N] of the motion (q, v, a).
+
+    Parameters
+    ----------
+    tree : Tree
+        Made from any description of the geometry (`robot_geometry.tree_of`, `build_tree`): its
+        screws may be anywhere in the bodies (D-31).
+    q : (nq,), v : (nv,), a : (nv,)
+        Configuration, velocity and acceleration of the joints.
+    gravity : (3,) array or None
+        Acceleration of free fall in the root frame [m/s^2]: the ground accelerates the other way.
+    wrenches : {link: (6,)}
+        Wrench (moment, force) of the environment on a link, at its origin, in its frame [N m, N].
+    representation : {'body', 'spatial', 'hybrid', 'mixed'}
+        D-25, D-26, D-27, D-28.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such representation or link.
+    """
+    return body_dynamics(tree, q, v, a, gravity, wrenches, representation).torques

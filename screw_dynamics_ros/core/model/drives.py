@@ -1,0 +1,211 @@
+"""What drives a joint: rotor behind a gear, and friction.
+
+A rotor of inertia J that turns G times as fast as its joint is felt there as the inertia G^2 J.
+That is all there is to it if the gear ratio is large; in truth the rotor also carries the spin
+J G q' along an axis of the link it is mounted on, which makes the joint feel that link's angular
+acceleration and the link feel a gyroscopic moment. A `rotor_axis` brings that in, exactly.
+
+Source: bruyninckx_2.md C-054 (book 6.2.6 and its to-do); friction as in Armstrong-Helouvry, Dupont
+and Canudas de Wit, Automatica 30 (1994), with the Stribeck curve of Hess and Soom (1990).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.model.description import Joint, RobotDescription
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Drive of a joint of one freedom; units of a prismatic joint in brackets.
+
+    Attributes
+    ----------
+    rotor_inertia : float
+        J, about the rotor's own axis [kg m^2].
+    gear_ratio : float
+        G, turns of the rotor per turn of the joint ([rad/m]); its sign matters with `rotor_axis`.
+    armature : float
+        More inertia felt at the joint, of gears for instance [kg m^2] ([kg]); MuJoCo's name.
+    damping : float
+        Viscous friction [N m s/rad] ([N s/m]).
+    coulomb : float
+        Friction at speed, without the viscous part [N m] ([N]).
+    breakaway : float, optional
+        Friction next to standstill [N m] ([N]), not below `coulomb`, the same if not given.
+    stribeck_speed : float
+        Speed at which half of `breakaway` - `coulomb` is left [rad/s] ([m/s]).
+    smoothing : float
+        Speed below which dry friction fades, 71 % being left at it [rad/s] ([m/s]). Smooth friction
+        has no stiction: a held joint creeps. A smaller value needs smaller steps of integration.
+    rotor_axis : (float, float, float), optional
+        Direction of the rotor's axis in the frame of its carrier, where a positive joint rate times
+        `gear_ratio` turns it. Without it the rotor is felt at the joint only.
+    carrier : str, optional
+        Link the motor is mounted on, the joint's parent if not given. Its inertia in the
+        description is that of link and motor with the rotor held: what CAD programs export.
+
+    Raises
+    ------
+    ArgumentError
+        A number that is not finite or out of range; names the field.
+
+    Examples
+    --------
+    >>> drive = Drive(rotor_inertia=2e-5, gear_ratio=100, damping=0.1, coulomb=0.5, breakaway=0.8)
+    >>> round(drive.felt_inertia, 6)
+    0.2
+    >>> drive.friction(np.array([-1.0, 0.0, 1.0])).round(4)
+    array([-0.6029,  0.    ,  0.6029])
+    """
+
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    armature: float = 0.0
+    damping: float = 0.0
+    coulomb: float = 0.0
+    breakaway: float | None = None
+    stribeck_speed: float = 0.1
+    smoothing: float = 0.01
+    rotor_axis: Vector | None = None
+    carrier: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == 'float' and not (_is_number(value) and math.isfinite(value)):
+                raise ArgumentError(f'Drive: {field.name} is {value!r}; give a finite number')
+        for name in ('rotor_inertia', 'armature', 'damping', 'coulomb'):
+            if getattr(self, name) < 0.0:
+                raise ArgumentError(f'Drive: {name} is {getattr(self, name)}; it is not negative')
+        for name in ('stribeck_speed', 'smoothing'):
+            if getattr(self, name) <= 0.0:
+                raise ArgumentError(f'Drive: {name} is {getattr(self, name)}; it must be positive')
+        if self.gear_ratio == 0.0:
+            raise ArgumentError('Drive: gear_ratio is 0; a rotor that turns with its joint has 1')
+        if self.breakaway is not None and not (
+            _is_number(self.breakaway) and self.coulomb <= self.breakaway < math.inf
+        ):
+            raise ArgumentError(
+                f'Drive: breakaway is {self.breakaway!r}; it is finite and at least coulomb, '
+                f'{self.coulomb}'
+            )
+        if self.rotor_axis is not None:
+            object.__setattr__(self, 'rotor_axis', _unit(self.rotor_axis))
+        elif self.carrier is not None:
+            raise ArgumentError(
+                f'Drive: carrier is {self.carrier!r} but there is no rotor_axis; the carrier '
+                'matters for the spin of the rotor only, so give its axis too'
+            )
+
+    @property
+    def felt_inertia(self) -> float:
+        """Inertia d felt at the joint besides that of moved bodies [kg m^2] ([kg]).
+
+        With a `rotor_axis` the rotor is such a body, and d is the armature alone.
+        """
+        reflected = self.gear_ratio**2 * self.rotor_inertia if self.rotor_axis is None else 0.0
+        return reflected + self.armature
+
+    def friction(self, rate: Any) -> Any:
+        """Return the friction torque [N m] ([N]) at a joint rate [rad/s] ([m/s]), of its sign.
+
+        d v + (F_c + (F_s - F_c) / (1 + (v / v_s)^2)) v / sqrt(v^2 + eps^2): smooth and odd, and it
+        never gives energy. `rate` may be an array or a recorded scalar.
+        """
+        viscous = self.damping * rate
+        above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
+        if self.coulomb == above == 0.0:
+            return viscous
+        squared = rate * rate
+        level: Any = self.coulomb
+        if above:
+            level = level + above / (1.0 + squared / self.stribeck_speed**2)
+        return viscous + level * (rate / np.sqrt(squared + self.smoothing**2))
+
+
+def drives_of(
+    description: RobotDescription, given: Mapping[str, Drive] | None = None
+) -> dict[str, Drive]:
+    """Return the drive of every joint of one freedom: the given one, or what the description says.
+
+    A description knows viscous and Coulomb friction (`<dynamics damping= friction=>`). Planar and
+    floating joints have no drive.
+
+    Raises
+    ------
+    ArgumentError
+        Something given is no `Drive`, or is for a joint that has not one freedom.
+    DescriptionError
+        Friction in the description is negative or not finite.
+    UnknownNameError
+        A joint or the carrier of a rotor does not exist.
+    """
+    joints = {joint.name: joint for joint in description.joints}
+    links = [link.name for link in description.links]
+    if not isinstance(given, Mapping | None):
+        raise ArgumentError(f'drives must be a dict {{joint: Drive}}, got {given!r}')
+    for name, drive in (given or {}).items():
+        if name not in joints:
+            raise UnknownNameError(
+                f'drives: no joint named {name!r}; the joints are {", ".join(joints)}'
+            )
+        if not isinstance(drive, Drive):
+            raise ArgumentError(f'drives: {name!r} must be given a Drive, got {drive!r}')
+        if not _has_one_freedom(joints[name]):
+            raise ArgumentError(
+                f'drives: joint {name!r} is {joints[name].type}; only revolute, continuous and '
+                'prismatic joints have a drive'
+            )
+        if drive.carrier is not None and drive.carrier not in links:
+            raise UnknownNameError(
+                f'drives: no link named {drive.carrier!r} to carry the rotor of {name!r}; '
+                f'the links are {", ".join(links)}'
+            )
+    driven = {name: joint for name, joint in joints.items() if _has_one_freedom(joint)}
+    return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
+
+
+def _described(joint: Joint) -> Drive:
+    """Return what a description says about the drive of a joint."""
+    for field in ('damping', 'friction'):
+        if not 0.0 <= getattr(joint, field) < math.inf:
+            raise DescriptionError(
+                f'joint {joint.name!r}: {field} is {getattr(joint, field)}; friction takes energy '
+                'away, so give a number that is not negative'
+            )
+    return Drive(damping=joint.damping, coulomb=joint.friction)
+
+
+def _has_one_freedom(joint: Joint) -> bool:
+    return joint.type in ('revolute', 'continuous', 'prismatic')
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _unit(axis: Vector) -> Vector:
+    try:
+        direction = np.array(axis, dtype=np.float64)
+    except (TypeError, ValueError):
+        direction = np.empty(0)
+    if direction.shape != (3,) or not np.isfinite(direction).all() or not direction.any():
+        raise ArgumentError(f'Drive: rotor_axis is {axis!r}; give three numbers, not all zero')
+    x, y, z = (direction / np.linalg.norm(direction)).tolist()
+    return x, y, z
+
+
+#: Nothing is felt at a joint with this drive.
+NO_DRIVE = Drive()
