@@ -1,0 +1,481 @@
+"""Rotors, armatures and friction: golden numbers, explicit rotor links, MuJoCo, energy.
+
+Spec ID: C-054 of bruyninckx_2.md (6.2.6 and its to-do), E-12.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models import random_configuration, random_description, random_wrenches, to_urdf
+from robots import joint, links, robot, urdf_path
+
+from screw_dynamics_ros.core import (
+    ArgumentError,
+    DescriptionError,
+    Drive,
+    InertiaError,
+    Robot,
+    UnknownNameError,
+)
+from screw_dynamics_ros.core.dynamics.forward_dynamics import articulated_body
+from screw_dynamics_ros.core.dynamics.recursive_newton_euler import recursive_inverse_dynamics
+from screw_dynamics_ros.core.model import Inertia, Joint, Link, Mimic, RobotDescription
+from screw_dynamics_ros.core.model.tree import build_tree, mimic_map, rotation_of_z_to
+
+GRAVITY = (0.7, -1.3, -9.6)
+SCALAR = ('revolute', 'prismatic', 'continuous')
+
+BACKENDS = pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
+
+
+@pytest.fixture(autouse=True)
+def _backend_exists(request: pytest.FixtureRequest) -> None:
+    if 'backend' in request.fixturenames and request.getfixturevalue('backend') == 'native':
+        pytest.importorskip('llvmlite')
+
+
+def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = 1e-11) -> None:
+    np.testing.assert_allclose(
+        actual, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max())
+    )
+
+
+def state(robot: Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed + 500)
+    return (random_configuration(robot, rng), *rng.uniform(-1, 1, (2, robot.nv)))
+
+
+def random_drives(description: RobotDescription, seed: int = 0) -> dict[str, Drive]:
+    """Return drives for two thirds of the joints: felt inertia and all kinds of friction."""
+    rng = np.random.default_rng(seed)
+    return {
+        joint.name: Drive(
+            rotor_inertia=float(rng.uniform(1e-5, 1e-4)),
+            gear_ratio=float(rng.uniform(30, 100)),
+            armature=float(rng.uniform(0, 0.2)),
+            damping=float(rng.uniform(0, 0.5)),
+            coulomb=float(rng.uniform(0, 0.5)),
+            breakaway=float(rng.uniform(0.5, 1.0)),
+        )
+        for k, joint in enumerate(description.joints)
+        if joint.type in SCALAR and k % 3
+    }
+
+
+def two_masses() -> RobotDescription:
+    """Return the planar arm of section 8.2: unit lengths, unit point masses at the tips."""
+    mass = Inertia(1.0, np.array([1.0, 0, 0]), np.zeros((3, 3)))
+    tip = np.eye(4)
+    tip[0, 3] = 1.0
+    axis = np.array([0, 0, 1.0])
+    return RobotDescription.from_parts(
+        'arm',
+        [Link('base'), Link('one', mass), Link('two', mass)],
+        [
+            Joint('q1', 'continuous', 'base', 'one', np.eye(4), axis),
+            Joint('q2', 'continuous', 'one', 'two', tip, axis),
+        ],
+    )
+
+
+# --- felt inertia ---------------------------------------------------------------------------------
+
+
+@BACKENDS
+def test_golden_accelerations_with_rotors(backend):
+    """C-054, 8.2: accelerations for tau = (1, 2), without rotors and with d = 0.1 on both."""
+    q, v = np.array([0.3, 0.4]), np.array([0.5, -0.2])
+    arguments = {'gravity': (0, -9.81, 0), 'backend': backend}
+    bare = Robot(two_masses(), **arguments)
+    close(bare.forward_dynamics(q, v, [1, 2]), np.array([-12.634337404, 18.67087633]), 1e-9)
+    drive = Drive(rotor_inertia=1e-5, gear_ratio=100.0)
+    driven = Robot(two_masses(), drives={'q1': drive, 'q2': drive}, **arguments)
+    close(driven.forward_dynamics(q, v, [1, 2]), np.array([-9.783839865, 11.995360631]), 1e-9)
+
+
+def test_a_single_joint_feels_the_square_of_the_gear_ratio():
+    """C-054: tau = (I + G^2 J) q''."""
+    wheel = RobotDescription.from_parts(
+        'wheel',
+        [Link('base'), Link('disk', Inertia(1.0, np.zeros(3), np.diag([0.1, 0.1, 0.2])))],
+        [Joint('q', 'continuous', 'base', 'disk', np.eye(4), np.array([0, 0, 1.0]))],
+    )
+    driven = Robot(wheel, backend='reference', drives={'q': Drive(2e-5, -150.0, armature=0.05)})
+    assert driven.inverse_dynamics([0.3], [1.0], [2.0])[0] == pytest.approx(2 * (0.2 + 0.45 + 0.05))
+    assert driven.kinetic_energy([0.3], [2.0]) == pytest.approx(2 * 0.7)
+
+
+@pytest.mark.parametrize(
+    ('floating', 'mimic', 'backend'),
+    [
+        (False, 0, 'reference'),
+        (True, 0, 'reference'),
+        (True, 2, 'reference'),
+        (False, 2, 'python'),
+        (True, 0, 'native'),
+    ],
+)
+def test_terms_add_up_and_dynamics_invert_each_other(floating, mimic, backend):
+    """C-054: M has d on its diagonal; inverse and forward dynamics agree, friction and all."""
+    description = random_description(4, 8, (*SCALAR, 'fixed'), mimic=mimic)
+    drives = random_drives(description)
+    arguments = {'floating_base': floating, 'gravity': GRAVITY, 'backend': backend}
+    bare, driven = Robot(description, **arguments), Robot(description, drives=drives, **arguments)
+    q, v, a = state(bare)
+    wrenches = random_wrenches(bare, np.random.default_rng(4))
+    extra, friction = np.zeros(bare.nv), np.zeros(bare.nv)
+    for made in description.joints:
+        if made.name in drives:
+            master, n, _ = mimic_map(description)[made.name]
+            place = bare.joint_coordinates(master)[1].start
+            extra[place] += n**2 * drives[made.name].felt_inertia
+            friction[place] += n * drives[made.name].friction(n * v[place])
+    assert np.count_nonzero(extra) > 2
+    close(driven.mass_matrix(q), bare.mass_matrix(q) + np.diag(extra))
+    close(driven.friction_torques(v), friction)
+    tau = bare.inverse_dynamics(q, v, a, wrenches) + extra * a + friction
+    close(driven.inverse_dynamics(q, v, a, wrenches), tau)
+    close(driven.forward_dynamics(q, v, tau, wrenches), a, 1e-9)
+    energy = bare.kinetic_energy(q, v) + 0.5 * extra @ v**2
+    assert driven.kinetic_energy(q, v) == pytest.approx(energy, rel=1e-12)
+    for same in ('gravity_torques', 'center_of_mass', 'potential_energy'):
+        close(getattr(driven, same)(q), getattr(bare, same)(q), 1e-13)
+    close(driven.coriolis_torques(q, v), bare.coriolis_torques(q, v), 1e-13)
+    close(driven.joint_wrenches(q, v, a), bare.joint_wrenches(q, v, a), 1e-13)
+
+
+@pytest.mark.parametrize('representation', ['body', 'spatial', 'hybrid', 'mixed'])
+def test_recursions_in_all_representations_know_drives(representation):
+    """C-054 with D-25 to D-28."""
+    description = random_description(6, 8, SCALAR, mimic=2)
+    robot = Robot(description, drives=random_drives(description), backend='reference')
+    q, v, a = state(robot)
+    tree = build_tree(description, drives=random_drives(description))
+    Q = recursive_inverse_dynamics(tree, q, v, a, robot.gravity, None, representation)
+    close(Q, robot.inverse_dynamics(q, v, a), 1e-12)
+
+
+def test_articulated_inertia_along_a_joint_with_a_rotor():
+    """E-12: the rotor makes the joint stiff against acceleration; what is beyond is felt."""
+    description = random_description(7, 6, SCALAR, chain=True)
+    drives = {joint.name: Drive(armature=0.3) for joint in description.joints}
+    driven = Robot(description, drives=drives, backend='reference')
+    q, v, tau = state(driven)
+    tree = build_tree(description, drives=drives)
+    a = articulated_body(tree, q, v, tau, driven.gravity)
+    bias = driven.inverse_dynamics(q, v, np.zeros(6))
+    close(a, np.linalg.solve(driven.mass_matrix(q), tau - bias), 1e-10)
+
+
+def test_a_joint_without_mass_can_have_a_rotor():
+    """A massless link has no forward dynamics; with an armature it has."""
+    tool = Joint('tool', 'continuous', 'two', 'tip', np.eye(4), np.array([1.0, 0, 0]))
+    arm = two_masses()
+    description = RobotDescription.from_parts('arm', [*arm.links, Link('tip')], [*arm.joints, tool])
+    q, v, tau = np.zeros((3, 3))
+    with pytest.raises(InertiaError, match="'tool'"):
+        Robot(description, backend='reference').forward_dynamics(q, v, tau)
+    driven = Robot(description, drives={'tool': Drive(armature=0.1)}, backend='reference')
+    assert driven.forward_dynamics(q, v, [0, 0, 0.2])[2] == pytest.approx(2.0)
+
+
+# --- spinning rotors ------------------------------------------------------------------------------
+
+
+def with_rotors(floating: bool):
+    """Return a robot with spinning rotors, and the same one with its rotors as links."""
+    rng = np.random.default_rng(8)
+    description = random_description(8, 6, SCALAR, chain=True)
+    rotors = {  # joint: (inertia, gear ratio, axis, carrier)
+        'joint2': (2e-3, 40.0, [0.3, -0.5, 0.8], None),
+        'joint4': (1e-3, -25.0, [0.0, 0.0, 1.0], 'link3'),
+        'joint5': (3e-3, 15.0, [1.0, 0.0, 0.0], 'link5'),  # on the moved link itself
+        'joint6': (1e-3, 30.0, [0.0, 1.0, 0.0], 'link2'),  # behind a belt over several joints
+    }
+    drives = {
+        name: Drive(J, G, armature=0.1, rotor_axis=tuple(axis), carrier=carrier)
+        for name, (J, G, axis, carrier) in rotors.items()
+    }
+    made, joints = {link.name: link for link in description.links}, list(description.joints)
+    for name, (J, G, axis, carrier) in rotors.items():
+        carrier = carrier or next(j.parent for j in joints if j.name == name)
+        origin = np.eye(4)
+        origin[:3, :3] = rotation_of_z_to(np.array(axis) / np.linalg.norm(axis))
+        origin[:3, 3] = rng.uniform(-0.1, 0.1, 3)
+        # the carrier was weighed with the rotor in it: its mass, and its held inertia
+        m, across = 0.2, 0.6 * J
+        R, r = origin[:3, :3], origin[:3, 3]
+        whole = made[carrier].inertia
+        left = whole.mass - m
+        com = (whole.mass * whole.com - m * r) / left
+        about = [
+            mass * (d @ d * np.eye(3) - np.outer(d, d))
+            for mass, d in ((left, com - whole.com), (m, r - whole.com))
+        ]
+        held = R @ np.diag([across, across, J]) @ R.T
+        matrix = whole.matrix - about[0] - about[1] - held
+        made[carrier] = replace(made[carrier], inertia=Inertia(left, com, matrix))
+        made[f'{name}_rotor'] = Link(
+            f'{name}_rotor', Inertia(m, np.zeros(3), np.diag([across, across, J]))
+        )
+        joints.append(
+            Joint(
+                f'{name}_spin', 'continuous', carrier, f'{name}_rotor', origin, np.eye(3)[2],
+                mimic=Mimic(name, G),
+            )
+        )  # fmt: skip
+    explicit = RobotDescription.from_parts('explicit', list(made.values()), joints)
+    armatures = {name: Drive(armature=0.1) for name in rotors}
+    arguments = {'floating_base': floating, 'gravity': GRAVITY, 'backend': 'reference'}
+    return (
+        Robot(description, drives=drives, **arguments),
+        Robot(explicit, drives=armatures, **arguments),
+    )
+
+
+@pytest.mark.parametrize('floating', [False, True])
+def test_spinning_rotors_are_links_that_mimic(floating):
+    """C-054: all functions equal those of a robot that has every rotor as a link of its own."""
+    robot, explicit = with_rotors(floating)
+    assert robot.joint_names == explicit.joint_names
+    assert robot.link_names == tuple(n for n in explicit.link_names if not n.endswith('_rotor'))
+    q, v, a = state(robot)
+    wrenches = random_wrenches(robot, np.random.default_rng(9))
+    close(robot.mass_matrix(q), explicit.mass_matrix(q))
+    close(robot.coriolis_matrix(q, v) @ v, explicit.coriolis_torques(q, v))
+    tau = explicit.inverse_dynamics(q, v, a, wrenches)
+    close(robot.inverse_dynamics(q, v, a, wrenches), tau)
+    close(robot.forward_dynamics(q, v, tau, wrenches), a, 1e-9)
+    close(robot.gravity_torques(q), explicit.gravity_torques(q))
+    close(robot.center_of_mass(q), explicit.center_of_mass(q))
+    assert robot.kinetic_energy(q, v) == pytest.approx(explicit.kinetic_energy(q, v), rel=1e-12)
+    # wrenches between the links, spin included; those on rotors belong to their carriers
+    rows = dict(zip(explicit.link_names, explicit.joint_wrenches(q, v, a)))
+    close(robot.joint_wrenches(q, v, a), np.stack([rows[link] for link in robot.link_names]), 1e-10)
+    # and the spin matters: felt at the joint only, torques are others
+    felt = {
+        name: Drive(drive.rotor_inertia, drive.gear_ratio, drive.armature)
+        for name, drive in robot._drives.items()
+    }
+    arguments = {'floating_base': floating, 'gravity': GRAVITY}
+    simple = Robot(robot.description, drives=felt, backend='reference', **arguments)
+    assert np.abs(simple.inverse_dynamics(q, v, a) - tau).max() > 1e-2
+    # compiled, on regrouped masses
+    compiled = Robot(robot.description, drives=robot._drives, backend='python', **arguments)
+    close(compiled.inverse_dynamics(q, v, a, wrenches), tau)
+    close(compiled.joint_wrenches(q, v, a), robot.joint_wrenches(q, v, a))
+
+
+def test_spin_of_a_rotor_by_hand():
+    """C-054: the joint feels J n (n q'' + a . w'), the base joint J n a . (a q'')."""
+    arm = two_masses()
+    J, n = 1e-3, 20.0
+    driven = Robot(arm, backend='reference', drives={'q2': Drive(J, n, rotor_axis=(0, 0, 2.0))})
+    bare = Robot(arm, backend='reference')
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 2))
+    extra = driven.inverse_dynamics(q, v, a) - bare.inverse_dynamics(q, v, a)
+    close(extra, J * n * np.array([a[1], n * a[1] + a[0]]))
+
+
+def test_felt_inertia_is_the_limit_of_large_gear_ratios():
+    """C-054: with G^2 J kept, the spin's part goes with 1 / G."""
+    q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, 2))
+    felt = Robot(two_masses(), backend='reference', drives={'q2': Drive(armature=0.4)})
+    errors = []
+    for G in (10.0, 100.0, 1000.0):
+        spinning = Drive(0.4 / G**2, G, rotor_axis=(0, 0, 1))
+        exact = Robot(two_masses(), backend='reference', drives={'q2': spinning})
+        difference = exact.inverse_dynamics(q, v, a) - felt.inverse_dynamics(q, v, a)
+        errors.append(np.abs(difference).max())
+    assert errors[0] / errors[1] == pytest.approx(10, rel=1e-6)
+    assert errors[1] / errors[2] == pytest.approx(10, rel=1e-6)
+
+
+# --- friction -------------------------------------------------------------------------------------
+
+
+def test_friction_law():
+    """Viscous, Coulomb and Stribeck parts, odd, smooth at zero, never a source of energy."""
+    drive = Drive(damping=0.2, coulomb=0.5, breakaway=0.9, stribeck_speed=0.1, smoothing=1e-4)
+    v = np.linspace(0, 2, 2001)
+    f = drive.friction(v)
+    np.testing.assert_array_equal(drive.friction(-v), -f)
+    assert drive.friction(0.0) == 0.0
+    assert (f * v >= 0.0).all()
+    assert drive.friction(100.0) == pytest.approx(0.2 * 100 + 0.5, rel=1e-4)
+    assert drive.friction(1e-3) == pytest.approx(0.9, rel=1e-2)  # breaks away
+    assert drive.friction(0.1) - 0.02 == pytest.approx(0.7, rel=1e-5)  # half of the excess left
+    assert drive.friction(0.05) < drive.friction(1e-3)  # falls with speed: Stribeck
+    slopes = [(drive.friction(h) - drive.friction(-h)) / (2 * h) for h in (1e-7, 1e-8)]
+    assert slopes[0] == pytest.approx(0.9 / 1e-4 + 0.2, rel=1e-4)
+    assert slopes[0] == pytest.approx(slopes[1], rel=1e-4)
+    # 71 % of dry friction at the smoothing speed
+    assert Drive(coulomb=1.0, smoothing=0.05).friction(0.05) == pytest.approx(np.sqrt(0.5))
+    assert Drive(coulomb=1.0).friction(3.0) == pytest.approx(1.0, rel=1e-5)
+
+
+def friction_urdf() -> str:
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'  # noqa: E501
+    return robot(
+        links('base'),
+        *(f'<link name="{name}">{inertial}</link>' for name in 'abc'),
+        joint('j1', 'base', 'a', '<dynamics damping="0.5" friction="2"/>', 'continuous'),
+        joint('j2', 'a', 'b', '<dynamics damping="0.1"/>', 'continuous'),
+        joint('j3', 'b', 'c', '<dynamics damping="7"/><mimic joint="j2" multiplier="-2"/>',
+              'continuous'),
+    )  # fmt: skip
+
+
+def test_friction_of_the_description_counts_if_drives_are_given():
+    """Rigid-body torques stay what they are without `drives`; `friction_torques` knows anyway."""
+    q, v, a = np.random.default_rng(2).uniform(0.2, 1, (3, 2))
+    bare = Robot.from_urdf(friction_urdf(), backend='reference')
+    level = v[0] / np.sqrt(v[0] ** 2 + 0.01**2)
+    expected = np.array([0.5 * v[0] + 2 * level, (0.1 + 4 * 7) * v[1]])
+    close(bare.friction_torques(v), expected)
+    close(
+        bare.inverse_dynamics(q, v, a),
+        bare.mass_matrix(q) @ a + bare.coriolis_torques(q, v) + bare.gravity_torques(q),
+    )
+    counted = Robot.from_urdf(friction_urdf(), backend='reference', drives={})
+    close(counted.inverse_dynamics(q, v, a), bare.inverse_dynamics(q, v, a) + expected)
+    own = Robot.from_urdf(friction_urdf(), backend='reference', drives={'j1': Drive(damping=3.0)})
+    close(own.friction_torques(v), np.array([3 * v[0], expected[1]]))
+
+
+def test_energy_goes_into_friction():
+    """C-054: T + U falls by exactly the work against friction; rotors hold energy."""
+    description = random_description(9, 4, SCALAR, chain=True)
+    made = random_drives(description)
+    drives = {joint.name: made.get(joint.name, Drive(damping=0.3)) for joint in description.joints}
+    driven = Robot(description, gravity=GRAVITY, drives=drives)
+    q, v, _ = state(driven)
+
+    def rate(x: np.ndarray) -> np.ndarray:
+        q, v = x[:4], x[4:8]
+        power = driven.friction_torques(v) @ v
+        return np.concatenate([v, driven.forward_dynamics(q, v, np.zeros(4)), [power]])
+
+    def energy(x: np.ndarray) -> float:
+        return driven.kinetic_energy(x[:4], x[4:8]) + driven.potential_energy(x[:4])
+
+    x, h = np.concatenate([q, v, [0.0]]), 2e-4
+    start = energy(x)
+    for _ in range(2500):
+        k1 = rate(x)
+        k2 = rate(x + h / 2 * k1)
+        k3 = rate(x + h / 2 * k2)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + h * k3))
+    assert x[8] > 0.1
+    assert start - energy(x) == pytest.approx(x[8], rel=1e-5)
+
+
+# --- MuJoCo ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_mujoco(seed):
+    """Armature and damping: accelerations, mass matrix and torques of MuJoCo, to 1e-9."""
+    mujoco = pytest.importorskip('mujoco')
+    description = random_description(seed, 8, ('revolute', 'prismatic'))
+    rng = np.random.default_rng(seed)
+    drives = {
+        joint.name: Drive(armature=float(rng.uniform(0, 0.5)), damping=float(rng.uniform(0, 1)))
+        for joint in description.joints
+    }
+    driven = Robot(description, gravity=GRAVITY, drives=drives, backend='reference')
+    model = mujoco.MjModel.from_xml_string(to_urdf(description))
+    model.opt.gravity[:] = GRAVITY
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    order = [model.joint(name).dofadr[0] for name in driven.joint_names]
+    for name, place in zip(driven.joint_names, order):
+        model.dof_armature[place] = drives[name].armature
+        model.dof_damping[place] = drives[name].damping
+    data = mujoco.MjData(model)
+    q, v, tau = state(driven, seed)
+    data.qpos[order], data.qvel[order], data.qfrc_applied[order] = q, v, tau
+    mujoco.mj_forward(model, data)
+    M = np.zeros((model.nv, model.nv))
+    for column, e in zip(M, np.eye(model.nv)):  # mj_fullM differs between versions
+        mujoco.mj_mulM(model, data, column, e)
+    close(driven.mass_matrix(q), M[np.ix_(order, order)], 1e-10)
+    a = driven.forward_dynamics(q, v, tau)
+    close(a, data.qacc[order], 1e-9)
+    data.qacc[order] = a
+    mujoco.mj_inverse(model, data)
+    close(driven.inverse_dynamics(q, v, a), data.qfrc_inverse[order], 1e-9)
+    one_step = Robot(description, gravity=GRAVITY, backend='reference').forward_dynamics(q, v, tau)
+    assert np.abs(one_step - a).max() > 0.1
+
+
+# --- use and misuse -------------------------------------------------------------------------------
+
+
+def test_copies_keep_the_drives():
+    driven = Robot(two_masses(), drives={'q1': Drive(armature=1.0)}, backend='python')
+    q = np.array([0.3, 0.4])
+    for other in (copy.deepcopy(driven), pickle.loads(pickle.dumps(driven))):
+        np.testing.assert_array_equal(other.mass_matrix(q), driven.mass_matrix(q))
+
+
+def test_programs_without_drives_are_not_touched():
+    """A drive that does nothing leaves the torques bit for bit."""
+    path = urdf_path('panda')
+    bare = Robot.from_urdf(path, backend='python')
+    q, v, a = state(bare)
+    zero = {name: Drive() for name in bare.transform_joints}
+    idle = Robot.from_urdf(path, backend='python', drives=zero)
+    np.testing.assert_array_equal(idle.inverse_dynamics(q, v, a), bare.inverse_dynamics(q, v, a))
+    np.testing.assert_array_equal(idle.friction_torques(v), np.zeros(bare.nv))
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ({'rotor_inertia': -1e-5}, 'rotor_inertia is -1e-05'),
+        ({'armature': np.nan}, 'armature is nan'),
+        ({'damping': 'much'}, "damping is 'much'"),
+        ({'coulomb': np.inf}, 'coulomb is inf'),
+        ({'gear_ratio': 0.0}, 'gear_ratio is 0'),
+        ({'coulomb': 1.0, 'breakaway': 0.5}, 'breakaway is 0.5'),
+        ({'breakaway': np.nan}, 'breakaway is nan'),
+        ({'smoothing': 0.0}, 'smoothing is 0.0'),
+        ({'stribeck_speed': -1.0}, 'stribeck_speed is -1.0'),
+        ({'rotor_axis': (0, 0, 0)}, 'rotor_axis'),
+        ({'rotor_axis': 'z'}, 'rotor_axis'),
+        ({'carrier': 'one'}, "carrier is 'one'"),
+    ],
+)
+def test_impossible_drives(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        Drive(**arguments)
+
+
+@pytest.mark.parametrize(
+    ('drives', 'error', 'message'),
+    [
+        ({'q9': Drive()}, UnknownNameError, "'q9'.*q1, q2"),
+        ({'q1': 0.3}, ArgumentError, "'q1' must be given a Drive"),
+        ([Drive()], ArgumentError, 'dict'),
+        ({'q1': Drive(rotor_axis=(0, 0, 1), carrier='arm')}, UnknownNameError, "'arm'"),
+    ],
+)
+def test_drives_that_do_not_fit_the_robot(drives, error, message):
+    with pytest.raises(error, match=message):
+        Robot(two_masses(), drives=drives)
+
+
+def test_joints_without_a_drive():
+    description = random_description(0, 5, ('planar',))
+    with pytest.raises(ArgumentError, match='planar'):
+        Robot(description, drives={'joint1': Drive()})
+
+
+def test_friction_that_gives_energy_is_refused():
+    with pytest.raises(DescriptionError, match=r"joint 'j1': damping is -0\.5"):
+        Robot.from_urdf(friction_urdf().replace('damping="0.5"', 'damping="-0.5"'))
