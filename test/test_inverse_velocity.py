@@ -39,7 +39,10 @@ def of_rank(rng, m, n, rank):
 # --- pseudo-inverse -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('shape', [(6, 6, 6), (6, 7, 6), (6, 9, 4), (6, 3, 3), (6, 3, 2), (6, 4, 0)])
+SHAPES = [(6, 6, 6), (6, 7, 6), (6, 9, 4), (6, 3, 3), (6, 3, 2), (6, 4, 0)]
+
+
+@pytest.mark.parametrize('shape', SHAPES)
 def test_penrose_conditions(rng, shape):
     """C-021: the four conditions, and scipy's pseudo-inverse; E-03: U S^-1 V^T is none."""
     A = of_rank(rng, *shape)
@@ -160,7 +163,7 @@ def test_extended_jacobian_says_what_is_wrong(rng):
     J = rng.normal(size=(6, 7))
     with pytest.raises(ArgumentError, match=r'must have shape \(1, 7\)'):
         extended_inverse(J, np.ones((2, 7)))
-    with pytest.raises(ArgumentError, match='not transversal.*algorithmic'):
+    with pytest.raises(ArgumentError, match=r'not transversal.*algorithmic'):
         extended_inverse(J, rng.normal(size=(1, 6)) @ J)
     with pytest.raises(ArgumentError, match='Jacobian has dependent rows'):
         extended_inverse(of_rank(rng, 6, 7, 5), np.ones((1, 7)))
@@ -298,7 +301,8 @@ def test_adaptive_damping():
         if previous is not None:
             assert np.linalg.norm(found.v - previous) < 0.5
         previous = found.v
-    assert 'held back by the damping' in inverse_velocity(np.eye(2), [1.0, 0.0], damping=0.1).message
+    found = inverse_velocity(np.eye(2), [1.0, 0.0], damping=0.1)
+    assert 'held back by the damping' in found.message
 
 
 # --- fewer joints than the task has rows ----------------------------------------------------------

@@ -1,8 +1,8 @@
 """The 321 arm of the book: conventions, forward kinematics, recursions, numerical inverse.
 
-Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 of bruyninckx_2.md with the golden
-numbers 8.1. The book's wrenches have the force first, so that twists and wrenches transform with
-the same matrix S; the package has the moment first, which needs no block exchange D_.
+Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 of bruyninckx_2.md with the
+golden numbers 8.1. The book's wrenches have the force first, so that twists and wrenches
+transform with the same matrix S; the package has the moment first, which needs no block exchange D_.
 """
 
 import arm_321
@@ -109,7 +109,7 @@ def test_one_interface_for_chains_and_trees(floating_base):
 
 
 def test_product_of_exponentials_equals_product_of_segments(robot):
-    """C-096: exp(s_1 q_1) ... exp(s_6 q_6) T(0) by expm, segment transforms, and the golden pose."""
+    """C-096: exp(s_1 q_1) ... exp(s_6 q_6) T(0) by expm, segments, and the golden pose."""
     exponentials, segments = np.eye(4), np.eye(4)
     for i, (axis, z, q) in enumerate(zip(arm_321.AXES, arm_321.HEIGHTS, arm_321.Q)):
         screw = np.concatenate([axis, np.cross([0, 0, z], axis)])

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.kinematics.closed_loop import ClosedLoop, Gap, per_
 from screw_dynamics_ros.core.kinematics.force_kinematics import ForwardForceResult
 from screw_dynamics_ros.core.kinematics.inverse_acceleration import InverseAccelerationResult
 from screw_dynamics_ros.core.kinematics.inverse_velocity import InverseVelocityResult
-from screw_dynamics_ros.core.kinematics.joint_bounds import velocity_bounds
+from screw_dynamics_ros.core.kinematics.joint_bounds import JointBounds
 from screw_dynamics_ros.core.kinematics.joint_limited_velocity import JointLimitedResult
 from screw_dynamics_ros.core.kinematics.singularities import SingularityReport, singularity_report
 from screw_dynamics_ros.core.kinematics.task_priority import (
@@ -124,13 +124,8 @@ class InverseProblems(CompiledFunctions):
             joint_metric, task_metric, damping, secondary; see `kinematics.joint_limited_velocity`.
         """
         J = self._stacked(q, link, representation)
-        bounds = velocity_bounds(
-            self._tree,
-            vector('q', self._tree.nq, q),
-            dt,
-            previous=previous,
-            acceleration_limit=acceleration_limit,
-        )
+        limits = JointBounds(self._tree, dt, acceleration_limit)
+        bounds = limits.at(vector('q', self._tree.nq, q), previous)
         return limited.joint_limited_velocity(J, rows('twist', twist, link), bounds, **options)
 
     def joint_limited_acceleration(
@@ -151,12 +146,8 @@ class InverseProblems(CompiledFunctions):
         """
         J, bias = self._stacked(q, link, representation), self._bias(q, v, link, representation)
         now = vector('v', self._tree.nv, v)
-        bounds = velocity_bounds(
-            self._tree,
-            vector('q', self._tree.nq, q),
-            dt,
-            previous=now,
-            acceleration_limit=acceleration_limit,
+        bounds = JointBounds(self._tree, dt, acceleration_limit).at(
+            vector('q', self._tree.nq, q), now
         )
         target = rows('acceleration', acceleration, link)
         return limited.joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)

@@ -12,7 +12,9 @@ for one sampling time dt, so that K dt must stay below 2. Loops that were cut op
 the same way: the two frames of the cut are each other's target (`Gap`).
 
 Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
-behind a steadily moving target by V_d / K, with V_d by nothing. Cost: one compiled call for poses
+behind a steadily moving target by V_d / K, with V_d by nothing. The law knows nothing of limits of
+acceleration: from an error e it brakes with up to K^2 e, and swings over where that is not to be
+had, so that jumps of the target ask for a smaller K. Cost: one compiled call for poses
 and Jacobians, one logarithm and one least-squares solution for each step; a bounded one only while
 a bound is active. The same inputs give the same outputs to the last bit.
 
@@ -32,7 +34,7 @@ from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.fused import FusedKernel
 from screw_dynamics_ros.core.kinematics.inverse import displaced
-from screw_dynamics_ros.core.kinematics.joint_bounds import velocity_bounds
+from screw_dynamics_ros.core.kinematics.joint_bounds import JointBounds
 from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     AdaptiveDamping,
@@ -149,7 +151,7 @@ class ClosedLoop:
         self._kernel, self._tree, self._links = kernel, tree, tuple(links)
         self._gaps = [(gap, selection(gap)) for gap in gaps]
         self._dt, self._gain, self._gap_gain = dt, gain, gap_gain
-        self._acceleration_limit = acceleration_limit
+        self._bounds = JointBounds(tree, dt, acceleration_limit)
         self._joint_metric, self._task_metric, self._damping = joint_metric, task_metric, damping
         self.reset(q)
 
@@ -207,17 +209,10 @@ class ClosedLoop:
             rows.append(S @ (jacobians[first] - se3.Ad(E) @ jacobians[second]))
             rates.append(self._gap_gain * e)
 
-        bounds = velocity_bounds(
-            self._tree,
-            start,
-            self._dt,
-            previous=self.v,
-            acceleration_limit=self._acceleration_limit,
-        )
         found = joint_limited_velocity(
             np.concatenate(rows),
             np.concatenate(rates),
-            bounds,
+            self._bounds.at(start, self.v),
             joint_metric=self._joint_metric,
             task_metric=self._task_metric,
             damping=self._damping,

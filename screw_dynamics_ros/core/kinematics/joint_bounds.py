@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.inverse_velocity import rate
 from screw_dynamics_ros.core.kinematics.weighted_inverse import check_positive
@@ -48,25 +49,14 @@ class Bounds:
     conflicts: tuple[str, ...] = ()
 
 
-def velocity_bounds(
-    tree: Tree,
-    q: Array,
-    dt: float,
-    *,
-    previous: ArrayLike | None = None,
-    acceleration_limit: ArrayLike | None = None,
-    limits: JointLimits | None = None,
-) -> Bounds:
-    """Return bounds of the velocity v that moves the robot to q + v dt.
+class JointBounds:
+    """The bounds of the velocity v that moves a robot to q + v dt.
 
     Parameters
     ----------
     tree : Tree
-    q : (nq,) array
     dt : float
         Sampling time [s].
-    previous : (nv,) array, optional
-        Velocity of the last sample; at rest if not given. Matters with limits of acceleration.
     acceleration_limit : float or (nv,) array, optional
         Largest acceleration of each joint [rad/s^2, m/s^2]; infinite where not known.
     limits : JointLimits, optional
@@ -75,32 +65,73 @@ def velocity_bounds(
     Raises
     ------
     ArgumentError
-        If dt is not positive, a limit negative, or an argument no number.
+        If dt or a limit of acceleration is not positive, or the limits exclude each other.
     """
-    check_positive('the sampling time dt', dt)
-    position, names, lower, upper, fastest = per_velocity(tree, q, limits or tree.limits)
-    v = rate('the previous velocity', tree.nv, np.zeros(tree.nv) if previous is None else previous)
-    a = acceleration_limits(tree.nv, acceleration_limit)
 
-    high = np.minimum(fastest, stopping_velocity(upper - position, a, dt))
-    low = -np.minimum(fastest, stopping_velocity(position - lower, a, dt))
-    conflicts = [
-        f'{names[k]} is outside of its range [{lower[k]:.6g}, {upper[k]:.6g}] at {position[k]:.6g}'
-        for k in np.flatnonzero((position < lower) | (position > upper))
-    ]
-    # A joint out of its range returns as fast as it may, and not so fast that it leaves it again.
-    high = np.where(position > upper, np.maximum(high, low), high)
-    low = np.where(position < lower, np.minimum(low, high), low)
-    # What can be had within dt; the nearest of it where the limits ask for more.
-    slowest, quickest = v - a * dt, v + a * dt
-    margin = 1e-9 * (np.abs(v) + np.minimum(fastest, 1.0))
-    for k in np.flatnonzero((high < slowest - margin) | (low > quickest + margin)):
-        conflicts.append(
-            f'{names[k]} cannot change its velocity {v[k]:.6g} fast enough to respect its limits'
+    def __init__(
+        self,
+        tree: Tree,
+        dt: float,
+        acceleration_limit: ArrayLike | None = None,
+        limits: JointLimits | None = None,
+    ) -> None:
+        check_positive('the sampling time dt', dt)
+        limits = limits or tree.limits
+        self._dt, self._nv = dt, tree.nv
+        self._acceleration = acceleration_limits(tree.nv, acceleration_limit)
+        self._index, names = np.zeros(tree.nv, dtype=int), ['base'] * tree.nv
+        self._lower, self._upper = np.full(tree.nv, -np.inf), np.full(tree.nv, np.inf)
+        self._fastest = np.full(tree.nv, np.inf)
+        for k, name in enumerate(tree.joint_names):
+            place, velocity = tree.coordinates[name]
+            names[velocity] = [name] * (velocity.stop - velocity.start)
+            if velocity.stop - velocity.start != 6:
+                self._index[velocity] = range(place.start, place.stop)
+                self._lower[velocity], self._upper[velocity] = limits.lower[k], limits.upper[k]
+                self._fastest[velocity] = limits.velocity[k]
+        self._names = tuple(names)
+        if not (self._fastest >= 0.0).all() or not (self._lower <= self._upper).all():
+            raise ArgumentError('joint limits need lower <= upper and a velocity of at least 0')
+
+    def at(self, q: Array, v: ArrayLike | None = None) -> Bounds:
+        """Return the bounds at q (nq,) with the velocity v (nv,) of the last sample, 0 if None."""
+        v = rate('the previous velocity', self._nv, np.zeros(self._nv) if v is None else v)
+        position, lower, upper, fastest = q[self._index], self._lower, self._upper, self._fastest
+        a, dt = self._acceleration, self._dt
+        high = np.minimum(fastest, stopping_velocity(upper - position, a, dt))
+        low = -np.minimum(fastest, stopping_velocity(position - lower, a, dt))
+        below, above = position < lower, position > upper
+        # A joint out of its range returns as fast as it may, and not so fast that it leaves again.
+        high = np.where(above, np.maximum(high, low), high)
+        low = np.where(below, np.minimum(low, high), low)
+        # What can be had within dt; the nearest of it where the limits ask for more.
+        slowest, quickest = v - a * dt, v + a * dt
+        conflicts = self._outside(position) + self._too_fast(v, low - quickest, slowest - high)
+        return Bounds(
+            np.clip(low, slowest, quickest),
+            np.clip(high, slowest, quickest),
+            self._names,
+            conflicts,
         )
-    return Bounds(
-        np.clip(low, slowest, quickest), np.clip(high, slowest, quickest), names, tuple(conflicts)
-    )
+
+    def _outside(self, position: Array) -> tuple[str, ...]:
+        """Return a reason for each joint that is out of its range by more than rounding."""
+        rounding = 1e-9 * (1.0 + np.abs(position))
+        out = (position < self._lower - rounding) | (position > self._upper + rounding)
+        return tuple(
+            f'{self._names[k]} is outside of its range '
+            f'[{self._lower[k]:.6g}, {self._upper[k]:.6g}] at {position[k]:.6g}'
+            for k in np.flatnonzero(out)
+        )
+
+    def _too_fast(self, v: Array, *missing: Array) -> tuple[str, ...]:
+        """Return a reason for each joint that misses a bound by more than rounding."""
+        most = np.maximum(*missing)
+        return tuple(
+            f'{self._names[k]} cannot change its velocity {v[k]:.6g} fast enough to respect its '
+            'limits'
+            for k in np.flatnonzero(most > 1e-9 * (1.0 + np.abs(v)))
+        )
 
 
 def stopping_velocity(distance: Array, acceleration: Array, dt: float) -> Array:
@@ -119,33 +150,12 @@ def stopping_velocity(distance: Array, acceleration: Array, dt: float) -> Array:
     return (distance + braking) / ((m + 1.0) * dt)
 
 
-def per_velocity(
-    tree: Tree, q: Array, limits: JointLimits
-) -> tuple[Array, tuple[str, ...], Array, Array, Array]:
-    """Return coordinate, name, lower, upper and velocity limit of each joint velocity, (nv,)."""
-    position, names = np.zeros(tree.nv), ['base'] * tree.nv
-    lower, upper, fastest = (
-        np.full(tree.nv, -np.inf),
-        np.full(tree.nv, np.inf),
-        np.full(tree.nv, np.inf),
-    )
-    for k, name in enumerate(tree.joint_names):
-        place, velocity = tree.coordinates[name]
-        names[velocity] = [name] * (velocity.stop - velocity.start)
-        if velocity.stop - velocity.start != 6:
-            position[velocity] = q[place]
-            lower[velocity], upper[velocity] = limits.lower[k], limits.upper[k]
-            fastest[velocity] = limits.velocity[k]
-    if not (fastest >= 0.0).all() or not (lower <= upper).all():
-        raise ArgumentError('joint limits need lower <= upper and a velocity of at least 0')
-    return position, tuple(names), lower, upper, fastest
-
-
 def acceleration_limits(nv: int, value: ArrayLike | None) -> Array:
     """Return the limits of acceleration, (nv,), positive or infinite."""
-    limits = np.broadcast_to(np.asarray(np.inf if value is None else value, dtype=float), (nv,))
-    if not (limits > 0.0).all():
+    limits = float_array('the limit of acceleration', np.inf if value is None else value)
+    if limits.size not in (1, nv) or not (limits > 0.0).all():
         raise ArgumentError(
-            f'limits of acceleration must be positive (infinite where there is none), got {value!r}'
+            'limits of acceleration must be positive (infinite where there is none), one number or '
+            f'{nv}, got {value!r}'
         )
-    return limits
+    return np.broadcast_to(limits.reshape(-1), (nv,))

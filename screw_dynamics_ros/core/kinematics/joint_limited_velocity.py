@@ -171,13 +171,17 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     x = np.linalg.lstsq(A, b, rcond=None)[0]
     if ((lower <= x) & (x <= upper)).all():
         return x
-    free = upper - lower > 1e-12 * (np.abs(lower) + np.abs(upper))
+    free = ~np.isclose(lower, upper, rtol=1e-12, atol=0.0)
     x = np.clip(x, lower, upper)
     if free.any():
         rest = b - A[:, ~free] @ x[~free]
-        box = (lower[free], upper[free])
+        low, high = lower[free], upper[free]
         for method in ('bvls', 'trf'):  # the second where the first runs out of steps
-            x[free] = np.clip(lsq_linear(A[:, free], rest, box, method, tol=1e-14).x, *box)
+            found = lsq_linear(A[:, free], rest, (low, high), method, tol=1e-14)
+            # at a bound to the last bit, where scipy may be a rounding off
+            inside = np.clip(found.x, low, high)
+            mask = found.active_mask
+            x[free] = np.where(mask < 0, low, np.where(mask > 0, high, inside))
             if violation(A, b, lower, upper, x) <= OPTIMAL:
                 break
     return x
