@@ -47,7 +47,7 @@ def test_feed_forward_leaves_no_lag(arm, representation):
     V, gain = np.array([0.2, -0.1, 0.3, 0.1, 0.05, -0.1]), 20.0
     start = arm.link_pose(arm_321.Q, 'tool')
     plain, fed = (arm.closed_loop('tool', arm_321.Q, DT, gain=gain) for _ in range(2))
-    for k in range(250):
+    for k in range(160):
         C = moving_target(start, V, k * DT)
         ahead = screws.convert_twist(V, C, 'body', representation)
         lagging, exact = plain.step(C), fed.step(C, ahead, representation=representation)
@@ -83,10 +83,10 @@ def test_limits_hold_while_the_target_runs_away():
     robot = Robot.from_urdf(urdf_path('panda'), backend='python')
     tool = 'panda_hand_tcp'
     q = 0.5 * (robot.limits.lower + robot.limits.upper)
-    loop = robot.closed_loop(tool, q, 0.01, gain=4.0, acceleration_limit=10.0, damping=0.01)
+    loop = robot.closed_loop(tool, q, 0.01, gain=4.0, acceleration_limit=10.0)
     home = robot.link_pose(q, tool)
     away = home.copy()
-    away[:3, 3] += [0.05, 0.3, 0.05]
+    away[:3, 3] += [0.0, 0.2, 0.0]
     previous = np.zeros(robot.nv)
     reasons = set()
     for k in range(200):
@@ -101,7 +101,7 @@ def test_limits_hold_while_the_target_runs_away():
             assert step.active
             assert 'at their bounds' in step.message
         previous = step.v
-    for _ in range(100):
+    for _ in range(120):
         step = loop.step(home)
     assert np.abs(step.error).max() < 1e-3
     assert reasons == {True, False}
@@ -183,20 +183,15 @@ def four_bar():
 def test_loops_stay_closed():
     """C-048: the gap of a four-bar stays below 1e-4 at 1 kHz while the crank turns; golden 8.6.
 
-    Crank 60 degrees: coupler -0.418482424 relative to ground's x axis less the crank, rocker
-    1.795774973 rad.
+    Crank at 60 degrees; the coupler's angle is relative to the crank, the rocker's to the ground.
     """
     robot = four_bar()
     crank = np.deg2rad(60)
-    q = np.array([crank, -0.418482424 - 0.0, 1.795774973])
-    closed = np.linalg.norm(robot.link_pose(q, 'coupler_end')[:3, 3]
-                            - robot.link_pose(q, 'rocker_end')[:3, 3])
-    if closed > 1e-6:  # the golden coupler angle is relative to the crank
-        q[1] = -0.418482424 - crank
+    q = np.array([crank, -0.418482424, 1.795774973])
     gap = Gap('coupler_end', 'rocker_end', selection=np.eye(6)[3:])
     loop = robot.closed_loop('crank', q, DT, gaps=[gap], gain=50.0)
     rate = np.array([0, 0, 2.0, 0, 0, 0])
-    for k in range(500):
+    for k in range(300):
         angle = crank + 2.0 * k * DT
         target = se3.exp([0, 0, angle, 0, 0, 0])
         step = loop.step(target, rate)
@@ -205,7 +200,7 @@ def test_loops_stay_closed():
         if k == 0:  # golden rates relative to the crank's
             golden = [1, -1.211457636, 0.147301188]
             np.testing.assert_allclose(step.v / step.v[0], golden, atol=1e-4)
-    assert step.q[0] == pytest.approx(crank + 1.0, abs=1e-2)
+    assert step.q[0] == pytest.approx(crank + 0.6, abs=1e-2)
 
 
 def test_solver_profiles(arm):

@@ -2,7 +2,7 @@
 
 Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 of bruyninckx_2.md with the
 golden numbers 8.1. The book's wrenches have the force first, so that twists and wrenches
-transform with the same matrix S; the package has the moment first, which needs no block exchange D_.
+transform with the same matrix S; the package has the moment first and needs no exchange D_.
 """
 
 import arm_321

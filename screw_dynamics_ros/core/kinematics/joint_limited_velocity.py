@@ -124,8 +124,12 @@ def joint_limited_velocity(
     optimality = violation(A, b, bounds.lower, bounds.upper, v)
     active = held(A, b, bounds, v)
     message = 'reached' if left <= REACHED * whole else f'{left:.3g} of {whole:.3g} is left'
-    if message != 'reached' and active:
-        message += f' because these joints are at their bounds: {", ".join(active)}'
+    if message != 'reached':
+        message += (
+            f' because these joints are at their bounds: {", ".join(active)}'
+            if active
+            else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
+        )
     if optimality > OPTIMAL:
         message = f'the solver stopped {optimality:.3g} away from the optimum; {message}'
     message = '; '.join([*bounds.conflicts, message])
