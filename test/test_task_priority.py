@@ -157,3 +157,17 @@ def test_what_is_refused(robot):
         robot.prioritised_velocity(q, [Task(TOOL, np.zeros(6))], joint_metric=np.ones(3))
     with pytest.raises(ArgumentError, match='level 1 must have 2 columns'):
         task_priority([Level(np.eye(2), np.zeros(2)), Level(np.eye(3), np.zeros(3))])
+
+
+def test_a_zero_rate_is_reached(robot):
+    """What is left of keeping still is rounding of what the other task does, not a failure."""
+    q = 0.5 * (robot.limits.lower + robot.limits.upper)
+    tasks = [Task(TOOL, [0.1, 0, 0], selection=np.eye(6)[3:]),
+             Task(TOOL, [0, 0], selection=np.eye(6)[:2])]
+    found = robot.prioritised_velocity(q, tasks)
+    assert found.success
+    assert found.message == 'reached'
+    for v_0 in (0.1 * np.ones(8), 0.1 * np.arange(8)):
+        assert robot.inverse_velocity(q, np.zeros(6), TOOL, secondary=v_0).success
+        assert robot.joint_limited_velocity(q, np.zeros(6), TOOL, 0.01, secondary=v_0).success
+        assert robot.prioritised_velocity(q, tasks[1:], secondary=v_0).success

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, matrix, rate
+from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, ROUNDING, matrix, rate
 from screw_dynamics_ros.core.kinematics.weighted_inverse import WeightedInverse, length_metric
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.model.tree import Array, Tree
@@ -136,7 +136,7 @@ def forward_force(
     residual = torques + J.T @ W
     left, whole = inverse.range_norm(residual), inverse.range_norm(torques)
     reasons = []
-    if left > REACHED * whole:
+    if left > REACHED * whole + ROUNDING * inverse.range_norm(np.abs(J.T) @ np.abs(W)):
         reasons.append(f'no wrench on these links balances {left:.3g} of {whole:.3g}')
     if inverse.rank < rows:
         reasons.append(

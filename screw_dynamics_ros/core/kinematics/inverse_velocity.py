@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -31,6 +32,9 @@ from screw_dynamics_ros.core.model.tree import Array
 
 #: A task counts as reached if what is left of it is smaller than this part of it.
 REACHED = 1e-6
+
+#: Rounding: what is left may also be this part of the terms that cancel each other in J v.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,26 +113,32 @@ def inverse_velocity(
     target = rate('the twist', m, twist)
     inverse = WeightedInverse(J, joint_metric, task_metric, cutoff)
     v = inverse.solve(target, damping)
-    if secondary is not None:
-        v = v + inverse.null_projector() @ rate('the secondary rates', n, secondary)
-    residual = target - J @ v
-    left, whole, used = (
-        inverse.range_norm(residual),
-        inverse.range_norm(target),
-        inverse.damping(damping),
-    )
-    reached, message = verdict(left, whole, inverse.rank, m, used)
+    v_0 = np.zeros(n) if secondary is None else rate('the secondary rates', n, secondary)
+    v = v + inverse.null_projector() @ v_0
+    residual, used = target - J @ v, inverse.damping(damping)
+    reached, message = verdict(inverse, J, np.abs(v) + np.abs(v_0), residual, target, used)
     return InverseVelocityResult(
         v, reached, residual, inverse.rank, inverse.singular_values, used, message
     )
 
 
-def verdict(left: float, whole: float, rank: int, rows: int, damping: float) -> tuple[bool, str]:
-    """Return whether a task is reached if `left` of `whole` is left of it, and why."""
-    if left <= REACHED * whole:
+def verdict(
+    inverse: WeightedInverse,
+    J: Array,
+    moved: Array,
+    residual: Array,
+    target: Array,
+    damping: float,
+) -> tuple[bool, str]:
+    """Return whether a target is reached, in the range metric of `inverse`, and why not.
+
+    `moved` are the sizes of the joint rates in play, of which rounding is no failure.
+    """
+    left, whole = inverse.range_norm(residual), inverse.range_norm(target)
+    if left <= REACHED * whole + ROUNDING * inverse.range_norm(np.abs(J) @ moved):
         return True, 'reached'
-    if rank < rows:
-        reason = f'the joints reach {rank} of the {rows} directions of the task here'
+    if inverse.rank < len(J):
+        reason = f'the joints reach {inverse.rank} of the {len(J)} directions of the task here'
     elif damping > 0.0:
         reason = f'held back by the damping {damping:.3g}'
     else:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, matrix, rate
+from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, ROUNDING, matrix, rate
 from screw_dynamics_ros.core.kinematics.joint_bounds import Bounds
 from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     AdaptiveDamping,
@@ -123,9 +123,10 @@ def joint_limited_velocity(
     left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
     optimality = violation(A, b, bounds.lower, bounds.upper, v)
     active = held(A, b, bounds, v)
-    message = 'reached' if left <= REACHED * whole else f'{left:.3g} of {whole:.3g} is left'
-    if message != 'reached':
-        message += (
+    terms = float(np.linalg.norm(np.abs(K.T) @ np.abs(J) @ (np.abs(v) + np.abs(v_0))))
+    message = 'reached'
+    if left > REACHED * whole + ROUNDING * terms:
+        message = f'{left:.3g} of {whole:.3g} is left' + (
             f' because these joints are at their bounds: {", ".join(active)}'
             if active
             else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
@@ -160,9 +161,9 @@ def joint_limited_acceleration(
 
 def damping_for(scaled: Array, damping: float | AdaptiveDamping | None) -> float:
     """Return lambda > 0 for the Jacobian between its metrics."""
-    if isinstance(damping, (int, float)):
+    if damping is not None and not isinstance(damping, AdaptiveDamping):
         check_positive('the damping', damping)
-        return damping
+        return float(damping)
     s = np.linalg.svd(scaled, compute_uv=False)
     adaptive = damping.at(float(s.min(initial=np.inf))) if damping else 0.0
     return max(adaptive, UNIQUE * float(s.max(initial=0.0)), float(np.finfo(float).tiny))
@@ -170,11 +171,11 @@ def damping_for(scaled: Array, damping: float | AdaptiveDamping | None) -> float
 
 def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     """Return the x of least |A x - b| with lower <= x <= upper, A of full column rank."""
-    from scipy.optimize import lsq_linear  # takes long to import, and most robots never need it
-
     x = np.linalg.lstsq(A, b, rcond=None)[0]
     if ((lower <= x) & (x <= upper)).all():
         return x
+    from scipy.optimize import lsq_linear  # takes long to import, and many never need it
+
     free = ~np.isclose(lower, upper, rtol=1e-12, atol=0.0)
     x = np.clip(x, lower, upper)
     if free.any():
@@ -191,22 +192,29 @@ def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Arr
     return x
 
 
+def gradient(A: Array, b: Array, x: Array) -> Array:
+    """Return that of |A x - b|^2 / 2, relative to its terms, of which rounding is no part."""
+    size = np.abs(A).T
+    scale = (size @ np.abs(b)).max(initial=0.0)
+    scale += 1e-6 * (size @ (np.abs(A) @ np.abs(x))).max(initial=0.0)
+    g: Array = A.T @ (A @ x - b) / max(scale, np.finfo(float).tiny)
+    return g
+
+
 def held(A: Array, b: Array, bounds: Bounds, x: Array) -> tuple[str, ...]:
     """Return the names of the joints that move at a bound, or rest at one that holds them back."""
-    g = np.abs(A.T @ (A @ x - b))
-    pushed = g > OPTIMAL * (np.abs(A).T @ np.abs(b)).max(initial=0.0)
+    pushed = np.abs(gradient(A, b, x)) > OPTIMAL
     at = ((x <= bounds.lower) | (x >= bounds.upper)) & (pushed | (x != 0.0))
     return tuple(name for name, flag in zip(bounds.names, at) if flag)
 
 
 def violation(A: Array, b: Array, lower: Array, upper: Array, x: Array) -> float:
-    """Return by how much x misses the optimality conditions, relative to |A|^T |b|.
+    """Return by how much x misses the optimality conditions.
 
-    The gradient g = A^T (A x - b) must vanish for free x, be positive only at lower bounds and
-    negative only at upper ones.
+    The gradient must vanish for free x, be positive only at lower bounds and negative only at upper
+    ones.
     """
-    g = A.T @ (A @ x - b)
-    wrong = np.where(x <= lower, np.maximum(-g, 0.0), np.abs(g))
-    wrong = np.where(x >= upper, np.where(x <= lower, 0.0, np.maximum(g, 0.0)), wrong)
-    scale = np.abs(A).T @ np.abs(b)
-    return float(wrong.max(initial=0.0) / max(scale.max(initial=0.0), np.finfo(float).tiny))
+    g = gradient(A, b, x)
+    wrong = np.where(x > lower, np.maximum(g, 0.0), 0.0)
+    wrong = np.maximum(wrong, np.where(x < upper, np.maximum(-g, 0.0), 0.0))
+    return float(wrong.max(initial=0.0))

@@ -165,20 +165,22 @@ def task_priority(
         v = v + Z @ inverse.solve(target - J @ v, level.damping)
         Z = Z @ inverse.null_space
         inverses.append(inverse)
-    if secondary is not None:
-        v = v + Z @ (Z.T @ (M @ rate('the secondary rates', n, secondary)))
+    v_0 = np.zeros(n) if secondary is None else rate('the secondary rates', n, secondary)
+    v = v + Z @ (Z.T @ (M @ v_0))
 
-    results = tuple(level_result(level, v, inverse) for level, inverse in zip(levels, inverses))
+    moved = np.abs(v) + np.abs(v_0)
+    results = tuple(
+        level_result(level, v, moved, inverse) for level, inverse in zip(levels, inverses)
+    )
     failed = [k for k, result in enumerate(results) if not result.success]
     message = f'level {failed[0]}: {results[failed[0]].message}' if failed else 'reached'
     return TaskPriorityResult(v, results, not failed, Z.shape[1], message)
 
 
-def level_result(level: Level, v: Array, inverse: WeightedInverse) -> LevelResult:
+def level_result(level: Level, v: Array, moved: Array, inverse: WeightedInverse) -> LevelResult:
     """Return what the joint rates v do for one level."""
     target = np.asarray(level.rate, dtype=float)
-    residual = target - np.asarray(level.J) @ v
-    left, whole = inverse.range_norm(residual), inverse.range_norm(target)
-    damping = inverse.damping(level.damping)
-    success, message = verdict(left, whole, inverse.rank, len(target), damping)
+    J = np.asarray(level.J, dtype=float)
+    residual, damping = target - J @ v, inverse.damping(level.damping)
+    success, message = verdict(inverse, J, moved, residual, target, damping)
     return LevelResult(success, residual, inverse.rank, message)
