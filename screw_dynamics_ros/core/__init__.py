@@ -9,19 +9,25 @@ from screw_dynamics_ros.core.errors import (
     UnknownNameError,
 )
 from screw_dynamics_ros.core.fused import FusedKernel
+from screw_dynamics_ros.core.kinematics.closed_loop import Gap
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
+from screw_dynamics_ros.core.kinematics.task_priority import Task
+from screw_dynamics_ros.core.kinematics.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.model.drives import Drive
 from screw_dynamics_ros.core.robot import Robot
 
 __all__ = [
+    'AdaptiveDamping',
     'ArgumentError',
     'BackendError',
     'DescriptionError',
     'Drive',
     'FusedKernel',
+    'Gap',
     'InertiaError',
     'InverseKinematicsResult',
     'Robot',
     'ScrewDynamicsError',
+    'Task',
     'UnknownNameError',
 ]

@@ -7,7 +7,7 @@ Of all joint rates within their bounds (`joint_bounds`)::
 a convex problem with one solution. scipy's bounded least squares solves it with the active-set
 method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are
 checked before an answer counts. Where no bound is active the answer is that of damped least
-squares. The default lambda, 1e-6 of the largest singular value, only chooses among equals.
+squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals.
 
 Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.10 and 5.11 (bruyninckx_2.md C-044).
 """
@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.kinematics.weighted_inverse import (
 )
 from screw_dynamics_ros.core.model.tree import Array
 
-#: Damping that makes the answer unique, relative to the largest singular value.
+#: Damping that makes the answer unique, relative to the norm of the Jacobian.
 UNIQUE = 1e-6
 
 #: Largest violation of the optimality conditions that is accepted, relative to the problem.
@@ -164,9 +164,11 @@ def damping_for(scaled: Array, damping: float | AdaptiveDamping | None) -> float
     if damping is not None and not isinstance(damping, AdaptiveDamping):
         check_positive('the damping', damping)
         return float(damping)
+    least = max(UNIQUE * float(np.linalg.norm(scaled)), float(np.finfo(float).tiny))
+    if damping is None:
+        return least
     s = np.linalg.svd(scaled, compute_uv=False)
-    adaptive = damping.at(float(s.min(initial=np.inf))) if damping else 0.0
-    return max(adaptive, UNIQUE * float(s.max(initial=0.0)), float(np.finfo(float).tiny))
+    return max(damping.at(float(s.min(initial=np.inf))), least)
 
 
 def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:

@@ -234,9 +234,8 @@ def marquardt_metric(J: ArrayLike, task_metric: ArrayLike | None = None) -> Arra
 def finite(name: str, value: ArrayLike) -> Array:
     """Return a float64 array without NaN or infinity; raises `ArgumentError`."""
     array = float_array(name, value)
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        place = tuple(bad[0].tolist())
+    if not np.isfinite(array).all():
+        place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
         raise ArgumentError(f'{name} holds NaN or infinity: {array[place]} at index {place}')
     return array
 
