@@ -121,6 +121,12 @@ def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
     ('bringup', 'robot_description', '<robot/>', 'link'),
     ('kinematics', 'frames', ['nose'], "'nose'"),
     ('kinematics', 'publish_tf', 'yes', 'BOOL'),
+    ('kinematics', 'twist_representation', 'world', 'body, spatial, hybrid, mixed'),
+    ('kinematics', 'joint_metric', 'best', 'identity, inertia'),
+    ('kinematics', 'markers', ['twists', 'nose'], 'joint_axes, twists'),
+    ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0], '4 elements'),
+    ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0, 2.0], '[0, 1]'),
+    ('kinematics', 'marker_rate', 0.0, 'marker_rate'),
     ('dynamics', 'compensated_terms', ['friction'], 'gravity, coriolis, inertia'),
     ('dynamics', 'reference_timeout', -1.0, 'reference_timeout'),
     ('wrench_estimator', 'damping', -0.1, 'damping'),
@@ -154,18 +160,24 @@ def test_frames_change_while_running(client):
     client.wait(lambda: sorted(
         name for name, _ in client.node.get_topic_names_and_types()
         if name.startswith('/config/kinematics/')) == [
-        f'/config/kinematics/{what}/{frame}' for what in ('jacobian', 'twist')
-        for frame in ('panda_hand', 'panda_link5')], what=topics)
+        *(f'/config/kinematics/{what}/{frame}' for what in ('jacobian',)
+          for frame in ('panda_hand', 'panda_link5')),
+        '/config/kinematics/markers',
+        *(f'/config/kinematics/{what}/{frame}' for what in ('singularity', 'twist')
+          for frame in ('panda_hand', 'panda_link5'))], what=topics)
     assert client.set_parameter('kinematics', 'frames', ['']).successful
 
 
 def test_rviz_shows_topics_that_exist():
     text = (CONFIG.parent / 'rviz' / 'model.rviz').read_text()
     displays = yaml.safe_load(text)['Visualization Manager']['Displays']
-    topics = {display['Class']: display.get('Topic', display.get('Description Topic'))['Value']
-              for display in displays if 'Topic' in str(display.keys())}
-    assert topics == {'rviz_default_plugins/RobotModel': 'robot_description',
-                      'rviz_default_plugins/Wrench': 'wrench_estimator/wrench/panda_hand_tcp'}
+    topics = [(display['Class'].split('/')[1],
+               display.get('Topic', display.get('Description Topic'))['Value'])
+              for display in displays if 'Topic' in str(display.keys())]
+    assert topics == [('RobotModel', 'robot_description'),
+                      ('Wrench', 'wrench_estimator/wrench/panda_hand_tcp'),
+                      ('MarkerArray', 'kinematics/markers'),
+                      ('MarkerArray', 'wrench_estimator/markers')]
 
 
 def test_unknown_frame_at_start_is_reported(start, connect):

@@ -254,6 +254,8 @@ class ModelHost:
                     or (lacking_effort and channel.effort)
                     or (channel.is_valid is not None and not channel.is_valid())):
                 continue
+            if channel.finish is not None:
+                channel.finish()
             channel.send(channel.encode(stamp))
             channel.published += 1
 

@@ -1,22 +1,35 @@
-"""Node `kinematics`: frames, Jacobians and twists of a robot."""
+"""Node `kinematics`: frames, Jacobians, twists, singularities and markers of a robot."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import TwistStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
-from screw_dynamics_ros.nodes import frames, reports
+from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
+from screw_dynamics_ros.nodes import frames, kinematics_markers, markers, reports, singularities
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.kinematics_services import KinematicsServices
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.model import Model, velocity_labels
+from screw_dynamics_ros.nodes.markers import Drawing, MarkerTopic
+from screw_dynamics_ros.nodes.model import (
+    Model,
+    coordinates,
+    of_joints,
+    scalar_joints,
+    velocity_labels,
+)
 from screw_dynamics_ros.nodes.part import Channel, Plan
+from screw_dynamics_ros.nodes.singularities import Singularities
 from screw_dynamics_ros.nodes.transforms import TransformPublisher
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.conversions import TWIST_ROWS, swap_linear_angular
@@ -24,56 +37,145 @@ from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
 
+
+def representation(name: str, of: str) -> Specification:
+    """Return the parameter for the representation of something."""
+    return Specification(
+        name, 'hybrid',
+        f'Representation of {of}. hybrid: velocity of the link origin, both parts in root axes; '
+        'body: the same in link axes; spatial: velocity of the body point at the root origin, in '
+        'root axes; mixed: linear part as in hybrid, angular part in link axes.',
+        choices=REPRESENTATIONS)
+
+
 TABLE = (
-    frames.specification('the Jacobian and the twist'),
+    frames.specification('Jacobian, twist and singularity measures'),
+    representation('jacobian_representation', 'Jacobians'),
+    representation('twist_representation', 'twists'),
     Specification(
         'publish_tf', True,
         'Publish /tf and /tf_static. They are left to a robot_state_publisher in the same '
         'namespace while there is one.'),
+    *singularities.TABLE,
+    *markers.TABLE,
+    *kinematics_markers.TABLE,
 )
 
 
-class Kinematics:
-    """`/tf`, `/tf_static`, `~/jacobian/<frame>` and `~/twist/<frame>`.
+@dataclass(frozen=True)
+class Link:
+    """The outputs for one link: what is published, and what singularities and markers need.
 
-    Jacobian and twist are in hybrid representation: linear velocity of the frame origin and angular
-    velocity, both resolved in the root frame.
+    Attributes
+    ----------
+    jacobian, velocity : Formula
+        As they are published, linear part first.
+    body_jacobian, body_velocity : output or Formula
+        Angular part first; the Jacobian has the columns of joints with one coordinate.
+    """
+
+    jacobian: Formula
+    velocity: Formula
+    body_jacobian: Output | Formula
+    body_velocity: Output | Formula
+
+    @property
+    def outputs(self) -> list[Output | Formula]:
+        """All of them."""
+        return [self.jacobian, self.velocity, self.body_jacobian, self.body_velocity]
+
+
+class Kinematics:
+    """Topics `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`.
+
+    And `~/markers`, and the services of `KinematicsServices`.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._host = host
         self._publishers = Publishers(node)
         self._frames: Frames | None = None
+        self._singularities: Singularities | None = None
+        self._markers = MarkerTopic(self._publishers)
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
             node, host.parameters['frame_prefix'], self._parameters['publish_tf'])
         KinematicsServices(host).register(node)
+        host.diagnostics.add(self._singularity_status, node)
 
     def plan(self, robot: Robot) -> Plan:
         """Choose the frames."""
         chosen = Frames.choose(self._parameters['frames'], robot)
         transforms = self._transforms.outputs(robot)
-        return Plan(
-            [*transforms, *(in_ros_order(what, link) for link in chosen.tokens
-                            for what in ('jacobian', 'velocity'))],
-            details=(chosen, transforms))
+        links = {link: Link(
+            in_ros_order('jacobian', link, self._parameters['jacobian_representation']),
+            in_ros_order('velocity', link, self._parameters['twist_representation']),
+            of_joints(robot, ('jacobian', link, 'body')), ('velocity', link, 'body'),
+        ) for link in chosen.tokens}
+        inertia = (inertia_of_joints(robot)
+                   if self._parameters['joint_metric'] == 'inertia' else None)
+        outputs = [output for link in links.values() for output in link.outputs]
+        return Plan([*transforms, *outputs, *([inertia] if inertia else [])],
+                    details=(chosen, transforms, links, inertia))
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model."""
-        self._frames, transforms = plan.details
-        self._channels = self._transforms.bind(model, transforms)
-        root = self._host.parameters['frame_prefix'] + model.robot.description.root
-        columns = velocity_labels(model.robot)
-        for link, token in self._frames.tokens.items() if model.results else ():
-            jacobian, twist = messages.matrix(TWIST_ROWS, columns), messages.twist(root)
-            self._channels += [
-                Channel(self._publishers.get(Float64MultiArray, f'~/jacobian/{token}'), jacobian,
-                        {in_ros_order('jacobian', link): jacobian.array(0, 6 * len(columns))}),
-                Channel(self._publishers.get(TwistStamped, f'~/twist/{token}'), twist,
-                        {in_ros_order('velocity', link): twist.array(0, 6)}, velocity=True)]
+        self._frames, transforms, links, inertia = plan.details
+        self._channels, self._singularities = self._transforms.bind(model, transforms), None
+        if not model.results:
+            links = {}
+        if links:
+            self._singularities = Singularities(
+                model, {name: link.body_jacobian for name, link in links.items()}, inertia,
+                self._parameters)
+        for name, link in links.items():
+            self._channels += self._link_channels(model, name, link)
+        self._channels += self._markers.bind(
+            self._drawings(model, links), self._parameters['marker_rate'])
         self._publishers.retire()
         return self._channels
+
+    def _link_channels(self, model: Model, name: str, link: Link) -> list[Channel]:
+        """Return the topics of one link."""
+        assert self._frames is not None
+        assert self._singularities is not None
+        get, token = self._publishers.get, self._frames.tokens[name]
+        prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
+        columns = velocity_labels(model.robot)
+        jacobian = messages.matrix(TWIST_ROWS, columns)
+        twist = messages.twist(twist_frame(
+            self._parameters['twist_representation'], prefix + root, prefix + name))
+        channels = [
+            Channel(get(Float64MultiArray, f'~/jacobian/{token}'), jacobian,
+                    {link.jacobian: jacobian.array(0, 6 * len(columns))}),
+            Channel(get(TwistStamped, f'~/twist/{token}'), twist,
+                    {link.velocity: twist.array(0, 6)}, velocity=True)]
+        if self._singularities.is_defined:
+            publisher = get(Float64MultiArray, f'~/singularity/{token}')
+            channels.append(self._singularities.channel(name, publisher))
+        return channels
+
+    def _drawings(self, model: Model, links: dict[str, Link]) -> list[Drawing]:
+        """Return what `~/markers` show."""
+        parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
+        wanted, singularities = parameters['markers'], self._singularities
+        drawings = []
+        if 'joint_axes' in wanted and model.results:
+            drawings += kinematics_markers.joint_axes(model.robot, prefix, parameters)
+        for name, link in links.items():
+            frame = prefix + name
+            if 'twists' in wanted:
+                drawings.append(kinematics_markers.twist(
+                    frame, parameters, partial(model.results.__getitem__, link.body_velocity),
+                    lambda: model.mapper.has_velocity))
+            kinds = [kind for kind in wanted if kind in kinematics_markers.ELLIPSOIDS]
+            if kinds and singularities is not None and singularities.is_defined:
+                drawings.append(kinematics_markers.ellipsoids(
+                    frame, parameters, kinds,
+                    partial(model.results.__getitem__, link.body_jacobian),
+                    singularities.joint_metric))
+        return drawings
 
     def prepare(self) -> None:
         """Nothing is shared between the channels."""
@@ -87,6 +189,11 @@ class Kinematics:
             reports.report_channels(status, self._channels, self._host)
         return status
 
+    def _singularity_status(self) -> Status:
+        if self._singularities is None:
+            return Status('singularities')
+        return self._singularities.status()
+
     def _check(self, values: dict[str, Any]) -> None:
         frames.check(values, self._host.model.robot if self._host.model else None)
 
@@ -96,9 +203,24 @@ class Kinematics:
         self._host.reload()
 
 
-def in_ros_order(what: str, link: str) -> Formula:
-    """Return the hybrid 'jacobian' or 'velocity' of a link, linear part first."""
-    return Formula('linear first', ((what, link, 'hybrid'),), swap_linear_angular)
+def in_ros_order(what: str, link: str, representation: str) -> Formula:
+    """Return the 'jacobian' or 'velocity' of a link, linear part first."""
+    return Formula('linear first', ((what, link, representation),), swap_linear_angular)
+
+
+def twist_frame(representation: str, root: str, link: str) -> str:
+    """Return the frame in which a twist is resolved; for mixed ones, which have two, both.
+
+    No frame is called that: whoever transforms such a message is told instead of misled.
+    """
+    return {'body': link, 'mixed': f'{root} (linear), {link} (angular)'}.get(representation, root)
+
+
+def inertia_of_joints(robot: Robot) -> Formula:
+    """Return the mass matrix of the joints with one coordinate."""
+    _, where = coordinates(robot, scalar_joints(robot))
+    return Formula('mass matrix of scalar joints', ('mass_matrix',),
+                   lambda M: M[np.ix_(where, where)])
 
 
 def main() -> None:

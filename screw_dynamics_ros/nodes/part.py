@@ -33,6 +33,8 @@ class Channel:
         Whether the state must have velocities, efforts.
     is_valid : callable, optional
         Whether the numbers may be published.
+    finish : callable, optional
+        Writes numbers that the kernel does not compute, just before they are published.
     """
 
     def __init__(
@@ -44,13 +46,14 @@ class Channel:
         velocity: bool = False,
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
+        finish: Callable[[], None] | None = None,
     ) -> None:
         self.publisher = publisher
         self.send = raw_publish(publisher)
         self.targets = targets
         self.velocity, self.effort = velocity, effort
         self.encode = template.encode
-        self.is_valid = is_valid
+        self.is_valid, self.finish = is_valid, finish
         self.enabled = True
         self.published = 0
 

@@ -23,10 +23,11 @@ from screw_dynamics_ros.core.estimation import (
 )
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
-from screw_dynamics_ros.nodes import frames, reports
+from screw_dynamics_ros.nodes import frames, markers, reports, wrench_markers
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
+from screw_dynamics_ros.nodes.markers import MarkerTopic
 from screw_dynamics_ros.nodes.model import Model, joints_that_move, of_joints, scalar_joints
 from screw_dynamics_ros.nodes.part import Channel, Plan
 from screw_dynamics_ros.ros import messages
@@ -56,7 +57,13 @@ TABLE = (
         'tare_samples', 100,
         'Number of latest joint states whose mean external torque ~/tare takes as zero.', minimum=1,
         maximum=100_000),
+    *markers.TABLE,
+    *wrench_markers.TABLE,
 )
+
+
+#: Parameters that topics and markers are made of.
+DRAWN = {'frames', *(each.name for each in (*markers.TABLE, *wrench_markers.TABLE))}
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Contact:
 
 
 class WrenchEstimator:
-    """`~/external_torque`, `~/wrench/<frame>`, `~/tare` and `~/reset`.
+    """`~/external_torque`, `~/wrench/<frame>`, `~/markers`, `~/tare` and `~/reset`.
 
     Torques and wrenches are those of the environment on the robot. A wrench is at the origin of its
     frame and resolved in it, and assumes that all external torque comes from a contact there.
@@ -92,6 +99,7 @@ class WrenchEstimator:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
+        self._markers = MarkerTopic(self._publishers)
         self._frames: Frames | None = None
         self._contacts: dict[str, Contact] = {}
         self._states: deque[Array] = deque()  # the latest ones, (3, n) each, for taring
@@ -136,6 +144,12 @@ class WrenchEstimator:
                     get(WrenchStamped, f'~/wrench/{self._frames.tokens[link]}'), template,
                     {contact.wrench: template.array(0)}, velocity=True, effort=True,
                     is_valid=partial(is_observable, contact, model.results[contact.pivots])))
+            self._channels += self._markers.bind([
+                wrench_markers.wrench(
+                    prefix + link, self._parameters,
+                    partial(model.results.__getitem__, contact.wrench),
+                    partial(self._is_known, contact))
+                for link, contact in self._contacts.items()], self._parameters['marker_rate'])
         self._publishers.retire()
         return self._channels
 
@@ -157,6 +171,12 @@ class WrenchEstimator:
         status.values['tared'] = 'yes' if self._is_tared else 'no'
         reports.report_channels(status, self._channels, self._host)
         return status
+
+    def _is_known(self, contact: Contact) -> bool:
+        """Whether the present wrench of a contact may be shown."""
+        mapper = self._model.mapper
+        return (mapper.has_velocity and mapper.has_effort
+                and is_observable(contact, self._model.results[contact.pivots]))
 
     def _is_heard(self) -> bool:
         """Whether there are present results."""
@@ -211,7 +231,7 @@ class WrenchEstimator:
     def _apply(self, values: dict[str, Any]) -> None:
         self._options[:] = [self._parameters[name] for name in (
             'damping', 'characteristic_length', 'singularity_threshold')]
-        if 'frames' in values:
+        if values.keys() & DRAWN:
             self._host.reload()
         self._states = deque(self._states, self._parameters['tare_samples'])
 

@@ -1,0 +1,130 @@
+"""What the node `kinematics` draws: joint axes, twists, ellipsoids of velocities and forces.
+
+Everything is drawn in the frame of the link it belongs to, so that it moves with the robot by /tf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.kinematics.ellipsoids import velocity_ellipsoid
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.lie.screws import screw_axis
+from screw_dynamics_ros.core.model.description import Joint
+from screw_dynamics_ros.nodes.markers import Drawing, color, scale
+from screw_dynamics_ros.ros.markers import Shape, draw_arrow, draw_ellipsoid, draw_line
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+Array = NDArray[np.float64]
+
+ELLIPSOIDS = ('velocity_ellipsoids', 'force_ellipsoids')
+KINDS = ('joint_axes', 'twists', *ELLIPSOIDS)
+
+TABLE = (
+    Specification('markers', list(KINDS), 'What ~/markers show.', choices=KINDS),
+    scale('axis_length', 'the axes of joints and twists', 'm', 0.3),
+    scale('linear_velocity_scale', 'the arrow of 1 m/s', 'm', 0.5),
+    scale('angular_velocity_scale', 'the arrow of 1 rad/s', 'm', 0.2),
+    scale('velocity_ellipsoid_scale', 'a semi-axis of 1 m/s for joint rates of size 1', 'm', 0.2),
+    scale('force_ellipsoid_scale', 'a semi-axis of 1 N for joint torques of size 1', 'm', 0.05),
+    Specification(
+        'ellipsoid_limit',
+        0.5,
+        'Longest semi-axis of an ellipsoid in ~/markers [m]; those of forces are infinite in '
+        'singular configurations.',
+        minimum=0.0,
+    ),
+    color('joint_axis_color', 'joint axes', (0.2, 0.6, 1.0, 0.8)),
+    color('linear_velocity_color', 'linear velocities', (0.2, 0.8, 0.2, 1.0)),
+    color('angular_velocity_color', 'angular velocities', (0.9, 0.6, 0.1, 1.0)),
+    color('screw_axis_color', 'screw axes of twists', (0.7, 0.7, 0.7, 0.6)),
+    color('velocity_ellipsoid_color', 'velocity ellipsoids', (0.2, 0.8, 0.2, 0.3)),
+    color('force_ellipsoid_color', 'force ellipsoids', (0.8, 0.2, 0.2, 0.3)),
+)
+
+
+def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Drawing]:
+    """Return an arrow for each joint: what it turns about, or slides along.
+
+    A joint's axis keeps its place in the link the joint moves.
+    """
+    length, width = parameters['axis_length'], parameters['marker_width']
+
+    def drawing(joint: Joint) -> Drawing:
+        shape = Shape(
+            'arrow', 'joint_axes', prefix + joint.child, parameters['joint_axis_color'], width
+        )
+        half = 0.5 * length * joint.axis
+        return Drawing(
+            [shape], lambda numbers: draw_line(numbers[0], np.zeros(3), half), fixed=True
+        )
+
+    return [
+        drawing(joint)
+        for joint in robot.description.joints
+        if joint.type in ('revolute', 'continuous', 'prismatic')
+    ]
+
+
+def twist(
+    frame_id: str,
+    parameters: Parameters,
+    velocity: Callable[[], Array],
+    is_known: Callable[[], bool],
+) -> Drawing:
+    """Return both velocities of a link as arrows from its origin, and its screw axis as a line.
+
+    `velocity` is called for its body twist (6,), angular part first.
+    """
+    linear, angular = parameters['linear_velocity_scale'], parameters['angular_velocity_scale']
+    length, width = parameters['axis_length'], parameters['marker_width']
+
+    def draw(numbers: Sequence[Array]) -> None:
+        V = velocity() if is_known() else np.zeros(6)
+        axis = screw_axis(V)
+        draw_arrow(numbers[0], linear * V[3:])
+        draw_arrow(numbers[1], angular * V[:3])
+        draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
+
+    colors = [
+        parameters[f'{what}_color']
+        for what in ('linear_velocity', 'angular_velocity', 'screw_axis')
+    ]
+    shapes = [
+        Shape('arrow', 'linear_velocities', frame_id, colors[0], width),
+        Shape('arrow', 'angular_velocities', frame_id, colors[1], width),
+        Shape('line', 'screw_axes', frame_id, colors[2], 0.5 * width),
+    ]
+    return Drawing(shapes, draw)
+
+
+def ellipsoids(
+    frame_id: str,
+    parameters: Parameters,
+    kinds: Sequence[str],
+    jacobian: Callable[[], Array],
+    joint_metric: Callable[[], Array | None],
+) -> Drawing:
+    """Return the ellipsoids of velocities and of forces, those of them that `kinds` names.
+
+    `jacobian` is called for the body Jacobian (6, n). The ellipsoid of forces has the same axes
+    and the inverse semi-axes.
+    """
+    limit = parameters['ellipsoid_limit']
+
+    def draw(numbers: Sequence[Array]) -> None:
+        axes, semi_axes = velocity_ellipsoid(jacobian(), joint_metric())
+        quaternion = quaternions.from_matrix(axes)
+        for target, kind in zip(numbers, kinds):
+            size = semi_axes if kind == 'velocity_ellipsoids' else 1.0 / semi_axes
+            length = np.minimum(parameters[f'{kind[:-1]}_scale'] * size, limit)
+            draw_ellipsoid(target, quaternion, length)
+
+    return Drawing(
+        [Shape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds],
+        draw,
+    )

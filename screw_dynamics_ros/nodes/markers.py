@@ -1,0 +1,113 @@
+"""The topic `~/markers` of a node: shapes for rviz, drawn while somebody looks, at a rate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from visualization_msgs.msg import MarkerArray
+
+from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all
+from screw_dynamics_ros.ros.parameters import Specification
+from screw_dynamics_ros.ros.publishers import Publishers
+
+Array = NDArray[np.float64]
+
+TABLE = (
+    Specification(
+        'marker_rate',
+        30.0,
+        'Rate at which ~/markers are drawn [Hz], no faster than joint states come.',
+        minimum=1.0,
+        maximum=1000.0,
+    ),
+    Specification(
+        'marker_width', 0.01, 'Diameter of the shafts of arrows in ~/markers [m].', minimum=1e-4
+    ),
+)
+
+
+def color(name: str, of: str, default: Sequence[float]) -> Specification:
+    """Return the parameter for the colour of something in ~/markers."""
+    return Specification(
+        name,
+        list(default),
+        f'Colour of {of} in ~/markers: red, green, blue, opacity, each 0 to 1.',
+        minimum=0.0,
+        maximum=1.0,
+        size=4,
+    )
+
+
+def scale(name: str, of: str, unit: str, default: float) -> Specification:
+    """Return the parameter for the size of something in ~/markers."""
+    return Specification(name, default, f'Length of {of} in ~/markers [{unit}].', minimum=1e-6)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Shapes that belong together, and the function that writes the numbers of each of them.
+
+    If it is `fixed`, it is drawn once.
+    """
+
+    shapes: Sequence[Shape]
+    draw: Callable[[Sequence[Array]], None]
+    fixed: bool = False
+
+
+class MarkerTopic:
+    """`~/markers`, for as many robots as come one after the other.
+
+    Parameters
+    ----------
+    publishers : Publishers
+        Of the node.
+    """
+
+    def __init__(self, publishers: Publishers) -> None:
+        self._publishers = publishers
+        self._shapes: tuple[Shape, ...] = ()
+        self._due = 0.0
+
+    def bind(self, drawings: Sequence[Drawing], rate: float) -> list[Channel]:
+        """Return the topic for other drawings, made at most `rate` times a second [Hz].
+
+        Shapes shown before are deleted, if they are others.
+        """
+        shapes = tuple(shape for drawing in drawings for shape in drawing.shapes)
+        if not shapes and not self._shapes:
+            return []
+        publisher = self._publishers.get(MarkerArray, '~/markers')
+        if self._shapes and shapes != self._shapes:
+            publisher.publish(delete_all())
+        self._shapes = shapes
+        if not shapes:
+            return []
+        markers = Markers(shapes, lifetime=0.5 + 2.0 / rate)
+        edges = list(accumulate((len(drawing.shapes) for drawing in drawings), initial=0))
+        parts = [markers.numbers[first:last] for first, last in pairwise(edges)]
+        changing = []
+        for drawing, numbers in zip(drawings, parts):
+            if drawing.fixed:
+                drawing.draw(numbers)
+            else:
+                changing.append((drawing.draw, numbers))
+
+        def is_due() -> bool:
+            now = time.monotonic()
+            if now < self._due:
+                return False
+            self._due = now + 1.0 / rate
+            return True
+
+        def draw() -> None:
+            for write, numbers in changing:
+                write(numbers)
+
+        return [Channel(publisher, markers.template, {}, is_valid=is_due, finish=draw)]

@@ -1,0 +1,148 @@
+"""How near links are to singular configurations: `~/singularity/<frame>`, and on /diagnostics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.functions import Output
+from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.kinematics.ellipsoids import Dexterity, dexterity, freedoms
+from screw_dynamics_ros.nodes.model import Model
+from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.ros import messages
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+Array = NDArray[np.float64]
+
+LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
+SAMPLES = 3  # random configurations, of which at least one is not singular
+LARGEST_CONDITION = 1e12  # of a mass matrix that measures all joint rates
+
+METRICS = ('identity', 'inertia')
+
+TABLE = (
+    Specification(
+        'characteristic_length',
+        0.2,
+        'Length that makes an angular velocity of 1 rad/s count as a velocity of as many m/s [m], '
+        'for singular values and manipulability.',
+        minimum=1e-6,
+    ),
+    Specification(
+        'joint_metric',
+        'identity',
+        'The size of joint rates. identity: root of the sum of squares, 1 rad/s counting as 1 m/s; '
+        'inertia: root of twice the kinetic energy.',
+        choices=METRICS,
+    ),
+    Specification(
+        'singularity_threshold',
+        0.02,
+        'Smallest singular value of the Jacobian in these metrics below which /diagnostics warn '
+        '[m, with joint_metric inertia 1/sqrt(kg)]. 0: never.',
+        minimum=0.0,
+    ),
+)
+
+
+class Singularities:
+    """The measures of some links of one robot.
+
+    Parameters
+    ----------
+    model : Model
+    jacobians : mapping
+        The output that has the body Jacobian of each link, columns of the joints of the model.
+    inertia : output, optional
+        The mass matrix of these joints, if it is the joint metric.
+    parameters : Parameters
+        With the values of `TABLE`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        jacobians: dict[str, Output | Formula],
+        inertia: Output | Formula | None,
+        parameters: Parameters,
+    ) -> None:
+        self._model, self._parameters = model, parameters
+        self._jacobians, self._inertia = jacobians, inertia
+        random = np.random.default_rng(0)
+        samples = [
+            model.results_at(
+                random.uniform(-np.pi, np.pi, len(model.joints)), np.zeros(len(model.joints))
+            )
+            for _ in range(SAMPLES)
+        ]
+        self._freedoms = {
+            link: freedoms(np.array([sample[output] for sample in samples]))
+            for link, output in jacobians.items()
+        }
+        #: Whether the joint metric is one.
+        self.is_defined = inertia is None or all(
+            np.linalg.cond(sample[inertia]) < LARGEST_CONDITION for sample in samples
+        )
+
+    def joint_metric(self) -> Array | None:
+        """Return the joint metric in the present state."""
+        return None if self._inertia is None else self._model.results[self._inertia]
+
+    def channel(self, link: str, publisher: Any) -> Channel:
+        """Return the topic of a link."""
+        template = messages.matrix(LABELS)
+        numbers = template.array(0)
+
+        def finish() -> None:
+            measures = self._measure(link, self._model.results)
+            numbers[:] = [
+                measures.smallest,
+                measures.condition,
+                measures.rank,
+                measures.manipulability,
+            ]
+
+        return Channel(publisher, template, {}, finish=finish)
+
+    def _measure(self, link: str, results: dict[Output | Formula, Array]) -> Dexterity:
+        metric = None if self._inertia is None else results[self._inertia]
+        return dexterity(
+            results[self._jacobians[link]],
+            self._freedoms[link],
+            self._parameters['characteristic_length'],
+            metric,
+        )
+
+    def status(self) -> Status:
+        """Report on the latest state, whether somebody listens or not."""
+        status = Status('singularities')
+        mapper, parameters = self._model.mapper, self._parameters
+        status.values['characteristic length [m]'] = f'{parameters["characteristic_length"]:g}'
+        status.values['joint metric'] = parameters['joint_metric']
+        if not self.is_defined:
+            status.report(
+                Level.ERROR,
+                'the mass matrix is singular, some link has no mass: no '
+                'singularity measures nor ellipsoids; set joint_metric to identity',
+            )
+        if not (self.is_defined and mapper.accepted):
+            return status
+        results = self._model.results_at(mapper.q, mapper.v)
+        if not all(np.isfinite(results[output]).all() for output in self._jacobians.values()):
+            return status  # the status of the joint states tells
+        for link, freedom in self._freedoms.items():
+            measures = self._measure(link, results)
+            status.values[f'{link} smallest singular value'] = f'{measures.smallest:.6f}'
+            status.values[f'{link} manipulability'] = f'{measures.manipulability:.6g}'
+            if freedom and measures.smallest < parameters['singularity_threshold']:
+                what = 'singular' if measures.rank < freedom else 'near a singularity'
+                status.report(
+                    Level.WARN,
+                    f'{link} is {what}: rank {measures.rank} of {freedom}, '
+                    f'smallest singular value {measures.smallest:.4g}',
+                )
+        return status

@@ -1,0 +1,50 @@
+"""What the node `wrench_estimator` draws: force, moment and axis of the wrench of each contact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.lie.screws import wrench_axis
+from screw_dynamics_ros.nodes.markers import Drawing, color, scale
+from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.markers import Shape, draw_arrow, draw_line
+from screw_dynamics_ros.ros.parameters import Parameters
+
+Array = NDArray[np.float64]
+
+TABLE = (
+    scale('axis_length', 'the axes of wrenches', 'm', 0.3),
+    scale('force_scale', 'the arrow of 1 N', 'm', 0.02),
+    scale('moment_scale', 'the arrow of 1 N m', 'm', 0.1),
+    color('force_color', 'forces', (0.8, 0.2, 0.2, 1.0)),
+    color('moment_color', 'moments', (0.8, 0.8, 0.2, 1.0)),
+    color('screw_axis_color', 'the axes of wrenches', (0.7, 0.7, 0.7, 0.6)),
+)
+
+
+def wrench(
+    frame_id: str, parameters: Parameters, values: Callable[[], Array],
+    is_known: Callable[[], bool],
+) -> Drawing:
+    """Return force and moment on a link as arrows from its origin, and Poinsot's axis as a line.
+
+    `values` is called for the wrench in the link frame (6,), force first.
+    """
+    force_scale, moment_scale, length, width = (parameters[name] for name in (
+        'force_scale', 'moment_scale', 'axis_length', 'marker_width'))
+
+    def draw(numbers: Sequence[Array]) -> None:
+        W = swap_linear_angular(values()) if is_known() else np.zeros(6)
+        axis = wrench_axis(W)
+        draw_arrow(numbers[0], force_scale * W[3:])
+        draw_arrow(numbers[1], moment_scale * W[:3])
+        draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
+
+    return Drawing([
+        Shape('arrow', 'forces', frame_id, parameters['force_color'], width),
+        Shape('arrow', 'moments', frame_id, parameters['moment_color'], width),
+        Shape('line', 'wrench_axes', frame_id, parameters['screw_axis_color'], 0.5 * width),
+    ], draw)
