@@ -88,7 +88,7 @@ def marker(
     lifetime: float,
 ) -> Marker:
     """visualization_msgs/Marker of a shape."""
-    r, g, b, a = np.float32(shape.color).tolist()
+    r, g, b, a = (float(np.float32(value)) for value in shape.color)
     message = Marker(
         header=Header(stamp=stamp, frame_id=shape.frame_id),
         ns=shape.namespace,
