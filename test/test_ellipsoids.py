@@ -6,6 +6,7 @@ from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.kinematics.ellipsoids import dexterity, freedoms, velocity_ellipsoid
+from screw_dynamics_ros.core.kinematics.singularities import singularity_report
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.lie.se3 import Ad_R
 
@@ -101,3 +102,14 @@ def test_flat_ellipsoids_and_singular_metrics_stay_finite():
     massless = np.diag([1.0, 0.0])
     assert np.isfinite(velocity_ellipsoid(J, massless)[1]).all()
     assert np.isfinite(dexterity(J, 1, 1.0, massless).smallest)
+
+
+def test_same_as_the_singularity_report(robot, rng):
+    """Which has more to tell and takes longer."""
+    q = rng.uniform(-1.0, 1.0, robot.nv)
+    for link, freedom in (('panda_hand', 6), ('panda_link4', 4)):
+        J, M = robot.jacobian(q, link), robot.mass_matrix(q)
+        report = singularity_report(J, length=0.2, joint_metric=M)
+        measures = dexterity(J, freedom, 0.2, M)
+        for name in ('smallest', 'condition', 'rank', 'manipulability'):
+            assert getattr(measures, name) == pytest.approx(getattr(report, name)), name
