@@ -18,6 +18,7 @@ from robots import urdf_path
 
 from screw_dynamics_ros.core.compile.tracing import Recorder, program
 from screw_dynamics_ros.core.kinematics import recursions
+from screw_dynamics_ros.core.kinematics.higher_order import acceleration
 from screw_dynamics_ros.core.kinematics.recursions import body_motions
 from screw_dynamics_ros.core.model import read_urdf
 from screw_dynamics_ros.core.model.robot_geometry import tree_of
@@ -85,6 +86,24 @@ def test_claims():
     assert min(costs, key=costs.__getitem__) == 'spatial'
     costs = {name: operation_count(anywhere, name, 1) for name in REPRESENTATIONS}
     assert min(costs, key=costs.__getitem__) == 'body'
+
+
+@pytest.mark.parametrize('representation', ['spatial', 'hybrid', 'mixed'])
+def test_converting_the_body_fixed_acceleration_is_cheaper(representation):
+    """`higher_order` converts at the end instead of running the recursion of the representation."""
+    tree = ROBOTS['Panda, frames on the axes']()
+    recorder = Recorder()
+    inputs = [('q', tree.nq), ('v', tree.nv), ('a', tree.nv)]
+    q, v, a = (recorder.inputs(name, size) for name, size in inputs)
+    hand = tree.frame('panda_hand').body
+    outputs = (
+        acceleration(tree, q, v, a, 'panda_hand', representation),
+        body_motions(tree, q, [v, a], representation)[hand].V[1],
+    )
+    converted, direct = (
+        program(recorder, inputs, [output]).operation_count for output in outputs
+    )
+    assert converted < direct
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)

@@ -1,117 +1,50 @@
 """Accelerations, jerks and higher derivatives of twists; rates of Jacobians.
 
-Everything starts from spatial twists, whose recursion has no transformation: with J' = [V, J]
-(muller.md D-10) Leibniz' rule gives any order (D-12). The other representations follow by
-differentiating the changes of representation of K-09, again by Leibniz' rule, which is where the
-printed formulas of the papers go wrong (E-09, E-11, E-13). An object's time derivatives are kept
-as a list, [x, x', x'', ...].
+Twists and their derivatives come from the body-fixed recursion, in which the joint screws are
+constant (muller.md D-05, D-08); the other representations follow by differentiating the changes of
+representation of K-09 with Leibniz' rule. Rates of body-fixed Jacobians are brackets with what
+moves between joint and link (D-04), the others start from the spatial form, in which nothing is
+transported, J' = [V, J] (D-10). It is in changes of representation that the printed formulas of the
+papers go wrong (E-09, E-11, E-13).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import comb
+from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.kinematics.poe import link_pose, relative_pose
-from screw_dynamics_ros.core.lie.se3 import Ad, ad
+from screw_dynamics_ros.core.kinematics.derivatives import (
+    Derivatives,
+    joint_rates,
+    product_derivative,
+)
+from screw_dynamics_ros.core.kinematics.jacobians import body_columns, check_representation
+from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.kinematics.recursions import (
+    BodyFixedMotion,
+    bracket,
+    to_body,
+    to_root,
+)
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Body, Tree, zeros
-
-Derivatives = list[Array]
+from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
 
 
-def product_derivative(
-    product: Callable[[Array, Array], Array], a: Sequence[Array], b: Sequence[Array], k: int
-) -> Array:
-    """Return the k-th derivative of a bilinear product of a and b (Leibniz' rule)."""
-    terms = [comb(k, m) * product(a[m], b[k - m]) for m in range(k + 1)]
-    return sum(terms[1:], terms[0])
-
-
-def joint_rates(body: Body, rates: Sequence[Array]) -> Derivatives:
-    """Return the derivatives of the joint's own coordinates, v, a, ..."""
-    return [body.multiplier * rate[body.v] for rate in rates]
-
-
-def spatial_twists(tree: Tree, q: Array, rates: Sequence[Array], link: str) -> Derivatives:
-    """Return [V, V', ...]: the spatial twist of a link and its derivatives.
-
-    Parameters
-    ----------
-    rates : sequence of (nv,) arrays
-        v, a, and further time derivatives of the joint coordinates.
-    """
-    V: Derivatives = [np.zeros(6) for _ in rates]
-    for _, _, twists in spatial_joints(tree, q, rates, link):
-        V = twists
-    return V
-
-
-def spatial_joints(
+def body_fixed_motion(
     tree: Tree, q: Array, rates: Sequence[Array], link: str
-) -> list[tuple[Body, Derivatives, Derivatives]]:
-    """Return (body, [J, J', ...], [V, V', ...]) from root to link, spatial form (D-12)."""
-    result, C = [], np.eye(4)
-    V: Derivatives = [np.zeros(6) for _ in rates]
-    for i in tree.path(tree.frame(link).body):
-        body = tree.bodies[i]
-        C = C @ relative_pose(body, q)
-        own = joint_rates(body, rates)
-        J, twists = [Ad(C) @ body.X], []
-        for k in range(len(rates)):
-            twists.append(V[k] + product_derivative(np.matmul, J, own, k))
-            J.append(product_derivative(lambda v, x: ad(v) @ x, twists, J, k))
-        V = twists
-        result.append((body, J, V))
-    return result
+) -> tuple[Array, Derivatives]:
+    """Return the pose (4, 4) of a link, and [V, V', ...], its body-fixed twist and derivatives.
 
-
-class LinkMotion:
-    """Orientation, position and angular velocity of a link, with derivatives, in the root frame.
-
-    Attributes
-    ----------
-    R : (3, 3) array
-    r : [r, r', r'', ...]
-        Position of the link's origin [m] and its derivatives.
-    omega : [omega, omega', ...]
-        Angular velocity [rad/s] and its derivatives.
+    Arguments as in `twist_derivatives`.
     """
-
-    def __init__(self, pose: Array, V: Derivatives) -> None:
-        self.R = pose[:3, :3]
-        self.r: Derivatives = [pose[:3, 3]]
-        self.omega = [twist[:3] for twist in V]
-        for k, twist in enumerate(V):  # r' = v + omega x r, K-09
-            self.r.append(twist[3:] + product_derivative(cross, self.omega, self.r, k))
-
-    def represented(self, X: Derivatives, representation: str) -> Derivatives:
-        """Return spatial screws (6,) or (6, k) and their derivatives in another representation."""
-        if representation == 'spatial':
-            return X
-        angular = [x[:3] for x in X]
-        linear = [x[3:] + product_derivative(cross, angular, self.r, k) for k, x in enumerate(X)]
-        if representation in ('body', 'mixed'):
-            angular = self._resolved(angular)
-        if representation == 'body':
-            linear = self._resolved(linear)
-        return [np.concatenate(parts) for parts in zip(angular, linear)]
-
-    def _resolved(self, x: Derivatives) -> Derivatives:
-        """Return R^T x and its derivatives: d/dt (R^T x) = R^T (x' - omega x x)."""
-        result = []
-        while x:
-            result.append(self.R.T @ x[0])
-            x = [x[k + 1] - product_derivative(cross, self.omega, x, k) for k in range(len(x) - 1)]
-        return result
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Return a x b for vectors (3,), or for one vector and columns (3, k)."""
-    return hat(a) @ b if a.ndim == 1 else -hat(b) @ a
+    frame, motion = tree.frame(link), None
+    for i in tree.path(frame.body):
+        body = tree.bodies[i]
+        motion = BodyFixedMotion(body, relative_pose(body, q), joint_rates(body, rates), motion)
+    if motion is None:
+        return frame.S, [np.zeros(6) for _ in rates]
+    return motion.C @ frame.S, [to_body(frame.S, V) for V in motion.V]
 
 
 def twist_derivatives(
@@ -129,8 +62,30 @@ def twist_derivatives(
         v, a, and further time derivatives of the joint coordinates; as many are returned.
     """
     check_representation(representation)
-    V = spatial_twists(tree, q, rates, link)
-    return LinkMotion(link_pose(tree, q, link), V).represented(V, representation)
+    C, V = body_fixed_motion(tree, q, rates, link)
+    if representation == 'body':
+        return V
+    R, omega = C[:3, :3], [x[:3] for x in V]
+    linear = rotated(R, omega, [x[3:] for x in V])  # r', r'', ...
+    angular = omega if representation == 'mixed' else rotated(R, omega, omega)
+    if representation == 'spatial':  # r' + r x omega
+        r = [C[:3, 3], *linear]
+        linear = [x + product_derivative(cross, r, angular, k) for k, x in enumerate(linear)]
+    return [np.concatenate(parts) for parts in zip(angular, linear)]
+
+
+def rotated(R: Array, omega: Derivatives, x: Derivatives) -> Derivatives:
+    """Return R x and its derivatives, d/dt (R x) = R (x' + omega x x) with omega in the body."""
+    result = []
+    while x:
+        result.append(R @ x[0])
+        x = [x[k + 1] + product_derivative(cross, omega, x, k) for k in range(len(x) - 1)]
+    return result
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return a x b, (3,)."""
+    return hat(a) @ b
 
 
 def acceleration(
@@ -143,13 +98,46 @@ def acceleration(
 def jacobian_derivative(
     tree: Tree, q: Array, v: Array, link: str, representation: str = 'hybrid'
 ) -> Array:
-    """Return the time derivative of the (6, nv) Jacobian of a link (D-06, D-10, D-14, D-16)."""
+    """Return the time derivative of the (6, nv) Jacobian of a link (D-04, D-10, D-14, D-16)."""
     check_representation(representation)
-    joints = spatial_joints(tree, q, [v], link)
-    V = joints[-1][2] if joints else [np.zeros(6)]
-    motion = LinkMotion(link_pose(tree, q, link), V)
-    rate = zeros((6, tree.nv), motion.R, *V)
-    for body, J, _ in joints:
-        column = motion.represented(J, representation)[1]
+    if representation == 'body':
+        return body_jacobian_derivative(tree, q, v, link)
+    frame, C, V, columns = tree.frame(link), np.eye(4), np.zeros(6), []
+    for i in tree.path(frame.body):
+        body = tree.bodies[i]
+        C = C @ relative_pose(body, q)
+        J = to_root(C, body.X)
+        V = V + J @ (body.multiplier * v[body.v])
+        columns.append((body, J, bracket(V, J)))
+    rate = zeros((6, tree.nv), C, V)
+    for body, J, dJ in columns:
+        column = rate_of_columns(C @ frame.S, V, J, dJ, representation)
         rate[:, body.v] = rate[:, body.v] + body.multiplier * column
     return rate
+
+
+def body_jacobian_derivative(tree: Tree, q: Array, v: Array, link: str) -> Array:
+    """Return the (6, nv) rate of the body-fixed Jacobian, J_ij' = sum over k > j [J_ij, J_ik] q_k'.
+
+    k are the joints between joint j and the link (D-04).
+    """
+    rate, V = zeros((6, tree.nv), q, v), np.zeros(6)
+    for body, J in body_columns(tree, q, link):
+        rate[:, body.v] = rate[:, body.v] - body.multiplier * bracket(V, J)
+        V = V + J @ (body.multiplier * v[body.v])
+    return rate
+
+
+def rate_of_columns(C: Array, V: Array, J: Array, dJ: Array, representation: str) -> Array:
+    """Return the rate of spatial, hybrid or mixed columns (6, k); J and J' = dJ are spatial.
+
+    C and V are the pose and the spatial twist of the link.
+    """
+    if representation == 'spatial':
+        return dJ
+    R, r, omega = C[:3, :3], C[:3, 3], V[:3]
+    dr = V[3:] + hat(omega) @ r
+    d_angular, d_linear = dJ[:3], dJ[3:] - hat(r) @ dJ[:3] - hat(dr) @ J[:3]
+    if representation == 'mixed':  # d/dt (R^T x) = R^T (x' - omega x x)
+        d_angular = R.T @ (d_angular - hat(omega) @ J[:3])
+    return np.concatenate([d_angular, d_linear])

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
+from screw_dynamics_ros.core.model.tree import Array, Body, Tree, zeros
 
 
 def jacobian(tree: Tree, q: Array, link: str, representation: str = 'hybrid') -> Array:
     """Return the (6, nv) Jacobian of a link, angular rows first: twist = jacobian @ v.
 
-    The columns are built in hybrid form, J^h_ij = Ad_{r_j - r_i} Ad_{R_j} X_j = [e; v_j + e x (r_i
-    - r_j)] (K-28), a mimic joint's column is scaled by its multiplier and added to its master's,
-    and the result is converted by K-09.
+    Body-fixed columns come from tip to root, see `body_columns`. The others are built in hybrid
+    form, J^h_ij = Ad_{r_j - r_i} Ad_{R_j} X_j = [e; v_j + e x (r_i - r_j)] (K-28), or spatial with
+    0 for r_i (K-25); in mixed form the angular rows are resolved in the link (K-31). A mimic
+    joint's column is scaled by its multiplier and added to its master's.
     """
     check_representation(representation)
+    if representation == 'body':
+        J = zeros((6, tree.nv), q)
+        for body, columns in body_columns(tree, q, link):
+            J[:, body.v] = J[:, body.v] + body.multiplier * columns
+        return J
     frame = tree.frame(link)
     path = [tree.bodies[i] for i in tree.path(frame.body)]
     poses, C = [], np.eye(4)
@@ -36,11 +44,24 @@ def jacobian(tree: Tree, q: Array, link: str, representation: str = 'hybrid') ->
         xi, eta = R @ body.X[:3], R @ body.X[3:]
         columns = np.concatenate([xi, eta + hat(r - point) @ xi])
         J[:, body.v] = J[:, body.v] + body.multiplier * columns
-    if representation in ('body', 'mixed'):
+    if representation == 'mixed':
         J[:3] = R_i.T @ J[:3]
-    if representation == 'body':
-        J[3:] = R_i.T @ J[3:]
     return J
+
+
+def body_columns(tree: Tree, q: Array, link: str) -> Iterator[tuple[Body, Array]]:
+    """Yield (body j, J_ij = Ad_{C_j,i}^-1 X_j), the body-fixed columns (6, k), from tip to root.
+
+    The pose of the link in the root frame and the position of the first joint are not needed
+    (K-21).
+    """
+    frame = tree.frame(link)
+    C = frame.S  # of the link, seen from body j
+    for i in reversed(tree.path(frame.body)):
+        body = tree.bodies[i]
+        R, r, xi, eta = C[:3, :3], C[:3, 3], body.X[:3], body.X[3:]
+        yield body, np.concatenate([R.T @ xi, R.T @ (eta - hat(r) @ xi)])
+        C = relative_pose(body, q) @ C
 
 
 def check_representation(representation: str) -> None:

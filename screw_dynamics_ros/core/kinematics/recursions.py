@@ -15,8 +15,8 @@ mixed           [[R_i,p, 0], [(r_p - r_i)~ R_p, 1]]  diag(1, R_i) X_i^b        (
 Wrenches go the other way, from body i to its predecessor by T_i^T (`handed_down`).
 
 Derivatives of any order follow by Leibniz' rule, those of T and X being brackets with the motion
-found so far (D-02). `higher_order` starts from the spatial form and converts the result; this is
-the other way, and shows what each representation costs (doc/kinematics.md).
+found so far (D-02). `higher_order` takes the body-fixed form and converts the result; this is the
+other way, and shows what each representation costs (doc/kinematics.md).
 
 Source: muller.md K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16 (corrected).
 """
@@ -24,13 +24,13 @@ Source: muller.md K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16 (correc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from math import comb
+from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.kinematics.higher_order import (
+from screw_dynamics_ros.core.kinematics.derivatives import (
     Derivatives,
+    derivative_of_product,
     joint_rates,
     product_derivative,
 )
@@ -120,14 +120,6 @@ class BodyMotion(ABC):
             return self.R @ y
         omega = [hat(V[:3]) @ y for V in self.V[:m]]
         return derivative_of_product(self.rotated, omega, m - 1)
-
-
-def derivative_of_product(
-    factor: Callable[[int, Array], Array], y: Sequence[Array], k: int
-) -> Array:
-    """Return the k-th derivative of A y, given the derivatives of y and factor(m, x) = A^(m) x."""
-    terms = [comb(k, m) * factor(m, y[k - m]) for m in range(k + 1)]
-    return sum(terms[1:], terms[0])
 
 
 class BodyFixedMotion(BodyMotion):
