@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import arm_321
 import numpy as np
 import pytest
 from models import random_description
@@ -12,8 +13,6 @@ from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.kinematics.inverse import freedom_within_limits, newton_step
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.model import Joint, Limits, Link, Mimic, RobotDescription
-from screw_dynamics_ros.core.model.geometry import SpatialScrews
-from screw_dynamics_ros.core.model.robot_geometry import description_of
 from screw_dynamics_ros.core.model.tree import build_tree
 
 PANDA, TCP = urdf_path('panda'), 'panda_hand_tcp'
@@ -49,25 +48,10 @@ def test_reachable_poses_are_reached_within_limits(name, describe, links):
 
 def test_golden_arm():
     """C-100: golden 8.1 from q + 0.2 in at most seven Newton steps."""
-    axes = np.array([[0, 0, 1], [-1, 0, 0], [-1, 0, 0], [0, 0, 1], [-1, 0, 0], [0, 0, 1]])
-    heights = np.array([0.0, 0.4, 0.9, 0.9, 1.35, 1.35])
-    Y = np.hstack([axes, np.cross(np.outer(heights, [0, 0, 1]), axes)])
-    A = np.tile(np.eye(4), (6, 1, 1))
-    A[5, 2, 3] = 1.45
-    tree = build_tree(description_of(SpatialScrews(A, Y)))
-    target = np.array(
-        [
-            [0.792332335, -0.609569964, -0.025177964, -0.178574693],
-            [-0.021104491, -0.068629938, 0.997418935, 0.668885979],
-            [-0.609724586, -0.789755906, -0.067242383, 1.057924513],
-            [0.0, 0.0, 0.0, 1.0],
-        ]
-    )
-    expected = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
-    q = expected + 0.2
+    tree, q = build_tree(arm_321.description()), arm_321.Q + 0.2
     for _ in range(7):
-        q = newton_step(tree, q, [target], ['body6'], 0.03)
-    np.testing.assert_allclose(q, expected, atol=1e-7)  # the digits of the golden pose
+        q = newton_step(tree, q, [arm_321.POSE_EXACT], ['tool'], 0.03)
+    np.testing.assert_allclose(q, arm_321.Q, atol=1e-9)
 
 
 @pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
