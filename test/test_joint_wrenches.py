@@ -29,8 +29,10 @@ def state(robot: Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return (random_configuration(robot, rng), *rng.uniform(-1, 1, (2, robot.nv)))
 
 
-@pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
-@pytest.mark.parametrize('floating', [False, True])
+@pytest.mark.parametrize(
+    ('floating', 'backend'),
+    [(False, 'reference'), (True, 'reference'), (True, 'python'), (False, 'native')],
+)
 def test_each_link_is_in_balance(floating, backend):
     """D-30: joint wrenches and applied wrench make up Newton's and Euler's for every single link.
 
@@ -38,7 +40,7 @@ def test_each_link_is_in_balance(floating, backend):
     """
     if backend == 'native':
         pytest.importorskip('llvmlite')
-    description = random_description(1, 10, KINDS)
+    description = random_description(1, 8, KINDS)
     robot = Robot(description, floating_base=floating, gravity=GRAVITY, backend=backend)
     q, v, a = state(robot)
     applied = random_wrenches(robot, np.random.default_rng(1))

@@ -22,8 +22,15 @@ from models import (
 from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 from robots import urdf_path
 
-from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
+from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
+from screw_dynamics_ros.core.dynamics.articulated_torques import articulated_torques
+from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
+    coriolis_torques,
+    gravity_torques,
+    inverse_dynamics,
+)
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
 from screw_dynamics_ros.core.dynamics.recursive_newton_euler import (
     body_dynamics,
@@ -333,3 +340,114 @@ def test_construction_frames_are_those_of_the_example():
     for representation in REPRESENTATIONS:
         Q = recursive_inverse_dynamics(tree, RCM5_Q, RCM5_V, RCM5_A, None, None, representation)
         close(Q, np.array(expected), 1e-9)
+
+
+# --- statements of the book -----------------------------------------------------------------------
+
+
+def random_state(seed: int, **options) -> tuple[Tree, np.ndarray, np.ndarray, np.ndarray, dict]:
+    description = random_description(seed, 7, ('revolute', 'prismatic', 'planar', 'floating'))
+    drives = {name: Drive(armature=0.2, damping=0.3) for name in options.pop('driven', ())}
+    robot = Robot(description, drives=drives or None, backend='reference', **options)
+    tree = build_tree(description, drives=drives or None, **options)
+    return tree, *state(robot, seed), random_wrenches(robot, np.random.default_rng(seed))
+
+
+@SEEDS
+@pytest.mark.parametrize('floating', [False, True])
+def test_articulated_form(seed, floating):
+    """C-058: the same torques as the recursion of Newton and Euler, to 1e-12; rotors included."""
+    joints = [
+        joint.name
+        for joint in random_description(
+            seed, 7, ('revolute', 'prismatic', 'planar', 'floating')
+        ).joints
+        if joint.type in ('revolute', 'prismatic')
+    ]
+    tree, q, v, a, W = random_state(seed, driven=joints, floating_base=floating)
+    expected = inverse_dynamics(tree, q, v, a, GRAVITY, W)
+    close(articulated_torques(tree, q, v, a, GRAVITY, W), expected)
+    assert any(body.drive.felt_inertia for body in tree.bodies) == bool(joints)
+
+
+def test_printed_articulated_form_fails():
+    """C-058, E-17, E-18: without the bias acceleration, or with halves of wrenches exchanged."""
+    tree = tree_of(random_geometry(1, 5, chain=True), inertias=random_inertias(1, 5))
+    q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, 5))
+    expected = inverse_dynamics(tree, q, v, a, GRAVITY)
+    close(articulated_torques(tree, q, v, a, GRAVITY), expected)
+    tip = 4
+    result = body_dynamics(tree, q, v, a, GRAVITY)
+    body, motion, W = tree.bodies[tip], result.motions[tip], result.wrenches[tip]
+    close(body.X.T @ W, expected[body.v])
+    assert np.abs(body.X.T @ np.roll(W, 3) - expected[body.v]).max() > 1e-2
+    c = screws.motor_product(motion.V[0], body.X @ v[body.v])
+    M = represented_inertia((body.m, body.h, body.I), motion.C, 'body')
+    assert np.abs(body.X.T @ (W - M @ c) - expected[body.v]).max() > 1e-3
+
+
+def test_articulated_form_refuses_mimic_joints():
+    tree = build_tree(random_description(0, 6, ('revolute',), mimic=1))
+    with pytest.raises(ArgumentError, match='mimic'):
+        articulated_torques(tree, *np.zeros((3, tree.nv)), GRAVITY)
+
+
+@SEEDS
+def test_superposition(seed):
+    """C-061: torques are linear in acceleration, gravity and wrenches; accelerations in tau."""
+    tree, q, v, a, W = random_state(seed)
+    rest, none = np.zeros(tree.nv), np.zeros(3)
+    parts = [
+        inverse_dynamics(tree, q, rest, a, none),
+        inverse_dynamics(tree, q, v, rest, none),
+        inverse_dynamics(tree, q, rest, rest, GRAVITY),
+        *(inverse_dynamics(tree, q, rest, rest, none, {link: w}) for link, w in W.items()),
+    ]
+    tau = inverse_dynamics(tree, q, v, a, GRAVITY, W)
+    close(tau, sum(parts))
+    close(
+        forward_dynamics(tree, q, v, tau, GRAVITY, W),
+        forward_dynamics(tree, q, v, rest, GRAVITY)
+        + forward_dynamics(tree, q, rest, tau, none)
+        + forward_dynamics(tree, q, rest, rest, none, W),
+        1e-8,
+    )
+
+
+def test_free_fall():
+    """C-061, E-19 of the book: the ground accelerates by -g; a robot let go falls by g, unmoved."""
+    description = random_description(3, 6, ('revolute', 'prismatic'))
+    robot = Robot(description, floating_base=True, gravity=GRAVITY, backend='reference')
+    q, _, _ = state(robot)
+    rest = np.zeros(robot.nv)
+    a = robot.forward_dynamics(q, rest, rest)
+    R = robot.link_pose(q, description.root)[:3, :3]
+    close(a, np.concatenate([np.zeros(3), R.T @ GRAVITY, np.zeros(robot.nv - 6)]), 1e-10)
+    close(robot.joint_wrenches(q, rest, a), np.zeros((len(robot.link_names), 6)), 1e-10)
+
+
+@REPRESENTATION
+def test_columns_of_the_mass_matrix_are_torques(representation):
+    """C-063: column k is the torque for unit acceleration of joint k, at rest, no gravity."""
+    tree, q, _, _, _ = random_state(2)
+    rest = np.zeros(tree.nv)
+    columns = [
+        recursive_inverse_dynamics(tree, q, rest, e, None, None, representation)
+        for e in np.eye(tree.nv)
+    ]
+    M = mass_matrix(tree, q)
+    close(np.stack(columns, axis=1), M)
+    np.testing.assert_array_equal(M, M.T)
+    assert np.linalg.eigvalsh(M).min() > 0
+
+
+def test_golden_terms_of_the_planar_arm():
+    """C-064, 8.2: M, c and g of the planar arm."""
+    arm = geometry.BodyScrews([np.eye(4), se3.pose(np.eye(3), [1, 0, 0])], [[0, 0, 1, 0, 0, 0]] * 2)
+    tree = tree_of(arm, inertias=[point_mass(), point_mass()])
+    q, v = np.array([0.3, 0.4]), np.array([0.5, -0.2])
+    M = np.array([[4.842121988, 1.921060994], [1.921060994, 1.0]])
+    close(mass_matrix(tree, q), M, 1e-9)
+    close(coriolis_torques(tree, q, v), np.array([0.062306935, 0.097354586]), 1e-9)
+    g = np.array([0, -9.81, 0])
+    close(gravity_torques(tree, q, g), np.array([26.246803774, 7.503101857]), 1e-9)

@@ -1,0 +1,65 @@
+"""Inverse dynamics by articulated inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix, transported_matrix
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.lie.screws import transform_wrench
+from screw_dynamics_ros.core.lie.se3 import ad
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+
+
+def articulated_torques(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> Array:
+    """Return the generalised forces Q (nv,) of the motion (q, v, a) (C-058, book (6.29) with E-18).
+
+        Q_i = D_i q_i'' + X_i^T (beta_i + P_i (Ad V_p' + c_i)),    D_i = X_i^T P_i X_i + d_i,
+
+    with the articulated inertia P_i and the bias wrench beta_i of the body and all beyond, free to
+    move under the torques found there. The recursion of Newton and Euler gives the same for less.
+    Arguments as in `inverse_dynamics`.
+
+    Raises
+    ------
+    ArgumentError
+        Joints mimic others: their torques are not known one by one.
+    """
+    if tree.has_mimic:
+        raise ArgumentError(
+            'articulated_torques: the robot has mimic joints, or rotors that are bodies; '
+            'use inverse_dynamics'
+        )
+    motions = body_motions(tree, q, [v, a], 'body', -gravity)
+    applied = applied_wrenches(tree, wrenches)
+    P, beta = [], []
+    for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
+        P.append(inertia_matrix(body))
+        beta.append(-ad(motion.V[0]).T @ (P[i] @ motion.V[0]) - applied.get(i, 0.0))
+    Q = zeros(tree.nv, *beta)
+    for i in reversed(range(len(motions))):
+        body, motion = tree.bodies[i], motions[i]
+        own = body.X @ a[body.v]
+        U = P[i] @ body.X
+        D = body.X.T @ U + body.drive.felt_inertia * np.eye(body.dof)
+        Q[body.v] = D @ a[body.v] + body.X.T @ (beta[i] + P[i] @ (motion.V[1] - own))
+        if body.parent != GROUND:
+            c = -ad(body.X @ v[body.v]) @ motion.V[0]
+            u = Q[body.v] - body.X.T @ beta[i]
+            P_a = P[i] - U @ solve_positive_definite(D, U.T)
+            beta_a = beta[i] + P_a @ c + U @ solve_positive_definite(D, u)
+            P[body.parent] = P[body.parent] + transported_matrix(motion.B, P_a)
+            beta[body.parent] = beta[body.parent] + transform_wrench(motion.B, beta_a)
+    return Q + friction_torques(tree, v) if tree.with_friction else Q

@@ -1,0 +1,61 @@
+"""Christoffel symbols of the mass matrix of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.inertia import pseudo_inertia
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.poe import body_poses
+from screw_dynamics_ros.core.lie.screws import transform_twist
+from screw_dynamics_ros.core.lie.se3 import hat
+from screw_dynamics_ros.core.model.tree import Array, Tree
+
+
+def christoffel_symbols(tree: Tree, q: Array) -> Array:
+    """Return Gamma_ijk = 1/2 (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i), (nv, nv, nv) (D-36).
+
+    They are symmetric in j and k, sum_jk Gamma_ijk v_j v_k are the Coriolis torques, and
+    sum_k Gamma_ijk v_k is the Coriolis matrix of `Robot.coriolis_matrix`. With the pseudo-inertia
+    Sigma_l of body l and the Jacobian columns as 4 x 4 matrices, all in the root frame,
+
+        Gamma_ijk = sum_l tr(J_i Sigma_l (J_s J_r)^T),    s the one of j, k that is nearer the root,
+
+    over the bodies l that all three joints carry: J_s J_r C_l is the second derivative of the
+    configuration C_l. [D](86), (87) in one line, with E-26 and E-27 corrected.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,) array of numbers
+
+    Raises
+    ------
+    ArgumentError
+        The tree has a free body: its velocities are no derivatives of coordinates, and M is no
+        metric tensor in them.
+    """
+    for body in tree.bodies:
+        if body.dof > 1:
+            raise ArgumentError(
+                f'christoffel_symbols: link {body.name!r} moves freely, and its twist is no '
+                'derivative of coordinates; use coriolis_matrix(q, v)'
+            )
+    C = body_poses(tree, q)
+    J = [
+        hat(body.multiplier * transform_twist(C_i, body.X[:, 0]))
+        for body, C_i in zip(tree.bodies, C)
+    ]
+    Gamma = np.zeros((tree.nv, tree.nv, tree.nv))
+    for l, body in enumerate(tree.bodies):  # noqa: E741
+        Sigma = C[l] @ pseudo_inertia((body.m, body.h, body.I)) @ C[l].T
+        path = tree.path(l)
+        own = np.stack([J[i] for i in path])
+        second = own[:, None] @ own[None]  # J_j J_k; symmetric: the nearer one first
+        later = np.tril_indices(len(path), -1)
+        second[later] = second.swapaxes(0, 1)[later]
+        index = [tree.bodies[i].v.start for i in path]
+        np.add.at(
+            Gamma, np.ix_(index, index, index), np.einsum('iab,bc,jkac->ijk', own, Sigma, second)
+        )
+    return Gamma
