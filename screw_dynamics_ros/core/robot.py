@@ -118,6 +118,7 @@ class Robot(InverseProblems, CompiledFunctions):
         floating_base: bool = False,
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
+        drives: Mapping[str, Drive] | None = None,
     ) -> Robot:
         """Return the robot of a product of exponentials or of a Denavit-Hartenberg table.
 
@@ -129,7 +130,7 @@ class Robot(InverseProblems, CompiledFunctions):
         name, links, inertias, limits
             As in `core.model.robot_geometry.description_of`: the bodies are 'body1', 'body2', ...,
             massless, and the joints unlimited if not given.
-        floating_base, gravity, backend
+        floating_base, gravity, backend, drives
             As in `from_urdf`.
         """
         if isinstance(geometry, LinkTable):
@@ -139,6 +140,7 @@ class Robot(InverseProblems, CompiledFunctions):
             floating_base=floating_base,
             gravity=gravity,
             backend=backend,
+            drives=drives,
         )
 
     def __repr__(self) -> str:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias
 from screw_dynamics_ros.core.dynamics.newton_euler import (
     bias_matrix,
     represented_inertia,
@@ -72,14 +73,6 @@ def system_matrices(
         B[block(i), block(i)] = make_bias(M_i, motion.V[0], motion.R, representation)
     J = factors(tree, q, representation).jacobian
     return SystemMatrices(J, system_jacobian_derivative(tree, q, v, representation), M, B)
-
-
-def felt_inertias(tree: Tree) -> Array:
-    """Return the (nv, nv) diagonal matrix of the inertias of drives felt at the joints (C-054)."""
-    d = np.zeros((tree.nv, tree.nv))
-    for body in tree.bodies:
-        d[body.v, body.v] += body.multiplier**2 * body.drive.felt_inertia * np.eye(body.dof)
-    return d
 
 
 def mass_matrix(tree: Tree, q: Array, representation: str = 'body') -> Array:

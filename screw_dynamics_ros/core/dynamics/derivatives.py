@@ -12,9 +12,13 @@ import numpy as np
 
 from screw_dynamics_ros.core.dynamics.forward_dynamics import check_moves_mass
 from screw_dynamics_ros.core.dynamics.inertia import added, momentum
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
+    applied_wrenches,
+    friction_slopes,
+    inverse_dynamics,
+)
 from screw_dynamics_ros.core.dynamics.linear import inverse_factors, symmetric
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
 from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
 from screw_dynamics_ros.core.kinematics.recursions import bracket
 from screw_dynamics_ros.core.lie.screws import dual_motor_product, transform_wrench
@@ -60,6 +64,9 @@ def inverse_dynamics_derivatives(
             W[k] = W[k] - transform_wrench(s.C, applied[k])
 
     dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
+    mass = mass + felt_inertias(tree)
+    if tree.with_friction:
+        dQ_dv = dQ_dv + friction_slopes(tree, v)
     for j in reversed(range(len(tree.bodies))):
         body, s = tree.bodies[j], motions[j]
         momenta, angular = momentum(s.M, s.J), 2.0 * s.B.angular(s.J)

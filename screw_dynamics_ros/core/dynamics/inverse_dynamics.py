@@ -140,3 +140,13 @@ def friction_torques(tree: Tree, v: Array) -> Array:
             own = body.drive.friction(body.multiplier * v[body.v])
             f[body.v] = f[body.v] + body.multiplier * own
     return f
+
+
+def friction_slopes(tree: Tree, v: Array) -> Array:
+    """Return df/dv, the diagonal (nv, nv) of the derivatives of `friction_torques`."""
+    slopes = zeros((tree.nv, tree.nv), v)
+    for body in tree.bodies:
+        if body.dof == 1:
+            own = body.drive.friction_slope(body.multiplier * v[body.v])
+            slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
+    return slopes

@@ -24,13 +24,12 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
     """
     C = [relative_pose(body, q) for body in tree.bodies]
     composite: list[RigidInertia] = [(body.m, body.h, body.I) for body in tree.bodies]
-    M = zeros((tree.nv, tree.nv), *C)
+    M = zeros((tree.nv, tree.nv), *C) + felt_inertias(tree)
 
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         W = momentum(composite[i], body.X)
-        own = symmetric(body.X.T @ W) + body.drive.felt_inertia * np.eye(body.dof)
-        M[body.v, body.v] = M[body.v, body.v] + body.multiplier**2 * own
+        M[body.v, body.v] = M[body.v, body.v] + body.multiplier**2 * symmetric(body.X.T @ W)
         j = i
         while tree.bodies[j].parent != GROUND:
             W = transform_wrench(C[j], W.T).T
@@ -43,3 +42,11 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
             carried = transported(C[i], composite[i])
             composite[body.parent] = added(composite[body.parent], carried)
     return M
+
+
+def felt_inertias(tree: Tree) -> Array:
+    """Return the diagonal (nv, nv) of what drives are felt with at their joints (C-054)."""
+    d = np.zeros((tree.nv, tree.nv))
+    for body in tree.bodies:
+        d[body.v, body.v] += body.multiplier**2 * body.drive.felt_inertia * np.eye(body.dof)
+    return d

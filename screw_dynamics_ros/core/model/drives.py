@@ -134,6 +134,20 @@ class Drive:
             level = level + above / (1.0 + squared / self.stribeck_speed**2)
         return viscous + level * (rate / np.sqrt(squared + self.smoothing**2))
 
+    def friction_slope(self, rate: Any) -> Any:
+        """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
+        above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
+        if self.coulomb == above == 0.0:
+            return self.damping + 0.0 * rate
+        squared = rate * rate
+        root = np.sqrt(squared + self.smoothing**2)
+        slope = (self.smoothing**2 / (root * root * root)) * self.coulomb
+        if above:
+            fade = 1.0 / (1.0 + squared / self.stribeck_speed**2)
+            falling = (2.0 / self.stribeck_speed**2) * squared * (fade * fade) / root
+            slope = slope + above * (fade * (self.smoothing**2 / (root * root * root)) - falling)
+        return self.damping + slope
+
 
 def drives_of(
     description: RobotDescription, given: Mapping[str, Drive] | None = None
