@@ -260,7 +260,7 @@ def test_spinning_rotors_are_links_that_mimic(floating):
     # and the spin matters: felt at the joint only, torques are others
     felt = {
         name: Drive(drive.rotor_inertia, drive.gear_ratio, drive.armature)
-        for name, drive in robot._drives.items()
+        for name, drive in robot.drives.items()
     }
     arguments = {'floating_base': floating, 'gravity': GRAVITY}
     simple = Robot(robot.description, drives=felt, backend='reference', **arguments)
@@ -381,6 +381,8 @@ def test_friction_of_the_description_counts_if_drives_are_given():
     close(counted.inverse_dynamics(q, v, a), bare.inverse_dynamics(q, v, a) + expected)
     own = Robot.from_urdf(friction_urdf(), backend='reference', drives={'j1': Drive(damping=3.0)})
     close(own.friction_torques(v), np.array([3 * v[0], expected[1]]))
+    assert own.drives == {**bare.drives, 'j1': Drive(damping=3.0)}
+    assert bare.drives['j1'] == Drive(damping=0.5, coulomb=2.0)
 
 
 def test_energy_goes_into_friction():
@@ -446,6 +448,40 @@ def test_mujoco(seed):
     close(driven.inverse_dynamics(q, v, a), data.qfrc_inverse[order], 1e-9)
     one_step = Robot(description, gravity=GRAVITY, backend='reference').forward_dynamics(q, v, tau)
     assert np.abs(one_step - a).max() > 0.1
+
+
+# --- Pinocchio ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('name', 'floating'), [('panda_description/urdf/panda', False), ('talos_full_v2', True)]
+)
+def test_pinocchio(name, floating):
+    """C-054: rotor inertia and gear ratio as Pinocchio has them, on real robots, 1e-10."""
+    pytest.importorskip('pinocchio')
+    from pinocchio_oracle import Pinocchio
+
+    path = urdf_path(name)
+    names = Robot.from_urdf(path, backend='reference').joint_names
+    rng = np.random.default_rng(1)
+    drives = {name: Drive(float(J), 80.0) for name, J in zip(names, rng.uniform(0, 1e-4, 99))}
+    driven = Robot.from_urdf(path, floating_base=floating, backend='reference', drives=drives)
+    oracle = Pinocchio(path.read_text(), driven)
+    for index, made in enumerate(oracle.model.names):
+        if made in drives:
+            place = oracle.model.joints[index].idx_v
+            oracle.model.rotorInertia[place] = drives[made].rotor_inertia
+            oracle.model.rotorGearRatio[place] = drives[made].gear_ratio
+    oracle.model.armature = oracle.model.rotorGearRatio**2 * oracle.model.rotorInertia
+    q, v, a = state(driven)
+    wrenches = random_wrenches(driven, rng)
+    friction = driven.friction_torques(v)  # of the description, on mimic joints; not Pinocchio's
+    tau = oracle.inverse_dynamics(q, v, a, wrenches) + friction
+    close(driven.inverse_dynamics(q, v, a, wrenches), tau, 1e-10)
+    close(driven.mass_matrix(q), oracle.mass_matrix(q), 1e-10)
+    expected = oracle.forward_dynamics(q, v, tau - friction, wrenches)
+    close(driven.forward_dynamics(q, v, tau, wrenches), expected, 1e-9)
+    close(expected, a, 1e-8)
 
 
 # --- use and misuse -------------------------------------------------------------------------------

@@ -145,34 +145,37 @@ def point_mass():
 # --- any description of the geometry (D-31) -------------------------------------------------------
 
 
-def described(seed: int) -> dict[str, Tree]:
+def described(seed: int) -> dict[str, tuple[geometry.Geometry, Tree]]:
     """Return one robot in the five descriptions, and one with the frames at the centres of mass."""
     own = random_geometry(seed, 7)
     inertias = random_inertias(seed, 7)
     A = geometry.SpatialScrews.of(own).A
     at_com = np.stack([se3.pose(np.eye(3), inertia.com) for inertia in inertias])
-    kinds = (geometry.JointFrames, geometry.BodyScrews, geometry.PredecessorScrews)
-    trees = {
-        kind.__name__: tree_of(kind.of(own), inertias=inertias)
-        for kind in (*kinds, geometry.SpatialScrews)
-    }
-    construction = [moved_inertia(inertia, C) for inertia, C in zip(inertias, A)]
-    trees['ConstructionScrews'] = tree_of(
-        geometry.ConstructionScrews.of(own), inertias=construction
+    kinds = (
+        geometry.JointFrames,
+        geometry.BodyScrews,
+        geometry.PredecessorScrews,
+        geometry.SpatialScrews,
     )
+    robots = {kind.__name__: (kind.of(own), inertias) for kind in kinds}
+    moved = [moved_inertia(inertia, C) for inertia, C in zip(inertias, A)]
+    robots['ConstructionScrews'] = geometry.ConstructionScrews.of(own), moved
     central = [moved_inertia(inertia, se3.inverse(S)) for inertia, S in zip(inertias, at_com)]
-    trees['centres of mass'] = tree_of(own.with_body_frames(at_com), inertias=central)
-    return trees
+    robots['centres of mass'] = own.with_body_frames(at_com), central
+    return {name: (made, tree_of(made, inertias=own)) for name, (made, own) in robots.items()}
 
 
 @SEEDS
 def test_every_combination_of_geometry_and_representation(seed):
     """D-31: six descriptions, four representations, and the fast recursion; one set of torques."""
     q, v, a = np.random.default_rng(seed).uniform(-1, 1, (3, 7))
-    trees = described(seed)
-    expected = inverse_dynamics(trees['BodyScrews'], q, v, a, GRAVITY)
-    for name, tree in trees.items():
+    robots = described(seed)
+    expected = inverse_dynamics(robots['BodyScrews'][1], q, v, a, GRAVITY)
+    for name, (made, tree) in robots.items():
         close(inverse_dynamics(tree, q, v, a, GRAVITY), expected)
+        # its bodies are where the description's own product of exponentials puts them
+        motions = body_motions(tree, q, [v], 'body')
+        close(np.stack([motion.C for motion in motions]), made.poses(q), 1e-13)
         for representation in REPRESENTATIONS:
             Q = recursive_inverse_dynamics(tree, q, v, a, GRAVITY, None, representation)
             assert np.abs(Q - expected).max() < EQUAL * np.abs(expected).max(), name
@@ -182,13 +185,13 @@ def test_joint_screws_in_the_frames_of_the_bodies_are_sparse():
     """D-31: with frames on the axes each screw has one entry; at the centres of mass it has not."""
     on_axes = build_tree(random_description(0, 5, ('revolute',), chain=True))
     assert all(np.count_nonzero(body.X) == 1 for body in on_axes.bodies)
-    assert all(np.count_nonzero(body.X) > 2 for body in described(0)['centres of mass'].bodies)
+    assert all(np.count_nonzero(body.X) > 2 for body in described(0)['centres of mass'][1].bodies)
 
 
 def test_frames_at_the_centres_of_mass_decouple_the_hybrid_equations():
     """D-31, D-21: M^h is block diagonal there and nowhere else."""
     for name, decoupled in (('centres of mass', True), ('BodyScrews', False)):
-        for body in described(1)[name].bodies:
+        for body in described(1)[name][1].bodies:
             M = represented_inertia((body.m, body.h, body.I), np.eye(4), 'hybrid')
             assert (np.abs(M[:3, 3:]).max() < 1e-12) == decoupled
 

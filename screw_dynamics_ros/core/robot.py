@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.inverse_problems import InverseProblems
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
 from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
-from screw_dynamics_ros.core.model.drives import Drive
+from screw_dynamics_ros.core.model.drives import Drive, drives_of
 from screw_dynamics_ros.core.model.geometry import Geometry
 from screw_dynamics_ros.core.model.link_table import LinkTable
 from screw_dynamics_ros.core.model.robot_geometry import description_of
@@ -185,6 +185,11 @@ class Robot(InverseProblems, CompiledFunctions):
     def limits(self) -> JointLimits:
         """`lower`, `upper`, `velocity`, `effort` over `joint_names`, infinite where none is set."""
         return self._tree.limits
+
+    @property
+    def drives(self) -> dict[str, Drive]:
+        """The drive of every joint of one freedom: the given one, or that of the description."""
+        return drives_of(self.description, self._drives)
 
     @property
     def gravity(self) -> Array:
