@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from screw_dynamics_ros.core.compile.ir_sincos import sincos_function
 from screw_dynamics_ros.core.compile.ir_transpose import blocks, columns_to_rows, rows_to_columns
@@ -36,7 +36,9 @@ INSTRUCTIONS = {
 }
 
 SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
+ZEROS_AT_ONCE = 8  # structural zeros one instruction writes
 LONGEST_FUNCTION = 1500  # operations
+PIECE = 700  # operations of each function that a longer program is cut into
 
 
 def scalar_kernel(program: Program, name: str, opaque: bool) -> str:
@@ -121,6 +123,7 @@ class _Kernel:
         self.single = sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION
         if not self.single:
             self.parts = [piece for part in self.parts for piece in self._pieces(part)]
+        self.targets = self._assign_targets() if lanes == 1 else {}
         self.places = self._assign_places()
 
     def _schedule(self) -> list[_Part]:
@@ -143,12 +146,23 @@ class _Kernel:
 
     @staticmethod
     def _pieces(part: _Part) -> list[_Part]:
-        """Cut a part into pieces of at most `LONGEST_FUNCTION` operations."""
-        count = max(1, -(-len(part.operations) // LONGEST_FUNCTION))
+        """Cut a part into pieces of at most `PIECE` operations."""
+        count = max(1, -(-len(part.operations) // PIECE))
         edges = [len(part.operations) * k // count for k in range(count + 1)]
         pieces = [_Part(part.operations[a:b], []) for a, b in pairwise(edges)]
         pieces[-1].angles = part.angles
         return pieces
+
+    def _assign_targets(self) -> dict[int, list[tuple[str, int]]]:
+        """Return the outputs, and the places there, that an operation's result goes to at once."""
+        computed = {i for part in self.parts for i in part.operations}
+        targets: dict[int, list[tuple[str, int]]] = {}
+        bases = self.parameters[len(self.program.inputs) :]
+        for (_, elements), base in zip(self.program.outputs, bases):
+            for place, element in enumerate(elements):
+                if type(element) is int and element in computed:
+                    targets.setdefault(element, []).append((base, place))
+        return targets
 
     def _assign_places(self) -> dict[int, int]:
         """Return where in the workspace sines, cosines and shared values are, in units of lanes."""
@@ -171,7 +185,12 @@ class _Kernel:
         if self.single:
             return places
         home = {i: k for k, part in enumerate(self.parts) for i in part.operations}
-        uses = [(e, len(self.parts)) for _, es in self.program.outputs for e in es]
+        uses = [
+            (e, len(self.parts))
+            for _, es in self.program.outputs
+            for e in es
+            if e not in self.targets
+        ]
         for k, part in enumerate(self.parts):
             uses += [(angle, k) for angle in part.angles]
             uses += [(operand, k) for i in part.operations for operand in operands(operations[i])]
@@ -267,14 +286,25 @@ class _Kernel:
         bases = self.parameters[len(self.program.inputs) :]
         for (_, elements), base in zip(self.program.outputs, bases):
             if self.lanes == 1:
-                for i, element in enumerate(elements):
-                    step.w.store(step.value(element), base, i)
+                self._write_row(step, elements, base)
                 continue
             size = len(elements)
             for start, width in blocks(size, self.lanes):
                 columns = [step.value(e) for e in elements[start : start + width]]
                 for r, part in enumerate(columns_to_rows(step.w, columns, self.lanes)):
                     step.w.store(part, base, r * size + start, width)
+
+    def _write_row(self, step: _Step, elements: Sequence[Element], base: str) -> None:
+        """Write the elements of an output that are not written where they are computed."""
+        place = 0
+        for (kind, element), group in groupby((type(e), e) for e in elements):
+            count = len(list(group))
+            zero = kind is float and element == 0.0
+            if zero or element not in self.targets:
+                for start, width in blocks(count, ZEROS_AT_ONCE if zero else 1):
+                    value = step.value(element) if width == 1 else constant(0.0, width)
+                    step.w.store(value, base, place + start, width)
+            place += count
 
 
 class _Step:
@@ -291,6 +321,8 @@ class _Step:
         if i in self.kernel.places:
             lanes = self.kernel.lanes
             self.w.store(name, '%w', self.kernel.places[i] * lanes, lanes)
+        for base, place in self.kernel.targets.get(i, ()):
+            self.w.store(name, base, place)
 
     def value(self, element: Element) -> str:
         """Return the name of an element's value, loaded if it was not computed in this function."""

@@ -106,13 +106,15 @@ def forward_dynamics_derivatives(
     """Return (da/dq, da/dv, M^-1 = da/dtau) of `forward_dynamics`, (nv, nv) each (D-40).
 
     From M a + h = tau: da/dq = -M^-1 dQ/dq at the acceleration a, da/dv = -M^-1 dQ/dv. Arguments as
-    in `forward_dynamics`, directions of derivatives as in `inverse_dynamics_derivatives`.
+    in `forward_dynamics`, directions of derivatives as in `inverse_dynamics_derivatives`. The part
+    of h that is quadratic in v is half its derivative times v (Euler).
     """
     rest = np.zeros(tree.nv)
-    M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)[2]  # recorded, not done twice
+    _, dQ_dv, M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)  # whatever a is
+    h = 0.5 * (dQ_dv @ v) + inverse_dynamics(tree, q, rest, rest, gravity, wrenches)
     L, D = factors_of_inverse(tree, M)
-    a = L @ (D @ (L.T @ (tau - inverse_dynamics(tree, q, v, rest, gravity, wrenches))))
-    dQ_dq, dQ_dv, _ = inverse_dynamics_derivatives(tree, q, v, a, gravity, wrenches)
+    a = L @ (D @ (L.T @ (tau - h)))
+    dQ_dq, _, _ = inverse_dynamics_derivatives(tree, q, v, a, gravity, wrenches)
     right = D @ L.T
     return -(L @ (right @ dQ_dq)), -(L @ (right @ dQ_dv)), symmetric(L @ right)
 

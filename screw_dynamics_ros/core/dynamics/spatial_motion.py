@@ -122,17 +122,18 @@ def central_gravity(tree: Tree, q: Array, gravity: Array) -> dict[int, Array]:
 
 
 def central_bodies(tree: Tree) -> list[int]:
-    """Return for each limb the body in whose frame programs are shortest.
+    """Return for each limb the body in whose frame programs are short.
 
-    It has few joints between itself and the others. Those towards the root count threefold, a
-    weight that was found by counting operations: what is there has the inertia of all beyond.
+    It is the body at the root, or the last one of a shoulder or hip whose axes meet in a point.
     """
-    paths = [set(tree.path(i)) for i in range(len(tree.bodies))]
+    children: dict[int, list[int]] = {}
+    for i, body in enumerate(tree.bodies):
+        children.setdefault(body.parent, []).append(i)
 
-    def distances(i: int) -> int:
-        limb = [path for path in paths if path & paths[i]]
-        return sum(len(path - paths[i]) + 3 * len(paths[i] - path) for path in limb)
+    def center(i: int) -> int:
+        outward = children.get(i, [])
+        if len(outward) != 1 or tree.bodies[i].dof > 1 or tree.bodies[outward[0]].B[:3, 3].any():
+            return i
+        return center(outward[0])
 
-    roots = [i for i, body in enumerate(tree.bodies) if body.parent == GROUND]
-    limbs = [[i for i, path in enumerate(paths) if root in path] for root in roots]
-    return [min(limb, key=distances) for limb in limbs]
+    return [center(i) for i in children.get(GROUND, [])]
