@@ -12,6 +12,8 @@ from screw_dynamics_ros.core.dynamics import (
     forward_dynamics,
     inverse_dynamics,
     joint_wrenches,
+    momentum,
+    regressor,
 )
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
@@ -89,6 +91,11 @@ FUNCTIONS = {
     'potential_energy': Function(energy.potential_energy, ('q', 'gravity')),
     'kinetic_energy': Function(energy.kinetic_energy, ('q', 'v')),
     'center_of_mass': Function(energy.center_of_mass, ('q',)),
+    'center_of_mass_velocity': Function(momentum.center_of_mass_velocity, ('q', 'v')),
+    'total_momentum': Function(momentum.total_momentum, ('q', 'v')),
+    'centroidal_momentum': Function(momentum.centroidal_momentum, ('q', 'v')),
+    'centroidal_map': Function(momentum.centroidal_map, ('q',)),
+    'regressor': Function(regressor.regressor, ('q', 'v', 'a', 'gravity')),
 }
 
 

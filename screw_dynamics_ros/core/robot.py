@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import Array, float_array, vector
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel
@@ -180,6 +181,11 @@ class Robot(InverseProblems, CompiledFunctions):
     def total_mass(self) -> float:
         """Mass of all links, the root link included [kg]."""
         return self._tree.total_mass
+
+    @property
+    def inertial_parameters(self) -> Array:
+        """The parameters of all links, (10 n_links,), in the order of `regressor`'s columns."""
+        return inertial_parameters(self.description, self.link_names)
 
     @property
     def limits(self) -> JointLimits:
@@ -392,6 +398,30 @@ class Robot(InverseProblems, CompiledFunctions):
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the (3,) centre of mass of all links, in the root frame [m]."""
         return self._evaluate('center_of_mass', (q,))
+
+    def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the (3,) velocity of the centre of mass, in root axes [m/s]."""
+        return self._evaluate('center_of_mass_velocity', (q, v))
+
+    def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return (angular, linear) momentum about the root's origin, (6,) [N m s, N s]."""
+        return self._evaluate('total_momentum', (q, v))
+
+    def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+        return self._evaluate('centroidal_momentum', (q, v))
+
+    def centroidal_map(self, q: ArrayLike) -> Array:
+        """Return the matrix (6, nv) of centroidal_momentum = centroidal_map @ v."""
+        return self._evaluate('centroidal_map', (q,))
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (muller.md D-43).
+
+        For each of `link_names`, in its frame: mass m, first moment m c, and the inertia about its
+        origin as xx, xy, yy, xz, yz, zz.
+        """
+        return self._evaluate('regressor', (q, v, a))
 
     def inverse_kinematics(
         self,

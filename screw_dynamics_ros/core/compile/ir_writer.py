@@ -63,6 +63,22 @@ class Writer:
         address = self.vector_address(base, index, lanes)
         self.do(f'store {type_} {value}, {self.pointer(type_)} {address}, align 8')
 
+    def clear(self, base: str, size: int) -> None:
+        """Set `size` doubles at `base` to zero; the module needs `declare_clear`."""
+        byte = base if self.opaque else self(f'bitcast double* {base} to i8*')
+        P, name = self._memset
+        self.do(f'call void @{name}({P} {byte}, i8 0, i64 {8 * size}, i1 false)')
+
+    def declare_clear(self) -> str:
+        """Return the declaration of what `clear` calls."""
+        P, name = self._memset
+        return f'declare void @{name}({P}, i8, i64, i1)'
+
+    @property
+    def _memset(self) -> tuple[str, str]:
+        """The type of a pointer to bytes, and the name of the intrinsic."""
+        return ('ptr', 'llvm.memset.p0.i64') if self.opaque else ('i8*', 'llvm.memset.p0i8.i64')
+
     def splat(self, value: str, lanes: int) -> str:
         """Return a vector with a double in all lanes."""
         one = self(f'insertelement <{lanes} x double> undef, double {value}, i32 0')

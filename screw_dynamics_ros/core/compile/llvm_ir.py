@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from screw_dynamics_ros.core.compile.ir_sincos import sincos_function
 from screw_dynamics_ros.core.compile.ir_transpose import blocks, columns_to_rows, rows_to_columns
@@ -36,7 +36,7 @@ INSTRUCTIONS = {
 }
 
 SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
-ZEROS_AT_ONCE = 8  # structural zeros one instruction writes
+MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
 LONGEST_FUNCTION = 1500  # operations
 PIECE = 700  # operations of each function that a longer program is cut into
 
@@ -95,6 +95,11 @@ def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
     return needed
 
 
+def is_zero(element: Element) -> bool:
+    """Return whether an element of an output is the constant 0."""
+    return type(element) is float and element == 0.0
+
+
 @dataclass
 class _Part:
     """A run of operations, then the sines and cosines of angles that are now known."""
@@ -124,6 +129,13 @@ class _Kernel:
         if not self.single:
             self.parts = [piece for part in self.parts for piece in self._pieces(part)]
         self.targets = self._assign_targets() if lanes == 1 else {}
+        self.cleared = {
+            base: len(elements)
+            for (_, elements), base in zip(
+                program.outputs, self.parameters[len(program.inputs) :]
+            )
+            if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
+        }
         self.places = self._assign_places()
 
     def _schedule(self) -> list[_Part]:
@@ -214,6 +226,12 @@ class _Kernel:
         if any(part.angles for part in self.parts):
             parts.append(sincos_function(self._sincos_lanes, self.opaque))
         main = [f'  %w = alloca double, i64 {max(self.workspace, 1) * self.lanes}, align 64']
+        if self.cleared:
+            clear = Writer(self.opaque)
+            parts.append(clear.declare_clear())
+            for base, size in self.cleared.items():
+                clear.clear(base, size)
+            main += clear.lines
         passed = ', '.join(f'{P} {p}' for p in [*self.parameters, '%w'])
         noalias = [f'{P} noalias {p}' for p in self.parameters]
         step: _Step | None = None
@@ -286,25 +304,16 @@ class _Kernel:
         bases = self.parameters[len(self.program.inputs) :]
         for (_, elements), base in zip(self.program.outputs, bases):
             if self.lanes == 1:
-                self._write_row(step, elements, base)
+                for i, element in enumerate(elements):
+                    done = base in self.cleared and is_zero(element)
+                    if not done and element not in self.targets:
+                        step.w.store(step.value(element), base, i)
                 continue
             size = len(elements)
             for start, width in blocks(size, self.lanes):
                 columns = [step.value(e) for e in elements[start : start + width]]
                 for r, part in enumerate(columns_to_rows(step.w, columns, self.lanes)):
                     step.w.store(part, base, r * size + start, width)
-
-    def _write_row(self, step: _Step, elements: Sequence[Element], base: str) -> None:
-        """Write the elements of an output that are not written where they are computed."""
-        place = 0
-        for (kind, element), group in groupby((type(e), e) for e in elements):
-            count = len(list(group))
-            zero = kind is float and element == 0.0
-            if zero or element not in self.targets:
-                for start, width in blocks(count, ZEROS_AT_ONCE if zero else 1):
-                    value = step.value(element) if width == 1 else constant(0.0, width)
-                    step.w.store(value, base, place + start, width)
-            place += count
 
 
 class _Step:

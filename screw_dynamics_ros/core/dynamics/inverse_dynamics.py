@@ -9,6 +9,7 @@ domega~ + omega~ omega~.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from screw_dynamics_ros.core.dynamics.inertia import binet
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, per_body, zeros
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, zeros
 
 
 def inverse_dynamics(
@@ -59,30 +60,60 @@ def newton_euler_torques(
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
     """Return the generalised forces of `inverse_dynamics` without friction."""
-    C, omega, domega, ddr, Omega, W = per_body(6)
+    motions = body_motions(tree, q, v, a, gravity)
     applied = applied_wrenches(tree, wrenches)
-
-    for i, body in enumerate(tree.bodies):
-        C[i] = relative_pose(body, q)
-        R, r = C[i][:3, :3], C[i][:3, 3]
-        if body.parent == GROUND:
-            omega_p, domega_p, ddr_p = np.zeros(3), np.zeros(3), -R.T @ gravity
-        else:
-            p = body.parent
-            omega_p, domega_p = R.T @ omega[p], R.T @ domega[p]
-            ddr_p = R.T @ (ddr[p] + Omega[p] @ r)
-        omega[i], domega[i], ddr[i] = joint_motion(body, omega_p, domega_p, ddr_p, v, a)
-        Omega[i] = hat(domega[i]) + hat(omega[i]) @ hat(omega[i])
-        W[i] = newton_euler(body, Omega[i], ddr[i]) - applied.get(i, 0.0)
-
+    W = {
+        i: newton_euler(body, s.Omega, s.ddr) - applied.get(i, 0.0)
+        for i, (body, s) in enumerate(zip(tree.bodies, motions))
+    }
     Q = zeros(tree.nv, *W.values())
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         felt = body.drive.felt_inertia * (body.multiplier * a[body.v])
         Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i] + felt)
         if body.parent != GROUND:
-            W[body.parent] = W[body.parent] + transform_wrench(C[i], W[i])
+            W[body.parent] = W[body.parent] + transform_wrench(motions[i].C, W[i])
     return Q
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """How one body moves, in its own frame; gravity makes the root accelerate.
+
+    Attributes
+    ----------
+    C : (4, 4) array
+        Configuration in the predecessor's frame [m].
+    omega, domega : (3,) arrays
+        Angular velocity and acceleration [rad/s, rad/s^2].
+    ddr : (3,) array
+        Acceleration of the origin [m/s^2].
+    Omega : (3, 3) array
+        domega~ + omega~ omega~: a point at r accelerates with ddr + Omega r.
+    """
+
+    C: Array
+    omega: Array
+    domega: Array
+    ddr: Array
+    Omega: Array
+
+
+def body_motions(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> list[BodyMotion]:
+    """Return the motion of every body: the forward pass of the recursion (D-27)."""
+    motions: list[BodyMotion] = []
+    for body in tree.bodies:
+        C = relative_pose(body, q)
+        R, r = C[:3, :3], C[:3, 3]
+        if body.parent == GROUND:
+            omega, domega, ddr = np.zeros(3), np.zeros(3), -R.T @ gravity
+        else:
+            p = motions[body.parent]
+            omega, domega, ddr = R.T @ p.omega, R.T @ p.domega, R.T @ (p.ddr + p.Omega @ r)
+        omega, domega, ddr = joint_motion(body, omega, domega, ddr, v, a)
+        Omega = hat(domega) + hat(omega) @ hat(omega)
+        motions.append(BodyMotion(C, omega, domega, ddr, Omega))
+    return motions
 
 
 def joint_motion(

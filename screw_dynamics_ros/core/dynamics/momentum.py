@@ -1,0 +1,65 @@
+"""Momentum of the whole robot, about the root's origin and about the centre of mass.
+
+Spatial momenta of bodies add up as they are (muller.md D-18, D-34).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.energy import center_of_mass
+from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, added, momentum, transported
+from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+
+
+def total_momentum(tree: Tree, q: Array, v: Array) -> Array:
+    """Return the sum of all momenta, (6,): (angular, linear) about the origin, in root axes."""
+    C, V, P = per_body(3)
+    for i, body in enumerate(tree.bodies):
+        C[i] = relative_pose(body, q)
+        V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
+        V[i] = inverse_transform_twist(C[i], V_p) + body.X @ (body.multiplier * v[body.v])
+        P[i] = momentum((body.m, body.h, body.I), V[i])
+    P[GROUND] = np.zeros(6)
+    for i in reversed(range(len(tree.bodies))):
+        p = tree.bodies[i].parent
+        P[p] = P[p] + transform_wrench(C[i], P[i])
+    return P[GROUND]
+
+
+def centroidal_momentum(tree: Tree, q: Array, v: Array) -> Array:
+    """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+    return about(center_of_mass(tree, q), total_momentum(tree, q, v))
+
+
+def centroidal_map(tree: Tree, q: Array) -> Array:
+    """Return A(q), (6, nv): centroidal_momentum = A v.
+
+    Column j is the momentum of all that joint j carries at unit rate, M_j J_j (D-37).
+    """
+    C = [relative_pose(body, q) for body in tree.bodies]
+    composite: list[RigidInertia] = [(body.m, body.h, body.I) for body in tree.bodies]
+    A = zeros((6, tree.nv), *C)
+    for i in reversed(range(len(tree.bodies))):
+        body = tree.bodies[i]
+        P = momentum(composite[i], body.X)
+        for k in reversed(tree.path(i)):
+            P = transform_wrench(C[k], P.T).T
+        A[:, body.v] = A[:, body.v] + body.multiplier * P
+        if body.parent != GROUND:
+            carried = transported(C[i], composite[i])
+            composite[body.parent] = added(composite[body.parent], carried)
+    return about(center_of_mass(tree, q), A)
+
+
+def center_of_mass_velocity(tree: Tree, q: Array, v: Array) -> Array:
+    """Return the velocity of the centre of mass of all links, (3,) [m/s], in root axes."""
+    return total_momentum(tree, q, v)[3:] / tree.total_mass
+
+
+def about(point: Array, P: Array) -> Array:
+    """Return momenta (6,) or (6, k), given about the origin, about a point."""
+    return np.concatenate([P[:3] - hat(point) @ P[3:], P[3:]])

@@ -1,0 +1,138 @@
+"""Linearity of the equations of motion in the inertial parameters, and base parameters.
+
+Source: muller.md D-43; Gautier, Numerical calculation of the base inertial parameters of robots
+(1991).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import body_motions
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.recursions import to_body
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.description import RobotDescription
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Frame, Tree, inertia_in, zeros
+
+#: The parameters of one link, in its own frame: mass [kg], first moment [kg m], and inertia about
+#: the origin of the frame [kg m^2].
+PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz')
+
+
+def regressor(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> Array:
+    """Return Y with inverse_dynamics = Y @ inertial_parameters, (nv, 10 n) for n links (D-43).
+
+    Columns as in `PARAMETERS` for each link, in the order of `tree.frames`. A joint with the screw
+    (xi, eta) in the frame of a link carries the wrench of its motion (D-21), which is linear:
+
+        xi^T (I domega + omega~ I omega + h~ ddr) + eta^T (m ddr + Omega h).
+    """
+    motions = body_motions(tree, q, v, a, gravity)
+    J: dict[int, dict[int, Array]] = {GROUND: {}}  # screws of the joints on the path, in the body
+    for i, body in enumerate(tree.bodies):
+        J[i] = {k: to_body(motions[i].C, X) for k, X in J[body.parent].items()}
+        J[i][i] = body.multiplier * body.X
+
+    Y = zeros((tree.nv, len(tree.frames), len(PARAMETERS)), *(s.ddr for s in motions))
+    for column, frame in enumerate(tree.frames.values()):
+        if frame.body == GROUND:
+            continue
+        s, R, r = motions[frame.body], frame.S[:3, :3], frame.S[:3, 3]
+        moment = moments_of_inertias(R.T @ s.omega, R.T @ s.domega)
+        ddr, Omega = R.T @ (s.ddr + s.Omega @ r), R.T @ s.Omega @ R
+        for k, X in J[frame.body].items():
+            xi, eta = np.split(to_body(frame.S, X), 2)
+            row = np.concatenate(
+                [[eta.T @ ddr], (eta.T @ Omega).T + hat(ddr) @ xi, (xi.T @ moment).T]
+            ).T
+            Y[tree.bodies[k].v, column] = Y[tree.bodies[k].v, column] + row
+    return Y.reshape(tree.nv, -1)
+
+
+def moments_of_inertias(omega: Array, domega: Array) -> Array:
+    """Return d (I domega + omega~ I omega) / d (xx, xy, yy, xz, yz, zz), (3, 6)."""
+    (x, y, z), (ax, ay, az) = omega, domega
+    return np.array(
+        [
+            [ax, ay - x * z, -y * z, az + x * y, y * y - z * z, y * z],
+            [x * z, ax + y * z, ay, z * z - x * x, az - x * y, -x * z],
+            [-x * y, x * x - y * y, x * y, ax - y * z, ay + x * z, az],
+        ]
+    )
+
+
+def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -> Array:
+    """Return the parameters of the links `names`, (10 n,), as in `PARAMETERS`; zeros for no mass."""
+    links = {link.name: link for link in description.links}
+    parameters = np.zeros((len(names), len(PARAMETERS)))
+    for row, name in zip(parameters, names):
+        inertia = links[name].inertia
+        if inertia is not None:
+            m, h, I = inertia_in(Frame(GROUND, np.eye(4)), inertia)  # noqa: E741
+            row[:] = [m, *h, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+    return parameters.ravel()
+
+
+@dataclass(frozen=True)
+class BaseParameters:
+    """A minimal set of parameters: what motions and torques can tell about the inertias.
+
+    Attributes
+    ----------
+    names : tuple of str
+        'link/parameter' of each independent column; it stands for a group of parameters.
+    columns : (b,) array of int
+        The independent columns of the regressor.
+    grouping : (b, 10 n) array
+        regressor = regressor[:, columns] @ grouping; base parameters = grouping @ parameters.
+    """
+
+    names: tuple[str, ...]
+    columns: Array
+    grouping: Array
+
+
+def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -> BaseParameters:
+    """Return a minimal set from regressors of many motions, one below the other.
+
+    Columns are taken from the root to the tips, each unless it depends on those before: parameters
+    that a link shares with its predecessor are grouped there.
+
+    Parameters
+    ----------
+    Y : (N nv, 10 n) array
+        Needs more rows than columns to be decisive.
+    links : n names
+    tolerance : float
+        Part of a column, relative to its norm, below which it is dependent; also the size below
+        which coefficients of `grouping` are zero.
+
+    Raises
+    ------
+    ArgumentError
+        There are fewer rows than columns.
+    """
+    rows, count = Y.shape
+    if rows < count:
+        raise ArgumentError(
+            f'base parameters: {rows} equations for {count} parameters; use more samples'
+        )
+    Q = np.zeros((rows, 0))
+    columns = []
+    for k, y in enumerate(Y.T):
+        rest = y - Q @ (Q.T @ y)
+        rest = rest - Q @ (Q.T @ rest)  # twice is enough (Kahan)
+        size = np.linalg.norm(rest)
+        if size > tolerance * max(np.linalg.norm(y), 1e-300):
+            Q = np.column_stack([Q, rest / size])
+            columns.append(k)
+    grouping = lstsq(Y[:, columns], Y)[0] if columns else np.zeros((0, count))
+    grouping[np.abs(grouping) < tolerance] = 0.0
+    names = tuple(f'{link}/{parameter}' for link in links for parameter in PARAMETERS)
+    return BaseParameters(
+        tuple(names[k] for k in columns), np.array(columns, dtype=int), grouping
+    )
