@@ -22,7 +22,7 @@ from screw_dynamics_ros.core import (
     Robot,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.dynamics.forward_dynamics import articulated_body
+from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
 from screw_dynamics_ros.core.dynamics.recursive_newton_euler import recursive_inverse_dynamics
 from screw_dynamics_ros.core.model import Inertia, Joint, Link, Mimic, RobotDescription
 from screw_dynamics_ros.core.model.tree import build_tree, mimic_map, rotation_of_z_to
@@ -167,7 +167,7 @@ def test_articulated_inertia_along_a_joint_with_a_rotor():
     driven = Robot(description, drives=drives, backend='reference')
     q, v, tau = state(driven)
     tree = build_tree(description, drives=drives)
-    a = articulated_body(tree, q, v, tau, driven.gravity)
+    a, _ = articulated_bodies(tree, q, v, 0 * v, tau, driven.gravity, [False] * 6)
     bias = driven.inverse_dynamics(q, v, np.zeros(6))
     close(a, np.linalg.solve(driven.mass_matrix(q), tau - bias), 1e-10)
 

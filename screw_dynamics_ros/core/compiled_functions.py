@@ -73,17 +73,28 @@ class CompiledFunctions:
             kernel = self._kernels.setdefault(  # another thread may have been faster
                 (name, options, links), self._make_kernel(name, options, links)
             )
-        given = iter([*arguments, *((wrenches or {})[link] for link in links)])
+        applied = ((wrenches or {})[link] for link in links)
+        inputs, stacked = self._inputs(name, kernel, [*arguments, *applied])
+        if stacked:
+            return unpacked(kernel.stack(inputs))
+        selectable = 'prescribed' not in FUNCTIONS[name].options  # by strings the caller passes
+        if isinstance(kernel, NativeKernel) and not links and selectable:
+            self._install_fast(name, options, kernel)
+        outputs = kernel.single(inputs)
+        return unpacked(outputs) if outputs[0].ndim else float(outputs[0])
+
+    def _inputs(
+        self, name: str, kernel: Kernel, arguments: Sequence[ArrayLike]
+    ) -> tuple[list[Array], bool]:
+        """Return the inputs of a kernel, gravity among them, and whether they are stacks."""
+        given = iter(arguments)
         inputs = [
             self._gravity if n == 'gravity' else self._input(n, size, next(given))
             for n, size in kernel.specification.inputs
         ]
         stacks = {array.shape[0] for array in inputs if array.ndim == 2}
         if not stacks:
-            if isinstance(kernel, NativeKernel) and not links:
-                self._install_fast(name, options, kernel)
-            outputs = kernel.single(inputs)
-            return unpacked(outputs) if outputs[0].ndim else float(outputs[0])
+            return inputs, False
         if len(stacks) > 1:
             shapes = zip(kernel.specification.inputs, inputs)
             raise ArgumentError(
@@ -91,15 +102,12 @@ class CompiledFunctions:
                 + ', '.join(f'{n}: {array.shape}' for (n, _), array in shapes if n != 'gravity')
             )
         samples = stacks.pop()
-        outputs = kernel.stack(
-            [
-                array
-                if array.ndim == 2 or n == 'gravity'
-                else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
-                for (n, _), array in zip(kernel.specification.inputs, inputs)
-            ]
-        )
-        return unpacked(outputs)
+        return [
+            array
+            if array.ndim == 2 or n in kernel.specification.uniform
+            else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
+            for (n, _), array in zip(kernel.specification.inputs, inputs)
+        ], True
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
         """Return the kernel of one function, with one more input for each wrench."""

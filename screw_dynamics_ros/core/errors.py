@@ -24,5 +24,9 @@ class UnknownNameError(ScrewDynamicsError, LookupError):
     """A link, joint, representation or backend name is not known."""
 
 
+class InfeasibleConstraintsError(ScrewDynamicsError, ValueError):
+    """Constraints contradict each other, or a kinematic loop cannot be closed."""
+
+
 class BackendError(ScrewDynamicsError, RuntimeError):
     """A compilation backend is missing or failed."""

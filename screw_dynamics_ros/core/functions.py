@@ -10,6 +10,7 @@ from screw_dynamics_ros.core.dynamics import (
     derivatives,
     energy,
     forward_dynamics,
+    hybrid_dynamics,
     inverse_dynamics,
     joint_wrenches,
     momentum,
@@ -33,7 +34,12 @@ from screw_dynamics_ros.core.model.tree import Array, Tree
 INPUTS = ('q', 'v', 'a', 'tau', 'gravity')
 
 #: The kinds of options, and which one stands for one that is not given.
-DEFAULTS = {'link': None, 'representation': 'hybrid', 'orientation': euler.RPY}
+DEFAULTS = {
+    'link': None,
+    'representation': 'hybrid',
+    'orientation': euler.RPY,
+    'prescribed': None,
+}
 
 #: What selects one output: the name of a function, or (name, option, ...).
 Output = str | tuple[str, ...]
@@ -73,6 +79,9 @@ FUNCTIONS = {
     ),
     'inverse_dynamics': Function(inverse_dynamics.inverse_dynamics, ('q', 'v', 'a', 'gravity')),
     'forward_dynamics': Function(forward_dynamics.forward_dynamics, ('q', 'v', 'tau', 'gravity')),
+    'hybrid_dynamics': Function(
+        hybrid_dynamics.hybrid_dynamics, ('q', 'v', 'a', 'tau', 'gravity'), ('prescribed',)
+    ),
     'inverse_force': Function(force_kinematics.inverse_force, ('q',)),
     'mass_matrix': Function(mass_matrix, ('q',)),
     'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
@@ -123,6 +132,8 @@ def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:
             tree.frame(option)
         elif kind == 'orientation':
             analytical.check_orientation(option)
+        elif kind == 'prescribed':
+            hybrid_dynamics.check_marks(tree, option)
         else:
             jacobians.check_representation(option)
     return function, tuple(options)

@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.fused import Formula, FusedKernel
 from screw_dynamics_ros.core.inverse_problems import InverseProblems
 from screw_dynamics_ros.core.kinematics import inverse
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
+from screw_dynamics_ros.core.mixed_problems import MixedProblems
 from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
 from screw_dynamics_ros.core.model.drives import Drive, drives_of
 from screw_dynamics_ros.core.model.geometry import Geometry
@@ -30,7 +31,7 @@ from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
 from screw_dynamics_ros.core.model.urdf import read_urdf
 
 
-class Robot(InverseProblems, CompiledFunctions):
+class Robot(InverseProblems, MixedProblems, CompiledFunctions):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.forward_dynamics import check_moves_mass
+from screw_dynamics_ros.core.dynamics.articulated_body import check_moves_mass
 from screw_dynamics_ros.core.dynamics.inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,

@@ -1,0 +1,156 @@
+"""Forward dynamics under constraints: compiled for their structure, solved with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.dynamics.constraint_equations import constraint_equations
+from screw_dynamics_ros.core.dynamics.constraint_forces import ConstraintForces, constraint_forces
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    InfeasibleConstraintsError,
+)
+from screw_dynamics_ros.core.model.tree import Tree
+
+
+class _Pair(NamedTuple):
+    a: Array
+    wrenches: Array
+
+
+class ConstrainedMotion(_Pair):
+    """The pair (a, wrenches), with a report on the constraints.
+
+    Attributes
+    ----------
+    a : (nv,) array
+        Accelerations of the joints [rad/s^2, m/s^2].
+    wrenches : (k, 6) array
+        Wrench of each constraint on its link, at the origin of the link frame, in the link frame
+        (moment, force) [N m, N]: applied as external wrenches they give the same motion. A
+        constraint between two links exerts the opposite wrench on the other.
+    forces : ConstraintForces
+        Multipliers, errors and rank over all directions of all constraints one after the other.
+    """
+
+    forces: ConstraintForces
+
+    def __new__(cls, a: Array, wrenches: Array, forces: ConstraintForces) -> ConstrainedMotion:
+        """Return the pair with its report."""
+        self = super().__new__(cls, a, wrenches)
+        self.forces = forces
+        return self
+
+    @property
+    def feasible(self) -> bool:
+        """Whether all constraints are met; if not, a misses them by `forces.error`."""
+        return not self.forces.conflicting.any()
+
+    @property
+    def unique(self) -> bool:
+        """Whether the wrenches are determined; if not, they are the smallest of those possible."""
+        return bool((self.forces.rank == self.forces.multipliers.shape[-1]).all())
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The equations of some constraints at a state; leading axes as those of the state.
+
+    Attributes
+    ----------
+    a_free : (nv,) array
+        Accelerations without constraint forces.
+    K : (nv, m) array
+        M^-1 J^T.
+    inverse_inertia : (m, m) array
+        J M^-1 J^T: its inverse is the inertia felt along the constraints.
+    drift, rate, displacement : (m,) arrays
+        Accelerations without constraint forces, velocities and displacements along them.
+    W : (6, m) array
+        Wrenches of unit multipliers, at and in the link frames.
+    """
+
+    a_free: Array
+    K: Array
+    inverse_inertia: Array
+    drift: Array
+    rate: Array
+    displacement: Array
+    W: Array
+
+
+def specification(tree: Tree, identity: str, structures: Sequence[Structure]) -> Specification:
+    """Return what is compiled for constraints of these structures."""
+    inputs = [('q', tree.nq), ('v', tree.nv), ('tau', tree.nv), ('gravity', 3)]
+    numbered = [(f'constraint {k}', s) for k, s in enumerate(structures)]
+    inputs += [(name, 6 * s[3] + 3 + 16 * s[4]) for name, s in numbered]
+    return Specification(
+        f'constraint equations {tuple(structures)}',
+        tuple(inputs),
+        lambda q, v, tau, gravity, *parameters: constraint_equations(
+            tree, q, v, tau, gravity, structures, parameters
+        ),
+        identity,
+        frozenset({'gravity', *(name for name, _ in numbered)}),
+    )
+
+
+def constrained_motion(
+    terms: Terms, constraints: Sequence[MotionConstraint], least_norm: bool = False
+) -> ConstrainedMotion:
+    """Solve for the constraint forces and return the motion; raises as the facade says."""
+    each = [np.full(c.size, i) for i, c in enumerate(constraints)]
+    of = np.concatenate(each)
+    alpha, beta, compliance, unilateral = (
+        np.array([getattr(c, name) for c in constraints])[of]
+        for name in ('alpha', 'beta', 'compliance', 'unilateral')
+    )
+    wanted = wanted_rates(constraints, terms.a_free.shape[:-1])
+    wanted = wanted - 2.0 * alpha * terms.rate - beta**2 * terms.displacement
+    inverse_inertia = terms.inverse_inertia + np.diag(compliance)
+    forces = constraint_forces(inverse_inertia, terms.drift, wanted, unilateral)
+    if forces.conflicting.any() and not least_norm:
+        raise InfeasibleConstraintsError(conflict(constraints, of, forces))
+    a = terms.a_free + (terms.K @ forces.multipliers[..., None])[..., 0]
+    W = terms.W * forces.multipliers[..., None, :]
+    wrenches = [W[..., of == i].sum(-1) for i in range(len(constraints))]
+    return ConstrainedMotion(a, np.stack(wrenches, axis=-2), forces)
+
+
+def wanted_rates(constraints: Sequence[MotionConstraint], stack: tuple[int, ...]) -> Array:
+    """Return the prescribed accelerations of all constraints, (m,) or (N, m)."""
+    rows = []
+    for c in constraints:
+        b = np.asarray(c.acceleration)
+        if b.ndim == 2 and b.shape[:-1] != stack:
+            raise ArgumentError(
+                f'{c}: acceleration has shape {b.shape}, but the stack of states has length '
+                f'{stack[0] if stack else 1}'
+            )
+        rows.append(np.broadcast_to(b, (*stack, c.size)))
+    return np.concatenate(rows, axis=-1)
+
+
+def conflict(constraints: Sequence[MotionConstraint], of: Array, forces: ConstraintForces) -> str:
+    """Return a message that names the constraints in conflict and what they miss."""
+    samples = forces.conflicting.reshape(-1, len(of))
+    worst = int(np.argmax(samples.sum(-1)))
+    mask, error = samples[worst], forces.error.reshape(-1, len(of))[worst]
+    parts = [
+        f'{constraints[i]} misses {np.abs(error[mask & (of == i)]).max():.3g}'
+        for i in sorted(set(of[mask].tolist()))
+    ]
+    where = f' (sample {worst} of {len(samples)})' if forces.conflicting.ndim > 1 else ''
+    rank = int(np.ravel(forces.rank)[worst])
+    return (
+        f'the constraints cannot all be met{where}: {len(of)} directions, {rank} independent; '
+        f'{"; ".join(parts)} [rad/s^2, m/s^2]. Drop or relax one of them, give it a compliance, '
+        'or ask for least_norm=True'
+    )

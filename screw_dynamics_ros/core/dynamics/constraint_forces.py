@@ -1,0 +1,130 @@
+"""Constraint forces: the multipliers lambda of equality and inequality constraints.
+
+    inverse_inertia lambda = wanted - drift =: r
+
+for bilateral constraints; unilateral ones (columns u) may exceed what is wanted, push only, and do
+one of both:
+
+    y = inverse_inertia lambda - r,    y_u >= 0,  lambda_u >= 0,  y_u lambda_u = 0,
+
+the optimality conditions of min 1/2 lambda^T inverse_inertia lambda - r^T lambda, which is convex:
+Gauss' principle of least constraint. The bilateral multipliers are eliminated and the rest is a
+non-negative least squares problem, solved by SciPy.
+
+Redundant constraints leave the multipliers open, contradicting ones have no solution. Both show in
+the spectrum of inverse_inertia, whose rows are scaled to a unit diagonal so that angles and lengths
+can be compared; then the multipliers are the smallest ones and the errors the smallest ones, in the
+norms sum inverse_inertia_kk lambda_k^2 and sum error_k^2 / inverse_inertia_kk (Gauss' acceleration
+energy in both cases), and the report says so.
+
+Source: bruyninckx_2.md C-073, C-080, C-081; (6.43).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from screw_dynamics_ros.core.arguments import Array
+
+Flags = NDArray[np.bool_]
+
+#: Eigenvalues of the scaled matrix that count as zero; singular values of J go with their root.
+RANK_TOLERANCE = 1e-12
+
+#: Part of the accelerations, scaled, that may be missing.
+FEASIBILITY_TOLERANCE = 1e-8
+
+#: A direction whose inverse inertia is so small, relative to the largest one, cannot be moved.
+IMMOVABLE = 1e-18
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """Multipliers, and what became of the constraints; leading axes as those of the problem.
+
+    Attributes
+    ----------
+    multipliers : (m,) array
+        lambda, one for each constrained direction [N m, N].
+    error : (m,) array
+        By how much rates miss what was wanted [rad/s^2, m/s^2]; 0 for contacts that part.
+    rank : int array
+        Number of independent constraints.
+    conflicting : (m,) array of bool
+        The directions that contradict others, or the model: their error is not zero.
+    """
+
+    multipliers: Array
+    error: Array
+    rank: Array
+    conflicting: Flags
+
+
+def constraint_forces(
+    inverse_inertia: Array, drift: Array, wanted: Array, unilateral: Flags
+) -> ConstraintForces:
+    """Solve for the multipliers of a sample or of a stack; NaN in gives NaN out.
+
+    Parameters
+    ----------
+    inverse_inertia : (..., m, m) array
+        J M^-1 J^T, compliances added.
+    drift, wanted : (..., m) arrays
+        Rates without constraint forces, and with them [rad/s^2, m/s^2].
+    unilateral : (m,) array of bool
+    """
+    finite = np.isfinite(inverse_inertia).all((-2, -1)) & np.isfinite(wanted - drift).all(-1)
+    known: Flags = np.asarray(finite)
+    W = np.where(known[..., None, None], inverse_inertia, np.eye(len(unilateral)))
+    diagonal = np.diagonal(W, axis1=-2, axis2=-1)
+    movable = diagonal > IMMOVABLE * diagonal.max(-1, keepdims=True, initial=0.0)
+    scale = 1.0 / np.sqrt(np.where(movable, diagonal, 1.0))
+    N = scale[..., None] * np.where(movable[..., None] & movable[..., None, :], W, 0.0)
+    N = N * scale[..., None, :]
+    r = np.where(known[..., None], scale * (wanted - drift), 0.0)
+
+    inverse, rank = pseudo_inverse(N)
+    if unilateral.any():
+        x = np.empty_like(r)
+        for k in np.ndindex(r.shape[:-1]):
+            x[k] = non_negative(N[k], r[k], unilateral)
+    else:
+        x = (inverse @ r[..., None])[..., 0]
+    y = (N @ x[..., None])[..., 0] - r
+    y = np.where(unilateral, np.minimum(y, 0.0), y)
+    size = np.abs(scale * np.stack(np.broadcast_arrays(wanted, drift))).max((0, -1), initial=0.0)
+    conflicting = np.abs(y) > (FEASIBILITY_TOLERANCE * (1e-3 + size))[..., None]
+    unknown = ~known[..., None]
+    return ConstraintForces(
+        np.where(unknown, np.nan, scale * x),
+        np.where(unknown, np.nan, y / scale),
+        rank,
+        conflicting & ~unknown,
+    )
+
+
+def pseudo_inverse(N: Array) -> tuple[Array, Array]:
+    """Return the pseudo-inverse of symmetric positive semidefinite matrices, and their ranks."""
+    values, vectors = np.linalg.eigh(N)
+    kept = values > RANK_TOLERANCE * N.shape[-1]
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    return vectors * inverse[..., None, :] @ np.swapaxes(vectors, -1, -2), kept.sum(-1)
+
+
+def non_negative(N: Array, r: Array, unilateral: Flags) -> Array:
+    """Return lambda of one sample with lambda >= 0 where unilateral."""
+    b, u = np.flatnonzero(~unilateral), np.flatnonzero(unilateral)
+    inverse, _ = pseudo_inverse(N[np.ix_(b, b)])
+    coupling = N[np.ix_(u, b)] @ inverse
+    S, s = N[np.ix_(u, u)] - coupling @ N[np.ix_(b, u)], r[u] - coupling @ r[b]
+    values, vectors = np.linalg.eigh(S)
+    kept = values > RANK_TOLERANCE * len(r)
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T  # S = root^T root
+    x = np.empty_like(r)
+    x[u] = nnls(root, (vectors[:, kept].T @ s) / np.sqrt(values[kept]))[0] if kept.any() else 0.0
+    x[b] = inverse @ (r[b] - N[np.ix_(b, u)] @ x[u])
+    return x

@@ -1,0 +1,126 @@
+"""Hybrid dynamics: each joint is given by its motion or by its torque.
+
+Two formulations that agree: articulated bodies in which prescribed joints do not give way, O(n);
+and composite inertias, M_ff a_f = tau_f - h_f - M_fm a_m by Cholesky's method, O(n^3) but with
+fewer operations for few joints (bruyninckx_2.md C-066), and for mimic joints. With no joint
+prescribed they are forward dynamics, with all prescribed inverse dynamics.
+
+Source: bruyninckx_2.md C-060 (6.4.3), C-066 (6.6) with (6.35) corrected (E-20); muller.md D-38.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.dynamics import articulated_body
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
+
+
+def hybrid_dynamics(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    gravity: Array,
+    prescribed: str,
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array]:
+    """Return all accelerations (nv,) and all torques (nv,).
+
+    Arguments as in `inverse_dynamics` and `forward_dynamics`; `prescribed` has a '1' for each
+    element of v whose acceleration is given and a '0' for the others, whose torque is. Nothing else
+    of `a` and `tau` is read; both come back filled up.
+    """
+    given = [mark == '1' for mark in prescribed]
+    method = composite_inertia if tree.has_mimic else articulated_bodies
+    return method(tree, q, v, a, tau, gravity, given, wrenches)
+
+
+def marks(tree: Tree, prescribed: ArrayLike) -> str:
+    """Return names of joints, or a boolean mask (nv,), as `prescribed` of `hybrid_dynamics`.
+
+    Raises `UnknownNameError` and `ArgumentError`.
+    """
+    names = [prescribed] if isinstance(prescribed, str) else prescribed
+    if isinstance(names, Collection) and all(isinstance(name, str) for name in names):
+        mask = np.zeros(tree.nv, dtype=bool)
+        for name in names:
+            if name not in tree.coordinates:
+                raise UnknownNameError(
+                    f'prescribed: no joint named {name!r} with coordinates of its own; '
+                    f'there are {", ".join(tree.joint_names)}'
+                )
+            mask[tree.coordinates[name][1]] = True
+    else:
+        mask = np.asarray(prescribed)
+        if mask.dtype != bool or mask.shape != (tree.nv,):
+            raise ArgumentError(
+                f'prescribed must be names of joints or a boolean mask of shape ({tree.nv},), '
+                f'got {prescribed!r}'
+            )
+    return ''.join('1' if given else '0' for given in mask)
+
+
+def check_marks(tree: Tree, prescribed: str) -> None:
+    """Raise `ArgumentError` unless `prescribed` has a 0 or 1 for each element of v."""
+    if len(prescribed) != tree.nv or not set(prescribed) <= {'0', '1'}:
+        raise ArgumentError(
+            f'the choice of prescribed joints must be {tree.nv} digits 0 or 1, got {prescribed!r}'
+        )
+
+
+def articulated_bodies(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    gravity: Array,
+    prescribed: Sequence[bool],
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array]:
+    """Return what `hybrid_dynamics` does, by the articulated-body recursion."""
+    bodies = articulated_body.inward(tree, q, v, a, tau, prescribed, wrenches)
+    acceleration, dV = articulated_body.outward(tree, bodies, a, gravity)
+    torque = zeros(tree.nv, tau, *dV.values())
+    friction = friction_torques(tree, v) if tree.with_friction else np.zeros(tree.nv)
+    for i, body in enumerate(tree.bodies):
+        W = bodies.P[i] @ dV[i] + bodies.beta[i]
+        of_drive = body.drive.felt_inertia * acceleration[body.v] + friction[body.v]
+        torque[body.v] = np.where(prescribed[body.v], body.X.T @ W + of_drive, tau[body.v])
+    return acceleration, torque
+
+
+def composite_inertia(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    tau: Array,
+    gravity: Array,
+    prescribed: Sequence[bool],
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array]:
+    """Return what `hybrid_dynamics` does, by the mass matrix."""
+    given = np.array(prescribed, dtype=bool)
+    free = np.flatnonzero(~given)
+    torque = inverse_dynamics(tree, q, v, np.where(given, a, 0.0), gravity, wrenches)
+    M = mass_matrix(tree, q)
+    for joint, (_, place) in tree.coordinates.items():
+        kept = [k for k in range(place.start, place.stop) if not given[k]]
+        articulated_body.check_moves_mass(M[np.ix_(kept, kept)], joint)
+    acceleration = zeros(tree.nv, torque, a, tau)
+    acceleration[given] = a[given]
+    if len(free):
+        a_f = solve_positive_definite(M[np.ix_(free, free)], tau[free] - torque[free])
+        acceleration[free] = a_f
+        torque = torque + M[:, free] @ a_f
+    return acceleration, np.where(given, torque, tau)

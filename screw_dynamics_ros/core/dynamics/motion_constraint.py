@@ -1,0 +1,181 @@
+"""Constraints on the motion of a link, as accelerations that it must have.
+
+The twist V of a frame of a link, relative to another link or to the root frame, has components
+A^T V along the wrenches A that enforce the constraint. What is prescribed is their rate of change,
+
+    A^T dV/dt = acceleration - 2 alpha A^T V - beta^2 A^T (displacement from the target),
+
+with Baumgarte's gains alpha, beta, which bring errors of velocity and position back to zero. V is
+in one of the four representations, so that A^T dV/dt is the rate of components in axes that stay
+with the reference (`hybrid`: the linear part is the acceleration of the point) or move with the
+link (`body`: a wheel that must not slip sideways). A holonomic constraint has a target, a
+non-holonomic one has none; a loop is closed by a constraint between two links of the tree.
+
+Source: bruyninckx_2.md C-070, (6.36) to (6.39), (6.45) with E-21 corrected; C-085, C-086.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.jacobians import check_representation
+
+#: What a constraint is compiled for; all else may change from call to call.
+Structure = tuple[str, str | None, str, int, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class MotionConstraint:
+    """Up to six accelerations that a link must have, or may not fall below.
+
+    Attributes
+    ----------
+    link : str
+        The link the constraint acts on.
+    wrenches : (6, m) array
+        A: directions in which it acts, as unit wrenches (moment, force) at the point.
+    acceleration : float, (m,) or (N, m) array
+        Prescribed rates of A^T V [rad/s^2, m/s^2]; (N, m) next to stacks.
+    point : (3,) array
+        Where it acts, in the frame of the link [m].
+    representation : {'hybrid', 'body', 'spatial', 'mixed'}
+        Of the twist V and of the wrenches A.
+    other : str, optional
+        Relative to which link; it bears the opposite wrench. The root frame otherwise.
+    target : (4, 4) array, optional
+        Where the frame at the point should be in the frame of `other`; needed if beta is not 0.
+    alpha, beta : float
+        Baumgarte's gains [1/s]; alpha = beta is critical damping.
+    compliance : float
+        A^T dV/dt may yield by compliance times the multiplier [1/kg, 1/(kg m^2)] (C-081). With
+        the gains it is a spring of stiffness beta^2 / compliance and a damper 2 alpha / compliance.
+    unilateral : bool
+        The constraint only pushes along A: A^T dV/dt >= ..., multipliers >= 0, one of them zero.
+    name : str
+        For messages.
+    """
+
+    link: str
+    wrenches: Array
+    acceleration: ArrayLike = 0.0
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    representation: str = 'hybrid'
+    other: str | None = None
+    target: ArrayLike | None = None
+    alpha: float = 0.0
+    beta: float = 0.0
+    compliance: float = 0.0
+    unilateral: bool = False
+    name: str = ''
+    parameters: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        A = float_array(f'wrenches of {self}', self.wrenches)
+        if A.ndim != 2 or A.shape[0] != 6 or not A.shape[1] >= 1:
+            raise ArgumentError(
+                f'{self}: wrenches must have shape (6, m), one column (moment, force) for each '
+                f'direction, got {A.shape}'
+            )
+        m = A.shape[1]
+        b = float_array(f'acceleration of {self}', self.acceleration)
+        if np.ndim(self.acceleration) == 0:
+            b = np.full(m, b[0])
+        if b.ndim > 2 or b.shape[-1] != m:
+            raise ArgumentError(
+                f'{self}: acceleration must have shape ({m},) or (N, {m}), one number for each '
+                f'column of wrenches, got {b.shape}'
+            )
+        check_representation(self.representation)
+        point = float_array(f'point of {self}', self.point)
+        if point.shape != (3,):
+            raise ArgumentError(f'{self}: point must have shape (3,), got {point.shape}')
+        for gain in ('alpha', 'beta', 'compliance'):
+            value = getattr(self, gain)
+            if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
+                raise ArgumentError(f'{self}: {gain} must be a finite number >= 0, got {value!r}')
+        parts = [A.ravel(), point]
+        if self.target is not None:
+            parts.append(float_array(f'target of {self}', self.target).ravel())
+            check_target(self, parts[-1])
+        elif self.beta:
+            raise ArgumentError(f'{self}: beta = {self.beta:g} needs a target; give one, or beta=0')
+        object.__setattr__(self, 'wrenches', A)
+        object.__setattr__(self, 'acceleration', b)
+        object.__setattr__(self, 'parameters', np.concatenate(parts))
+
+    def __str__(self) -> str:
+        where = f' relative to {self.other!r}' if self.other else ''
+        return self.name or f'constraint on {self.link!r}{where}'
+
+    @property
+    def size(self) -> int:
+        """Number of directions m."""
+        return self.wrenches.shape[1]
+
+    @property
+    def structure(self) -> Structure:
+        """Everything but the numbers."""
+        return self.link, self.other, self.representation, self.size, self.target is not None
+
+
+def check_target(constraint: MotionConstraint, target: Array) -> None:
+    """Raise `ArgumentError` unless the target is a rigid motion."""
+    C = target.reshape(4, 4) if target.size == 16 else np.full((4, 4), np.nan)
+    R = C[:3, :3]
+    rigid = np.allclose(R.T @ R, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0
+    if not rigid or not np.array_equal(C[3], [0, 0, 0, 1]):
+        raise ArgumentError(
+            f'{constraint}: target must be a (4, 4) matrix [[R, r], [0, 1]] with R^T R = 1 and '
+            'det R = 1'
+        )
+
+
+def fixed_frame(link: str, **keywords: object) -> MotionConstraint:
+    """Return the constraint of all six directions, (6.39): `acceleration` (6,) is that of the link.
+
+    Keywords are the attributes of `MotionConstraint`.
+
+    >>> fixed_frame('tool', acceleration=[0, 0, 0, 0, 0, 1]).size
+    6
+    """
+    return MotionConstraint(link, np.eye(6), **keywords)  # type: ignore[arg-type]
+
+
+def fixed_point(
+    link: str, directions: ArrayLike = ((1, 0, 0), (0, 1, 0), (0, 0, 1)), **keywords: object
+) -> MotionConstraint:
+    """Return a constraint on a point, along some directions given as rows (m, 3), (6.37).
+
+    >>> fixed_point('tip', [(1, 0, 0), (0, 1, 0)]).wrenches.T  # it moves up and down only
+    array([[0., 0., 0., 1., 0., 0.],
+           [0., 0., 0., 0., 1., 0.]])
+    """
+    n = np.atleast_2d(float_array('directions', directions))
+    return MotionConstraint(link, np.vstack([0 * n.T, n.T]), **keywords)  # type: ignore[arg-type]
+
+
+def sliding_frame(link: str, direction: ArrayLike, **keywords: object) -> MotionConstraint:
+    """Return the five directions that leave a link a translation along `direction` (3,), (6.38)."""
+    e = float_array('direction', direction)
+    across = np.linalg.svd(e[None] / np.linalg.norm(e))[2][1:]
+    A = np.zeros((6, 5))
+    A[:3, :3], A[3:, 3:] = np.eye(3), across.T
+    return MotionConstraint(link, A, **keywords)  # type: ignore[arg-type]
+
+
+def checked(constraints: object) -> tuple[MotionConstraint, ...]:
+    """Return one constraint or a sequence of them as a tuple; raises `ArgumentError`."""
+    given = (constraints,) if isinstance(constraints, MotionConstraint) else constraints
+    if not isinstance(given, Sequence) or not all(isinstance(c, MotionConstraint) for c in given):
+        raise ArgumentError(
+            f'constraints must be a MotionConstraint or a sequence of them, got {constraints!r}'
+        )
+    if not given:
+        raise ArgumentError('there are no constraints: use forward_dynamics')
+    return tuple(given)

@@ -1,0 +1,95 @@
+"""Dynamics with motion and force given in parts: by joints, or by constraints on links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
+from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.dynamics.constrained_dynamics import (
+    ConstrainedMotion,
+    Terms,
+    constrained_motion,
+    specification,
+)
+from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure, checked
+from screw_dynamics_ros.core.model.tree import Tree
+
+
+class MixedProblems(CompiledFunctions):
+    """What lies between forward and inverse dynamics; doc/constrained_dynamics.md."""
+
+    def __init__(self, tree: Tree, backend: str) -> None:
+        super().__init__(tree, backend)
+        self._constraint_kernels: dict[tuple[Structure, ...], Kernel] = {}
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike | Sequence[str],
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return (a, tau), (nv,) each, all elements: some joints are moved, others driven.
+
+        `prescribed` names the joints whose acceleration `a` is given, or marks them in a boolean
+        mask (nv,); the others have the torque `tau`. Elements of a and tau that are not given are
+        not read. Each choice of joints is compiled once (bruyninckx_2.md C-060).
+        """
+        choice = marks(self._tree, prescribed)
+        return self._evaluate('hybrid_dynamics', (q, v, a, tau), (choice,), external_wrenches)
+
+    def constrained_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: MotionConstraint | Sequence[MotionConstraint],
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        least_norm: bool = False,
+    ) -> ConstrainedMotion:
+        """Return (a, constraint wrenches) under torques tau and constraints, (nv,) and (k, 6).
+
+        The wrenches are those on the links of the constraints, at and in the link frames. Links,
+        representations and numbers of directions are compiled once; all numbers may change.
+        Redundant constraints have the smallest possible wrenches, see `ConstrainedMotion`.
+
+        Raises `InfeasibleConstraintsError` if the constraints contradict each other; with
+        `least_norm` the smallest violation is returned instead, and the result says so
+        (bruyninckx_2.md C-071 to C-081).
+        """
+        constraints = checked(constraints)
+        jacobian: Any = getattr(self, 'jacobian')  # noqa: B009
+        for link, wrench in (external_wrenches or {}).items():
+            W = self._input(f'external wrench on {link}', 6, wrench)
+            tau = float_array('tau', tau) + np.einsum(
+                '...ij,...i->...j', jacobian(q, link, 'body'), W
+            )
+        terms = self.constraint_terms(q, v, tau, constraints)
+        return constrained_motion(terms, constraints, least_norm)
+
+    def constraint_terms(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: Sequence[MotionConstraint],
+    ) -> Terms:
+        """Return what `constrained_dynamics` solves: drift, M^-1 J^T, J M^-1 J^T and others."""
+        structures = tuple(constraint.structure for constraint in constraints)
+        kernel = self._constraint_kernels.get(structures)
+        if kernel is None:
+            program = specification(self._lean_tree, self._identity, structures)
+            kernel = self._constraint_kernels[structures] = make_kernel(program, self.backend)
+        parameters = (constraint.parameters for constraint in constraints)
+        inputs, stacked = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
+        return Terms(*(kernel.stack(inputs) if stacked else kernel.single(inputs)))

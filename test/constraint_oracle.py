@@ -1,0 +1,102 @@
+"""Constrained dynamics by dense equations and differences: nothing of the package but M, h and J.
+
+The equations [[M, -J^T], [J, 0]] (a, lambda) = (tau - h, b - J' v) in minimal norm; rows of J and
+J' v are A^T V and its rate for the twist V of one link relative to another, made of the body-fixed
+twists of both, with J' v by central differences of order 8 along v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from lagrange import CENTRAL
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.lie import quaternions, screws, se3
+
+STEP = 0.02
+
+
+def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+    """Return where constant velocities v lead in the time t; exact for free bodies, too."""
+    result = q.astype(float)
+    places = [robot.joint_coordinates(name) for name in robot.joint_names]
+    if robot.nv > sum(s.stop - s.start for _, s in places):
+        places.append((slice(0, 7), slice(0, 6)))
+    for own_q, own_v in places:
+        if own_v.stop - own_v.start != 6:
+            result[own_q] = q[own_q] + t * v[own_v]
+            continue
+        C = se3.pose(quaternions.to_matrix(q[own_q][3:]), q[own_q][:3]) @ se3.exp(t * v[own_v])
+        result[own_q] = np.concatenate([C[:3, 3], quaternions.from_matrix(C[:3, :3])])
+    return result
+
+
+def violation_rate(robot: Robot, q: np.ndarray, v: np.ndarray, c: MotionConstraint) -> np.ndarray:
+    """Return A^T V, (m,), of one constraint."""
+    at_point = se3.pose(np.eye(3), c.point)
+    C, C_o, V_o = robot.link_pose(q, c.link) @ at_point, np.eye(4), np.zeros(6)
+    V = screws.inverse_transform_twist(at_point, robot.velocity(q, v, c.link, 'body'))
+    if c.other is not None:
+        C_o, V_o = robot.link_pose(q, c.other), robot.velocity(q, v, c.other, 'body')
+    relative = np.linalg.inv(C_o) @ C
+    V = V - screws.inverse_transform_twist(relative, V_o)
+    return c.wrenches.T @ screws.convert_twist(V, relative, 'body', c.representation)
+
+
+def violation_rates(
+    robot: Robot, q: np.ndarray, v: np.ndarray, constraints: Sequence[MotionConstraint]
+) -> np.ndarray:
+    """Return A^T V of all constraints."""
+    return np.concatenate([violation_rate(robot, q, v, c) for c in constraints])
+
+
+def jacobian_and_bias(
+    robot: Robot, q: np.ndarray, v: np.ndarray, constraints: Sequence[MotionConstraint]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return J (m, nv) and J' v (m,)."""
+    J = np.stack([violation_rates(robot, q, e, constraints) for e in np.eye(robot.nv)], axis=1)
+    bias = (
+        sum(
+            w
+            * (
+                violation_rates(robot, moved(robot, q, v, k * STEP), v, constraints)
+                - violation_rates(robot, moved(robot, q, v, -k * STEP), v, constraints)
+            )
+            for k, w in CENTRAL.items()
+        )
+        / STEP
+    )
+    return J, bias
+
+
+def dense_kkt(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    constraints: Sequence[MotionConstraint],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (a, multipliers) for prescribed accelerations, without stabilisation."""
+    J, bias = jacobian_and_bias(robot, q, v, constraints)
+    M, h = robot.mass_matrix(q), robot.inverse_dynamics(q, v, np.zeros_like(v))
+    K = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
+    b = np.concatenate([c.acceleration for c in constraints])
+    solution = np.linalg.lstsq(K, np.concatenate([tau - h, b - bias]), rcond=None)[0]
+    return solution[: robot.nv], solution[robot.nv :]
+
+
+def as_external(
+    robot: Robot, q: np.ndarray, constraints: Sequence[MotionConstraint], wrenches: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return constraint wrenches as external wrenches, opposite ones on the other links."""
+    total: dict[str, np.ndarray] = {}
+    for c, W in zip(constraints, wrenches):
+        total[c.link] = total.get(c.link, 0) + W
+        if c.other is not None:
+            relative = np.linalg.inv(robot.link_pose(q, c.other)) @ robot.link_pose(q, c.link)
+            back = screws.transform_wrench(relative, W)
+            total[c.other] = total.get(c.other, 0) - back
+    return total
