@@ -37,12 +37,16 @@ def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
 def violation_rate(robot: Robot, q: np.ndarray, v: np.ndarray, c: MotionConstraint) -> np.ndarray:
     """Return A^T V, (m,), of one constraint."""
     at_point = se3.pose(np.eye(3), c.point)
+    if c.expressed_in is not None:
+        frame, at_point = robot.link_pose(q, c.expressed_in) @ at_point, np.eye(4)
     C, C_o, V_o = robot.link_pose(q, c.link) @ at_point, np.eye(4), np.zeros(6)
     V = screws.inverse_transform_twist(at_point, robot.velocity(q, v, c.link, 'body'))
     if c.other is not None:
         C_o, V_o = robot.link_pose(q, c.other), robot.velocity(q, v, c.other, 'body')
     relative = np.linalg.inv(C_o) @ C
     V = V - screws.inverse_transform_twist(relative, V_o)
+    if c.expressed_in is not None:
+        return c.wrenches.T @ screws.transform_twist(np.linalg.inv(frame) @ C, V)
     return c.wrenches.T @ screws.convert_twist(V, relative, 'body', c.representation)
 
 

@@ -111,6 +111,8 @@ def test_dense_equations(case, representation):
         on(links[-3], 1, 2, representation=r),
         on(links[-2], 1, 3, representation=r, other=links[3]),
         on(links[2], 1, 4, representation=r, other=links[-1]),
+        on(links[-1], 1, 5, expressed_in=links[2]),
+        on(links[-2], 1, 6, expressed_in=links[4], other=links[1]),
     ]
     q, v, tau = state(robot, 3)
     motion = robot.constrained_dynamics(q, v, tau, constraints)

@@ -90,7 +90,7 @@ def specification(tree: Tree, identity: str, structures: Sequence[Structure]) ->
     """Return what is compiled for constraints of these structures."""
     inputs = [('q', tree.nq), ('v', tree.nv), ('tau', tree.nv), ('gravity', 3)]
     numbered = [(f'constraint {k}', s) for k, s in enumerate(structures)]
-    inputs += [(name, 6 * s[3] + 3 + 16 * s[4]) for name, s in numbered]
+    inputs += [(name, 6 * s[4] + 3 + 16 * s[5]) for name, s in numbered]
     return Specification(
         f'constraint equations {tuple(structures)}',
         tuple(inputs),

@@ -110,36 +110,50 @@ def columns(transform: object, C: Array, X: Array) -> Array:
 def row(tree: Tree, bodies: Motion, structure: Structure, parameters: Array) -> Row:
     """Return one constraint at the present state.
 
-    With V the body-fixed twist of the frame relative to the other, V_o that of the other resolved
-    in the frame, and V^r = G V the chosen representation, A^T dV^r/dt = B^T dV/dt + A^T G' V with
-    B = G^T A, and dV/dt = dV_link/dt - Ad dV_other/dt + ad_V V_o.
+    V is the body-fixed twist of the frame at the point relative to the other link, V_o that of the
+    other in the same frame. In the chosen representation, or expressed in a frame that moves with
+    the twist V_j, the twist is G V, and its rate
+
+        G (dV/dt + ad_V V_o) + G' V,    G = Ad_C, G' = G ad_{V + V_o - V_j} in a moving frame,
+
+    so that A^T (rate) = B^T (dV/dt + ...) with B = G^T A.
     """
-    link, other, representation, m, has_target = structure
+    link, other, expressed_in, representation, m, has_target = structure
     A = parameters[: 6 * m].reshape(6, m)
+    at_point = se3.pose(np.eye(3), parameters[6 * m : 6 * m + 3])
     frame = tree.frame(link)
     reference = Frame(GROUND, np.eye(4)) if other is None else tree.frame(other)
     i, o = frame.body, reference.body
-    at_point = se3.pose(np.eye(3), parameters[6 * m : 6 * m + 3])
-    F = frame.S @ at_point
-    C = se3.inverse(bodies.C[o] @ reference.S) @ (bodies.C[i] @ F)
+    S = frame.S @ at_point if expressed_in is None else frame.S
+    C = se3.inverse(bodies.C[o] @ reference.S) @ (bodies.C[i] @ S)
+    V_o = seen_from(bodies, o, reference.S @ C)
+    V = screws.inverse_transform_twist(S, bodies.V[i]) - V_o
 
-    B = screws.conversion_matrix(C, 'body', representation).T @ A
-    W, W_other = columns(screws.transform_wrench, F, B), zeros((6, m), B)
-    V_o = np.zeros(6)
+    if expressed_in is None:
+        B = screws.conversion_matrix(C, 'body', representation).T @ A
+        bias = B.T @ (se3.ad(V) @ V_o)
+        if representation in ('hybrid', 'mixed'):
+            bias = bias + B[3:].T @ centrifugal(V)
+    else:
+        axes = tree.frame(expressed_in)
+        from_j = se3.inverse(bodies.C[axes.body] @ axes.S @ at_point) @ (bodies.C[i] @ S)
+        B = columns(screws.inverse_transform_wrench, from_j, A)
+        V_j = seen_from(bodies, axes.body, axes.S @ at_point @ from_j)
+        bias = B.T @ (se3.ad(V) @ V_j)
+    W, W_other = columns(screws.transform_wrench, S, B), zeros((6, m), B)
     if o != GROUND:
         W_other = columns(screws.transform_wrench, reference.S @ C, B)
-        V_o = screws.inverse_transform_twist(reference.S @ C, bodies.V[o])
-    V = screws.inverse_transform_twist(F, bodies.V[i]) - V_o
-
-    bias = B.T @ (se3.ad(V) @ V_o) - W[3:].T @ centrifugal(bodies.V[i])
-    bias = bias + W_other[3:].T @ centrifugal(bodies.V[o])
-    if representation in ('hybrid', 'mixed'):
-        bias = bias + B[3:].T @ centrifugal(V)
+    bias = bias - W[3:].T @ centrifugal(bodies.V[i]) + W_other[3:].T @ centrifugal(bodies.V[o])
     displacement = np.zeros(m)
     if has_target:
         displacement = -(B.T @ pose_error(C, parameters[6 * m + 3 :].reshape(4, 4)))
-    W_link = columns(screws.transform_wrench, at_point, B)
+    W_link = columns(screws.transform_wrench, se3.inverse(frame.S) @ S, B)
     return Row(i, o, W, W_other, W_link, bias, B.T @ V, displacement)
+
+
+def seen_from(bodies: Motion, i: int, C: Array) -> Array:
+    """Return the twist of body i in a frame at pose C in its own; the ground has none."""
+    return np.zeros(6) if i == GROUND else screws.inverse_transform_twist(C, bodies.V[i])
 
 
 def centrifugal(V: Array) -> Array:

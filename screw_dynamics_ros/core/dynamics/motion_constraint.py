@@ -8,8 +8,9 @@ A^T V along the wrenches A that enforce the constraint. What is prescribed is th
 with Baumgarte's gains alpha, beta, which bring errors of velocity and position back to zero. V is
 in one of the four representations, so that A^T dV/dt is the rate of components in axes that stay
 with the reference (`hybrid`: the linear part is the acceleration of the point) or move with the
-link (`body`: a wheel that must not slip sideways). A holonomic constraint has a target, a
-non-holonomic one has none; a loop is closed by a constraint between two links of the tree.
+link (`body`: a blade that must not slip sideways); or expressed in the frame of a third link (a
+wheel at its point of contact, fixed in the frame of its fork). A holonomic constraint has a target,
+a non-holonomic one has none; a loop is closed by a constraint between two links of the tree.
 
 Source: bruyninckx_2.md C-070, (6.36) to (6.39), (6.45) with E-21 corrected; C-085, C-086.
 """
@@ -27,7 +28,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 
 #: What a constraint is compiled for; all else may change from call to call.
-Structure = tuple[str, str | None, str, int, bool]
+Structure = tuple[str, str | None, str | None, str, int, bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,9 @@ class MotionConstraint:
         Of the twist V and of the wrenches A.
     other : str, optional
         Relative to which link; it bears the opposite wrench. The root frame otherwise.
+    expressed_in : str, optional
+        In the frame of which link V and A are given, whatever `representation` says; `point` is in
+        that frame, too, and moves with it.
     target : (4, 4) array, optional
         Where the frame at the point should be in the frame of `other`; needed if beta is not 0.
     alpha, beta : float
@@ -67,6 +71,7 @@ class MotionConstraint:
     point: ArrayLike = (0.0, 0.0, 0.0)
     representation: str = 'hybrid'
     other: str | None = None
+    expressed_in: str | None = None
     target: ArrayLike | None = None
     alpha: float = 0.0
     beta: float = 0.0
@@ -121,7 +126,8 @@ class MotionConstraint:
     @property
     def structure(self) -> Structure:
         """Everything but the numbers."""
-        return self.link, self.other, self.representation, self.size, self.target is not None
+        frames = self.link, self.other, self.expressed_in
+        return *frames, self.representation, self.size, self.target is not None
 
 
 def check_target(constraint: MotionConstraint, target: Array) -> None:
