@@ -80,11 +80,8 @@ def constraint_forces(
     finite = np.isfinite(inverse_inertia).all((-2, -1)) & np.isfinite(wanted - drift).all(-1)
     known: Flags = np.asarray(finite)
     W = np.where(known[..., None, None], inverse_inertia, np.eye(len(unilateral)))
-    diagonal = np.diagonal(W, axis1=-2, axis2=-1)
-    movable = diagonal > IMMOVABLE * diagonal.max(-1, keepdims=True, initial=0.0)
-    scale = 1.0 / np.sqrt(np.where(movable, diagonal, 1.0))
-    N = scale[..., None] * np.where(movable[..., None] & movable[..., None, :], W, 0.0)
-    N = N * scale[..., None, :]
+    scale = unit_scale(W)
+    N = scale[..., None] * W * scale[..., None, :]
     r = np.where(known[..., None], scale * (wanted - drift), 0.0)
 
     inverse, rank = pseudo_inverse(N)
@@ -105,6 +102,13 @@ def constraint_forces(
         rank,
         conflicting & ~unknown,
     )
+
+
+def unit_scale(inverse_inertia: Array) -> Array:
+    """Return the factors (..., m) that make the diagonal 1; 1 for what cannot be moved."""
+    diagonal = np.diagonal(inverse_inertia, axis1=-2, axis2=-1)
+    movable = diagonal > IMMOVABLE * diagonal.max(-1, keepdims=True, initial=0.0)
+    return 1.0 / np.sqrt(np.where(movable, diagonal, 1.0))
 
 
 def pseudo_inverse(N: Array) -> tuple[Array, Array]:

@@ -1,0 +1,180 @@
+"""Operational space: the dynamics of a robot as its tasks feel them.
+
+A task is a `MotionConstraint` that is fulfilled by torques instead of by constraint forces; its
+Jacobian J maps joint velocities to A^T V. With M a + h = tau,
+
+    inertia Lambda = (J M^-1 J^T)^-1,     consistent inverse J_bar = M^-1 J^T Lambda,
+    null space N = 1 - J_bar J,           mu = J_bar^T C v - Lambda J' v,     p = J_bar^T g,
+
+and the force F = Lambda x'' + mu + p moves the task with x''. Torques N^T tau do not. Tasks of lower
+priority act in what the higher ones leave: with J_k|p = J_k N_k-1 each adds
+
+    tau_k = tau_k-1 + J_k|p^T Lambda_k (x''_k - J_k' v - J_k M^-1 (tau_k-1 - h)).
+
+Lambda comes from the recursion of `constraint_equations`, O(n), or from M.
+
+Source: bruyninckx_2.md C-078, C-082, C-083 (6.7.2, 6.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.dynamics.constrained_dynamics import wanted_rates
+from screw_dynamics_ros.core.dynamics.constraint_forces import pseudo_inverse, unit_scale
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, checked
+from screw_dynamics_ros.core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+
+@dataclass(frozen=True)
+class OperationalSpace:
+    """What the directions of some tasks feel, (m,) in all.
+
+    Attributes
+    ----------
+    J : (m, nv) array
+        Jacobian.
+    bias : (m,) array
+        J' v [rad/s^2, m/s^2].
+    inertia : (m, m) array
+        Lambda [kg m^2, kg m, kg]; a pseudo-inverse where `rank` is below m.
+    consistent_inverse : (nv, m) array
+        J_bar.
+    null_space : (nv, nv) array
+        N: accelerations N a do not touch the tasks, nor do torques N^T tau.
+    mu, p : (m,) arrays
+        Centrifugal and Coriolis forces, and weight [N m, N].
+    rank : int
+        Independent directions; less than m in a singular configuration.
+    """
+
+    J: Array
+    bias: Array
+    inertia: Array
+    consistent_inverse: Array
+    null_space: Array
+    mu: Array
+    p: Array
+    rank: int
+
+
+def operational_space(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    tasks: MotionConstraint | Sequence[MotionConstraint],
+) -> OperationalSpace:
+    """Return what tasks feel in the state q, v, (nq,) and (nv,)."""
+    q, v = vector('q', robot.nq, q), vector('v', robot.nv, v)
+    terms = robot.constraint_terms(q, v, np.zeros(robot.nv), checked(tasks))
+    J = (robot.mass_matrix(q) @ terms.K).T
+    bias = terms.drift - J @ terms.a_free
+    inertia, rank = scaled_inverse(terms.inverse_inertia, terms.inverse_inertia)
+    J_bar = terms.K @ inertia
+    return OperationalSpace(
+        J,
+        bias,
+        inertia,
+        J_bar,
+        np.eye(robot.nv) - J_bar @ J,
+        J_bar.T @ robot.coriolis_torques(q, v) - inertia @ bias,
+        J_bar.T @ robot.gravity_torques(q),
+        rank,
+    )
+
+
+def scaled_inverse(inverse_inertia: Array, whole: Array) -> tuple[Array, int]:
+    """Return the (pseudo-)inverse and the rank, rows scaled by the diagonal of `whole`."""
+    scale = unit_scale(whole)
+    N = scale[:, None] * inverse_inertia * scale
+    inverse, rank = pseudo_inverse(np.where(np.isfinite(N), N, np.eye(len(N))))
+    result = scale[:, None] * inverse * scale
+    return np.where(np.isfinite(N).all(), result, np.nan), int(rank)
+
+
+@dataclass(frozen=True)
+class TaskTorques:
+    """Torques that fulfil tasks in the order of their priority.
+
+    Attributes
+    ----------
+    tau : (nv,) array
+        [N m, N]; forces on a floating base are not left out.
+    errors : list of (m,) arrays
+        By how much each task is missed [rad/s^2, m/s^2]: what the tasks before it do not allow.
+    ranks : list of int
+        Independent directions left for each task.
+    """
+
+    tau: Array
+    errors: list[Array]
+    ranks: list[int]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every task is fulfilled."""
+        return all(np.abs(e).max() <= 1e-8 * (1.0 + np.abs(self.tau).max()) for e in self.errors)
+
+
+def task_torques(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    tasks: Sequence[MotionConstraint],
+    posture: ArrayLike | None = None,
+) -> TaskTorques:
+    """Return the torques for tasks in strict order of priority, the first one first.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : (nq,), v : (nv,)
+    tasks : sequence of MotionConstraint
+        With `acceleration` x'' and, if wanted, gains and target. Tasks of equal priority are one
+        constraint; inequalities are not tasks.
+    posture : (nv,), optional
+        Torques to add in the null space of all tasks.
+
+    Returns
+    -------
+    TaskTorques
+        Bias torques h included: without tasks and posture the robot is not accelerated.
+    """
+    tasks = checked(tasks)
+    for task in tasks:
+        if task.unilateral or task.compliance:
+            raise ArgumentError(f'{task}: a task is neither unilateral nor compliant')
+    q, v = vector('q', robot.nq, q), vector('v', robot.nv, v)
+    M = robot.mass_matrix(q)
+    h = robot.inverse_dynamics(q, v, np.zeros(robot.nv))
+    terms = robot.constraint_terms(q, v, h, tasks)  # at tau = h nothing is accelerated
+    gains = [(task.alpha, task.beta) for task in tasks for _ in range(task.size)]
+    alpha, beta = np.array(gains).T
+    wanted = wanted_rates(tasks, ()) - 2.0 * alpha * terms.rate - beta**2 * terms.displacement
+    J = (M @ terms.K).T
+
+    N, a = np.eye(robot.nv), np.zeros(robot.nv)
+    tau, errors, ranks, start = h, [], [], 0
+    for task in tasks:
+        rows = slice(start, start + task.size)
+        start = rows.stop
+        J_left = J[rows] @ N
+        K_left = N @ terms.K[:, rows]  # M^-1 N^T = N M^-1
+        inertia, rank = scaled_inverse(J_left @ K_left, terms.inverse_inertia[rows, rows])
+        F = inertia @ (wanted[rows] - terms.drift[rows] - J[rows] @ a)
+        tau, a = tau + J_left.T @ F, a + K_left @ F
+        N = N - K_left @ inertia @ J_left
+        errors.append(J[rows] @ a + terms.drift[rows] - wanted[rows])
+        ranks.append(rank)
+    if posture is not None:
+        tau = tau + N.T @ vector('posture', robot.nv, posture)
+    return TaskTorques(tau, errors, ranks)
