@@ -1,8 +1,8 @@
 """Constrained dynamics by dense equations and differences: nothing of the package but M, h and J.
 
-The equations [[M, -J^T], [J, 0]] (a, lambda) = (tau - h, b - J' v) in minimal norm; rows of J and
-J' v are A^T V and its rate for the twist V of one link relative to another, made of the body-fixed
-twists of both, with J' v by central differences of order 8 along v.
+The equations [[M, -J^T], [J, 0]] (a, lambda) = (tau - h, b - J' v) in minimal norm; J v is A^T V
+for the twist V of one link relative to another, made of the body-fixed Jacobians of both, and J'
+comes from central differences of order 8 along v.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from lagrange import CENTRAL
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.lie import quaternions, screws, se3
+from screw_dynamics_ros.core.lie.se3 import Ad
 
 STEP = 0.02
 
@@ -34,46 +35,42 @@ def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
     return result
 
 
-def violation_rate(robot: Robot, q: np.ndarray, v: np.ndarray, c: MotionConstraint) -> np.ndarray:
-    """Return A^T V, (m,), of one constraint."""
+def jacobian(robot: Robot, q: np.ndarray, c: MotionConstraint) -> np.ndarray:
+    """Return J (m, nv) of one constraint: J v = A^T V."""
     at_point = se3.pose(np.eye(3), c.point)
+    frame = np.eye(4)
     if c.expressed_in is not None:
         frame, at_point = robot.link_pose(q, c.expressed_in) @ at_point, np.eye(4)
-    C, C_o, V_o = robot.link_pose(q, c.link) @ at_point, np.eye(4), np.zeros(6)
-    V = screws.inverse_transform_twist(at_point, robot.velocity(q, v, c.link, 'body'))
+    C, C_o = robot.link_pose(q, c.link) @ at_point, np.eye(4)
+    J = np.linalg.inv(Ad(at_point)) @ robot.jacobian(q, c.link, 'body')
     if c.other is not None:
-        C_o, V_o = robot.link_pose(q, c.other), robot.velocity(q, v, c.other, 'body')
-    relative = np.linalg.inv(C_o) @ C
-    V = V - screws.inverse_transform_twist(relative, V_o)
+        C_o = robot.link_pose(q, c.other)
+        J = J - np.linalg.inv(Ad(np.linalg.inv(C_o) @ C)) @ robot.jacobian(q, c.other, 'body')
     if c.expressed_in is not None:
-        return c.wrenches.T @ screws.transform_twist(np.linalg.inv(frame) @ C, V)
-    return c.wrenches.T @ screws.convert_twist(V, relative, 'body', c.representation)
-
-
-def violation_rates(
-    robot: Robot, q: np.ndarray, v: np.ndarray, constraints: Sequence[MotionConstraint]
-) -> np.ndarray:
-    """Return A^T V of all constraints."""
-    return np.concatenate([violation_rate(robot, q, v, c) for c in constraints])
+        return c.wrenches.T @ Ad(np.linalg.inv(frame) @ C) @ J
+    relative = np.linalg.inv(C_o) @ C
+    return c.wrenches.T @ screws.conversion_matrix(relative, 'body', c.representation) @ J
 
 
 def jacobian_and_bias(
     robot: Robot, q: np.ndarray, v: np.ndarray, constraints: Sequence[MotionConstraint]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return J (m, nv) and J' v (m,)."""
-    J = np.stack([violation_rates(robot, q, e, constraints) for e in np.eye(robot.nv)], axis=1)
-    bias = (
-        sum(
-            w
-            * (
-                violation_rates(robot, moved(robot, q, v, k * STEP), v, constraints)
-                - violation_rates(robot, moved(robot, q, v, -k * STEP), v, constraints)
-            )
-            for k, w in CENTRAL.items()
-        )
-        / STEP
-    )
-    return J, bias
+    """Return J (m, nv) and J' v (m,) of all constraints."""
+
+    def J(t: float) -> np.ndarray:
+        return np.concatenate([jacobian(robot, moved(robot, q, v, t), c) for c in constraints])
+
+    dJ = sum(w * (J(k * STEP) - J(-k * STEP)) for k, w in CENTRAL.items()) / STEP
+    return J(0.0), dJ @ v
+
+
+def solve_kkt(
+    M: np.ndarray, h: np.ndarray, tau: np.ndarray, J: np.ndarray, wanted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a and lambda of M a + h = tau + J^T lambda, J a = wanted."""
+    K = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
+    solution = np.linalg.lstsq(K, np.concatenate([tau - h, wanted]), rcond=None)[0]
+    return solution[: len(M)], solution[len(M) :]
 
 
 def dense_kkt(
@@ -86,10 +83,8 @@ def dense_kkt(
     """Return (a, multipliers) for prescribed accelerations, without stabilisation."""
     J, bias = jacobian_and_bias(robot, q, v, constraints)
     M, h = robot.mass_matrix(q), robot.inverse_dynamics(q, v, np.zeros_like(v))
-    K = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
     b = np.concatenate([c.acceleration for c in constraints])
-    solution = np.linalg.lstsq(K, np.concatenate([tau - h, b - bias]), rcond=None)[0]
-    return solution[: robot.nv], solution[robot.nv :]
+    return solve_kkt(M, h, tau, J, b - bias)
 
 
 def as_external(

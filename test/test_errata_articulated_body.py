@@ -51,8 +51,9 @@ class Chain:
 
 
 def make_chain(seed: int, joints: int = 6, floating: bool = False) -> Chain:
-    robot = Robot(random_description(seed, joints, chain=True), floating_base=floating,
-                  backend='reference')
+    robot = Robot(
+        random_description(seed, joints, chain=True), floating_base=floating, backend='reference'
+    )
     return chain_of(robot, *np.random.default_rng(seed).uniform(-2, 2, (3, robot.nv)))
 
 
@@ -130,8 +131,9 @@ def test_e20_terms_belong_inside_the_bracket(seed):
     assert np.abs(np.linalg.solve(M, chain.tau) - h - right).max() > WRONG
 
 
-@pytest.mark.parametrize(('d', 'expected'), [
-    (0.0, [-12.634337404, 18.67087633]), (0.1, [-9.783839865, 11.995360631])])
+@pytest.mark.parametrize(
+    ('d', 'expected'), [(0.0, [-12.634337404, 18.67087633]), (0.1, [-9.783839865, 11.995360631])]
+)
 def test_golden_2r_with_rotor_inertia(d, expected):
     """C-051, C-054, golden 8.2: the rotor's inertia adds to what the joint feels."""
     robot = Robot(planar_2r(), gravity=(0, -9.81, 0), backend='reference')
@@ -288,7 +290,8 @@ def constrained_case(seed: int) -> tuple[Chain, np.ndarray, np.ndarray, np.ndarr
     robot, rng = chain.robot, np.random.default_rng(seed)
     b = rng.uniform(-3, 3, 3)
     motion = robot.constrained_dynamics(
-        chain.q, chain.v, chain.tau, fixed_point('link7', acceleration=b))
+        chain.q, chain.v, chain.tau, fixed_point('link7', acceleration=b)
+    )
     # the book's data: f along the axes of the root frame, through the origin of link 7
     pose = robot.link_pose(chain.q, 'link7')
     from_segment = Ad(np.linalg.inv(pose) @ body_pose(chain))  # twists of the segment in link 7
@@ -346,8 +349,9 @@ def test_e24_the_floating_base_needs_delta(seed):
     locked = np.arange(11) < 6
 
     def base_wrench(a_0: np.ndarray, tau: np.ndarray, W: dict[str, np.ndarray]) -> np.ndarray:
-        return robot.hybrid_dynamics(
-            q, v, np.concatenate([a_0, np.zeros(5)]), tau, locked, W)[1][:6]
+        return robot.hybrid_dynamics(q, v, np.concatenate([a_0, np.zeros(5)]), tau, locked, W)[1][
+            :6
+        ]
 
     F0 = base_wrench(np.zeros(6), tau, {})
     Ma0 = np.stack([base_wrench(e, tau, {}) - F0 for e in np.eye(6)], axis=1)

@@ -26,8 +26,9 @@ def state(robot: Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def arm(seed: int = 0, joints: int = 9, floating: bool = False) -> Robot:
-    return Robot(random_description(seed, joints, chain=True), floating_base=floating,
-                 backend='reference')
+    return Robot(
+        random_description(seed, joints, chain=True), floating_base=floating, backend='reference'
+    )
 
 
 @pytest.mark.parametrize('floating', [False, True])
@@ -91,8 +92,9 @@ def test_singular_configuration_is_flagged():
 # --- hierarchies ----------------------------------------------------------------------------------
 
 
-def achieved(robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray, task: MotionConstraint
-             ) -> np.ndarray:
+def achieved(
+    robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray, task: MotionConstraint
+) -> np.ndarray:
     a = robot.forward_dynamics(q, v, tau)
     return task.wrenches.T @ robot.acceleration(q, v, a, task.link, task.representation)
 
@@ -101,8 +103,10 @@ def test_compatible_tasks_are_all_fulfilled():
     """C-083: two tasks and a posture, seven of nine freedoms."""
     robot = arm(2)
     q, v = state(robot)
-    tasks = [fixed_frame('link9', acceleration=[1, 2, 3, 4, 5, 6]),
-             fixed_point('link4', [(1, 0, 0)], acceleration=[-2.0])]
+    tasks = [
+        fixed_frame('link9', acceleration=[1, 2, 3, 4, 5, 6]),
+        fixed_point('link4', [(1, 0, 0)], acceleration=[-2.0]),
+    ]
     for posture in (None, np.arange(9.0)):
         result = task_torques(robot, q, v, tasks, posture)
         assert result.ranks == [6, 1]
@@ -128,7 +132,8 @@ def test_conflicting_tasks():
         assert np.abs(error).max() < 1e-12 * max(scale, 1.0)
         np.testing.assert_allclose(result.errors[0], 0, atol=1e-12 * max(scale, 1.0))
         np.testing.assert_allclose(
-            result.errors[1], np.subtract(one.acceleration, two.acceleration), atol=1e-9)
+            result.errors[1], np.subtract(one.acceleration, two.acceleration), atol=1e-9
+        )
         assert result.ranks == [3, 0]
         assert not result.feasible
     # a third task with freedom left is not harmed by the hopeless one

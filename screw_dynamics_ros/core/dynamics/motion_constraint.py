@@ -185,3 +185,38 @@ def checked(constraints: object) -> tuple[MotionConstraint, ...]:
     if not given:
         raise ArgumentError('there are no constraints: use forward_dynamics')
     return tuple(given)
+
+
+def friction_pyramid(
+    link: str, normal: ArrayLike, coefficient: float, edges: int = 4, **keywords: object
+) -> MotionConstraint:
+    """Return a contact with friction: forces along the edges normal + coefficient * tangent.
+
+    Multipliers of the edges are not negative, so the force stays within the pyramid, which is
+    inscribed in Coulomb's cone; the first tangent points along x as far as it can. The problem
+    stays convex: friction dissipates the most it can, and a sliding contact may lift off by
+    coefficient times its sliding acceleration (Anitescu's and Todorov's relaxation).
+
+    Parameters
+    ----------
+    link : str
+    normal : (3,)
+        Direction in which the contact pushes the link.
+    coefficient : float
+        Of friction.
+    edges : int
+        Of the pyramid, at least 3.
+    """
+    n = float_array('normal', normal) / np.linalg.norm(float_array('normal', normal))
+    if not 0.0 <= coefficient < np.inf or edges < 3:
+        raise ArgumentError(
+            f'friction_pyramid on {link!r}: the coefficient must be a finite number >= 0 and there '
+            f'must be at least 3 edges, got {coefficient!r} and {edges!r}'
+        )
+    x = np.eye(3)[0] if abs(n[0]) < 0.9 else np.eye(3)[1]
+    t = x - n * (n @ x)
+    t = t / np.linalg.norm(t)
+    angles = 2.0 * np.pi * np.arange(edges) / edges
+    tangents = np.outer(t, np.cos(angles)) + np.outer(np.cross(n, t), np.sin(angles))
+    A = np.vstack([np.zeros((3, edges)), n[:, None] + coefficient * tangents])
+    return MotionConstraint(link, A, unilateral=True, **keywords)  # type: ignore[arg-type]

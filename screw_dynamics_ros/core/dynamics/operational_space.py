@@ -6,8 +6,8 @@ Jacobian J maps joint velocities to A^T V. With M a + h = tau,
     inertia Lambda = (J M^-1 J^T)^-1,     consistent inverse J_bar = M^-1 J^T Lambda,
     null space N = 1 - J_bar J,           mu = J_bar^T C v - Lambda J' v,     p = J_bar^T g,
 
-and the force F = Lambda x'' + mu + p moves the task with x''. Torques N^T tau do not. Tasks of lower
-priority act in what the higher ones leave: with J_k|p = J_k N_k-1 each adds
+and the force F = Lambda x'' + mu + p moves the task with x''. Torques N^T tau do not. Tasks of
+lower priority act in what the higher ones leave: with J_k|p = J_k N_k-1 each adds
 
     tau_k = tau_k-1 + J_k|p^T Lambda_k (x''_k - J_k' v - J_k M^-1 (tau_k-1 - h)).
 

@@ -1,0 +1,99 @@
+"""Projection onto constraints: closing loops exactly, removing drift after a step.
+
+Integrated accelerations meet constraints on positions and velocities up to the error of the
+integration, which grows. Baumgarte's gains hold it down; projection removes it, by the smallest
+change of configuration and velocity in the norm of the kinetic energy:
+
+    q <- q + K lambda,  inverse_inertia lambda = -displacement    (Newton's method),
+    v <- v + K lambda,  inverse_inertia lambda = -rate,           K = M^-1 J^T.
+
+Source: bruyninckx_2.md C-079, C-086 (3.13.7, 3.16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.dynamics.constrained_dynamics import Terms
+from screw_dynamics_ros.core.dynamics.constraint_forces import constraint_forces
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, checked
+from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
+from screw_dynamics_ros.core.kinematics.inverse import displaced
+from screw_dynamics_ros.core.model.tree import JointLimits
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+
+def project_configuration(
+    robot: Robot,
+    q: ArrayLike,
+    constraints: MotionConstraint | Sequence[MotionConstraint],
+    *,
+    tolerance: float = 1e-12,
+    max_iterations: int = 50,
+) -> Array:
+    """Return the configuration (nq,) near q that meets all constraints that have a target.
+
+    Parameters
+    ----------
+    robot : Robot
+        Joint limits are not regarded.
+    q : (nq,)
+    tolerance : float
+        Largest displacement accepted [rad, m].
+    max_iterations : int
+        Newton steps.
+
+    Raises
+    ------
+    InfeasibleConstraintsError
+        If Newton's method does not get there: the loop cannot be closed, or not from here.
+    """
+    holonomic = [c for c in checked(constraints) if c.target is not None]
+    if not holonomic:
+        raise ArgumentError('no constraint has a target: there is nothing to project q on')
+    at_rest = np.zeros(robot.nv)
+    unlimited = np.full(len(robot.joint_names), np.inf)
+    tree = replace(robot._tree, limits=JointLimits(-unlimited, unlimited, unlimited, unlimited))
+    q = vector('q', robot.nq, q)
+    for _ in range(max_iterations):
+        terms = robot.constraint_terms(q, at_rest, at_rest, holonomic)
+        if np.isnan(terms.displacement).any():
+            return np.full(robot.nq, np.nan)
+        if np.abs(terms.displacement).max() <= tolerance:
+            return q
+        q = displaced(tree, q, smallest_change(terms, terms.displacement))
+    of = [c for c in holonomic for _ in range(c.size)]
+    worst = int(np.argmax(np.abs(terms.displacement)))
+    raise InfeasibleConstraintsError(
+        f'the constraints cannot be met near this configuration: after {max_iterations} Newton '
+        f'steps {of[worst]} is still {abs(terms.displacement[worst]):.3g} off [rad, m]; the loops '
+        'are inconsistent (lengths do not fit), or the search must start nearer'
+    )
+
+
+def project_velocity(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    constraints: MotionConstraint | Sequence[MotionConstraint],
+) -> Array:
+    """Return the velocity (nv,) nearest to v that meets all constraints, holonomic or not."""
+    v = vector('v', robot.nv, v)
+    terms = robot.constraint_terms(q, v, np.zeros(robot.nv), checked(constraints))
+    return v + smallest_change(terms, terms.rate)
+
+
+def smallest_change(terms: Terms, error: Array) -> Array:
+    """Return the smallest change of velocity, in kinetic energy, that takes away `error` (m,)."""
+    bilateral = np.zeros(len(error), dtype=bool)
+    forces = constraint_forces(terms.inverse_inertia, np.zeros_like(error), -error, bilateral)
+    change: Array = terms.K @ forces.multipliers
+    return change
