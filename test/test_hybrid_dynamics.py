@@ -12,7 +12,7 @@ from compile_support import BACKENDS, NATIVE
 from models import random_configuration, random_description, random_wrenches
 from robots import urdf_path
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.dynamics import hybrid_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
@@ -79,6 +79,23 @@ def test_formulations_agree(case):
         other = hybrid_dynamics.composite_inertia(*arguments)
         for x, y in zip(one, other):
             close(x, y)
+
+
+def test_drives():
+    """C-054, C-060: inertia felt at the joint and friction count in both formulations."""
+    description = CASES['tree'][0]
+    drives = {
+        name: Drive(armature=0.2, damping=0.3, coulomb=0.4)
+        for name in Robot(description, backend='reference').joint_names
+    }
+    robot = Robot(description, drives=drives, backend='reference')
+    q, v, a, tau = state(robot)
+    m = np.arange(robot.nv) % 3 == 0
+    acceleration, torque = robot.hybrid_dynamics(q, v, a, tau, m)
+    close(robot.inverse_dynamics(q, v, acceleration), torque)
+    other = hybrid_dynamics.composite_inertia(robot._tree, q, v, a, tau, robot.gravity, m.tolist())
+    close(other[0], acceleration)
+    close(other[1], torque)
 
 
 def test_against_pinocchios_mass_matrix():

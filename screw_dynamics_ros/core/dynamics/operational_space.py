@@ -92,6 +92,22 @@ def operational_space(
     )
 
 
+def generalised_jacobian(
+    robot: Robot, q: ArrayLike, link: str, representation: str = 'hybrid'
+) -> Array:
+    """Return J* = J_m - J_b M_bb^-1 M_bm, (6, nv - 6), of a link of a robot that floats freely.
+
+    With no momentum the base follows the joints, v_b = -M_bb^-1 M_bm v_m, and the link's twist is
+    J* v_m (C-076). M_bb is the inertia of the whole robot.
+    """
+    if not robot._floating_base:
+        raise ArgumentError(f'{robot!r} has no floating base; take its jacobian')
+    J, M = robot.jacobian(q, link, representation), robot.mass_matrix(q)
+    follow = np.linalg.solve(M[..., :6, :6], M[..., :6, 6:])
+    result: Array = J[..., 6:] - J[..., :6] @ follow
+    return result
+
+
 def scaled_inverse(inverse_inertia: Array, whole: Array) -> tuple[Array, int]:
     """Return the (pseudo-)inverse and the rank, rows scaled by the diagonal of `whole`."""
     scale = unit_scale(whole)

@@ -1,0 +1,70 @@
+"""Forward dynamics in canonical momenta p = M(q) v instead of velocities, O(n).
+
+Hamilton's equations, in which accelerations and Coriolis forces do not occur: the velocities follow
+from p by the articulated-body recursion for a robot at rest without gravity, M v = p, and
+
+    p_i = X_i^T h_i + d_i v_i,    p_i' = tau_i + X_i^T W_i + (ad_{V_i} X_i)^T h_i,
+
+with the momentum h_i and the applied wrenches W_i of body i and everything it carries, gravity
+among them: h_p += Ad^T h_i, in body-fixed form.
+
+Source: muller.md D-39, reduced form of D-34 (after Naudet); bruyninckx_2.md C-055, C-059, 3.16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
+from screw_dynamics_ros.core.dynamics.inertia import momentum
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
+from screw_dynamics_ros.core.lie.se3 import ad
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+
+
+def momentum_dynamics(
+    tree: Tree,
+    q: Array,
+    p: Array,
+    tau: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array]:
+    """Return the velocities v (nv,) and the rates p' (nv,) in the state (q, p).
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,)
+    p : (nv,)
+        Generalised momenta M(q) v [kg m^2/s, kg m/s].
+    tau, gravity, wrenches
+        As in `forward_dynamics`.
+    """
+    v = forward_dynamics(tree, q, np.zeros(tree.nv), p, np.zeros(3))
+    C, V, h, W, g = per_body(5)
+    g[GROUND], V[GROUND] = gravity, np.zeros(6)
+    applied = applied_wrenches(tree, wrenches)
+    for i, body in enumerate(tree.bodies):
+        C[i] = relative_pose(body, q)
+        g[i] = C[i][:3, :3].T @ g[body.parent]
+        V_p = inverse_transform_twist(C[i], V[body.parent])
+        V[i] = V_p + body.X @ (body.multiplier * v[body.v])
+        h[i] = momentum((body.m, body.h, body.I), V[i])
+        W[i] = np.concatenate([hat(body.h) @ g[i], body.m * g[i]]) + applied.get(i, 0.0)
+
+    rate = zeros(tree.nv, tau, *h.values(), *W.values())
+    rate[:] = tau - friction_torques(tree, v) if tree.with_friction else tau
+    for i in reversed(range(len(tree.bodies))):
+        body = tree.bodies[i]
+        own = body.X.T @ W[i] + (ad(V[i]) @ body.X).T @ h[i]
+        rate[body.v] = rate[body.v] + body.multiplier * own
+        if body.parent != GROUND:
+            h[body.parent] = h[body.parent] + transform_wrench(C[i], h[i])
+            W[body.parent] = W[body.parent] + transform_wrench(C[i], W[i])
+    return v, rate
