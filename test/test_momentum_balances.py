@@ -1,4 +1,4 @@
-"""Canonical momenta, and balances over ten simulated seconds (muller.md D-39, bruyninckx_2.md C-076).
+"""Canonical momenta, balances over ten simulated seconds (muller.md D-39, bruyninckx_2.md C-076).
 
 Also C-055 and C-075: what a floating base keeps when only inner torques and inner constraints act.
 """
@@ -31,7 +31,7 @@ CASES = {
 
 @pytest.mark.parametrize('case', CASES)
 def test_hamiltons_equations(case):
-    """D-39: v = M^-1 p, and p' = M a + M' v with M' by differences, wrenches and drives included."""
+    """D-39: v = M^-1 p, and p' = M a + M' v with M' by differences; wrenches, drives included."""
     description, floating = CASES[case]
     drives = {'joint1': Drive(armature=0.3, damping=0.2)}
     drives = drives if case == 'tree' else None

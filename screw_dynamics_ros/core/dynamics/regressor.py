@@ -66,7 +66,7 @@ def moments_of_inertias(omega: Array, domega: Array) -> Array:
 
 
 def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -> Array:
-    """Return the parameters of the links `names`, (10 n,), as in `PARAMETERS`; zeros for no mass."""
+    """Return the parameters of the links `names`, (10 n,), as in `PARAMETERS`; zero for no mass."""
     links = {link.name: link for link in description.links}
     parameters = np.zeros((len(names), len(PARAMETERS)))
     for row, name in zip(parameters, names):
@@ -126,8 +126,8 @@ def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -
     for k, y in enumerate(Y.T):
         rest = y - Q @ (Q.T @ y)
         rest = rest - Q @ (Q.T @ rest)  # twice is enough (Kahan)
-        size = np.linalg.norm(rest)
-        if size > tolerance * max(np.linalg.norm(y), 1e-300):
+        size = float(np.linalg.norm(rest))
+        if size > tolerance * max(float(np.linalg.norm(y)), 1e-300):
             Q = np.column_stack([Q, rest / size])
             columns.append(k)
     grouping = lstsq(Y[:, columns], Y)[0] if columns else np.zeros((0, count))
