@@ -1,22 +1,31 @@
-"""Inverse problems of a robot beyond position: velocities, accelerations, forces, singularities."""
+"""Inverse problems of a robot: positions, velocities, accelerations, forces, singularities."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, vector
-from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.arguments import Array, float_array, vector
+from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.fused import FusedKernel
-from screw_dynamics_ros.core.kinematics import closed_loop, force_kinematics, inverse_acceleration
+from screw_dynamics_ros.core.kinematics import (
+    closed_loop,
+    force_kinematics,
+    inverse,
+    inverse_acceleration,
+)
 from screw_dynamics_ros.core.kinematics import inverse_velocity as velocities
 from screw_dynamics_ros.core.kinematics import joint_limited_velocity as limited
 from screw_dynamics_ros.core.kinematics.closed_loop import ClosedLoop, Gap, per_link
 from screw_dynamics_ros.core.kinematics.force_kinematics import ForwardForceResult
+from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
 from screw_dynamics_ros.core.kinematics.inverse_acceleration import InverseAccelerationResult
 from screw_dynamics_ros.core.kinematics.inverse_velocity import InverseVelocityResult
 from screw_dynamics_ros.core.kinematics.joint_bounds import JointBounds
@@ -29,16 +38,82 @@ from screw_dynamics_ros.core.kinematics.task_priority import (
     task_priority,
 )
 from screw_dynamics_ros.core.kinematics.weighted_inverse import finite
+from screw_dynamics_ros.core.model.tree import JointLimits, Tree
 
 Links = str | Sequence[str]
 
 
 class InverseProblems(CompiledFunctions):
-    """What a `Robot` answers by solving linear equations, one sample at a time.
+    """What a `Robot` answers by solving equations, one sample at a time.
 
     `link` may be one link or several; then twists have a row for each. NaN, singular weights and
     wrong shapes raise `ArgumentError`. doc/inverse_kinematics.md has the mathematics.
     """
+
+    def __init__(self, tree: Tree, backend: str) -> None:
+        super().__init__(tree, backend)
+        self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
+
+    def inverse_kinematics(
+        self,
+        target: ArrayLike,
+        link: str | Sequence[str],
+        q0: ArrayLike | None = None,
+        *,
+        tolerance: float = 1e-9,
+        max_iterations: int = 100,
+        restarts: int = 100,
+        damping: float = 0.03,
+        respect_limits: bool = True,
+        seed: int = 0,
+    ) -> InverseKinematicsResult:
+        """Return a configuration that brings one link, or several, to target poses.
+
+        Damped Newton-Raphson steps from `q0`, then from random configurations (bruyninckx_2.md
+        C-043, C-100). The answer is never silently wrong: look at `success`.
+
+        Parameters
+        ----------
+        target : (4, 4) or (k, 4, 4)
+            Pose of the link frame in the root frame [m], one for each link.
+        link : str or sequence of k str
+        q0 : (nq,), optional
+            Where to start; the middle of the joint ranges otherwise.
+        tolerance : float
+            Largest pose error accepted (rotation [rad] and displacement [m] in one norm).
+        max_iterations : int
+            Newton steps before a restart.
+        restarts : int
+            Random configurations to start from if q0 does not lead to the target.
+        damping : float
+            Damping in proportion to the squared error; larger is slower and steadier.
+        respect_limits : bool
+            Whether joints must stay within their limits.
+        seed : int
+            Of the random configurations: the same call returns the same answer.
+        """
+        links = (link,) if isinstance(link, str) else tuple(link)
+        if not links:
+            raise ArgumentError('inverse_kinematics needs at least one link')
+        targets = float_array('target', target)
+        if targets.shape != (len(links), 4, 4) and targets.shape != (4, 4)[: 2 * (len(links) == 1)]:
+            raise ArgumentError(
+                f'target must have shape {(4, 4) if len(links) == 1 else (len(links), 4, 4)}, '
+                f'got {targets.shape}'
+            )
+        solver = self._solvers.get((links, respect_limits))
+        if solver is None:
+            solver = self._make_solver(links, respect_limits)
+        q = solver.middle if q0 is None else vector('q0', self._tree.nq, q0)
+        return solver.solve(
+            targets,
+            q,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            restarts=restarts,
+            damping=damping,
+            seed=seed,
+        )
 
     def inverse_velocity(
         self,
@@ -231,6 +306,25 @@ class InverseProblems(CompiledFunctions):
         if v is not None:
             target = target - S @ self._bias(q, v, task.link, task.representation)
         return Level(S @ J, target, task.metric, task.damping)
+
+    def _make_solver(self, links: tuple[str, ...], respect_limits: bool) -> InverseKinematics:
+        """Return a solver of inverse position kinematics, compiled."""
+        tree = self._tree
+        for link in links:
+            tree.frame(link)
+        if not respect_limits:
+            infinite = np.full(len(tree.joint_names), np.inf)
+            tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
+        limits = [tree.limits.lower.tobytes().hex(), tree.limits.upper.tobytes().hex()]
+        specification = Specification(
+            f'inverse kinematics {links}',
+            (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
+            partial(inverse.program, tree, links),
+            ' '.join([self._identity, *limits]),
+        )
+        kernel = make_kernel(specification, self.backend)
+        solver = self._solvers[links, respect_limits] = InverseKinematics(kernel, tree, links)
+        return solver
 
 
 def names(link: Links) -> tuple[str, ...]:

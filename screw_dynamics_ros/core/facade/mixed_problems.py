@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, float_array
 from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
-from screw_dynamics_ros.core.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.dynamics.constrained_dynamics import (
     ConstrainedMotion,
     Terms,
@@ -19,6 +18,7 @@ from screw_dynamics_ros.core.dynamics.constrained_dynamics import (
 )
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
 from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure, checked
+from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.model.tree import Tree
 
 
