@@ -13,9 +13,9 @@ the better of two gains. It knows one chain only, so of several tips it gets the
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
@@ -32,8 +32,23 @@ TOLERANCE, RESTARTS, STEPS = 1e-9, 100, 100
 TURN = 10  # poses
 SHARE = 99.5  # percent that must be solved
 
-#: Takes the poses (k, 4, 4) of all links and returns the values of `joints`, None if it gave up.
-Solve = Callable[[np.ndarray], 'np.ndarray | None']
+
+@dataclass
+class Solver:
+    """A solver that brings `links` to poses.
+
+    `solve` takes the poses (k, 4, 4) and returns the values of `joints`, None if it gave up.
+    """
+
+    solve: Callable[[np.ndarray], np.ndarray | None]
+    joints: list[str]
+    links: tuple[str, ...]
+    times: list[float] = field(default_factory=list)  # us
+    solved: int = 0
+
+    def percentile(self, percent: float) -> float:
+        """Return the time [us] that so many percent of the poses took at most."""
+        return float(np.percentile(self.times, percent))
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -43,19 +58,13 @@ def figures(quick: bool) -> Iterator[Figure]:
         description = describe()
         robot = Robot(description)
         targets = reachable_poses(robot, links, count)
-        solvers: dict[str, tuple[Solve, list[str], tuple[str, ...]]] = {
-            'ours': (
-                lambda T, robot=robot, links=links: ours(robot, links, T),
-                list(robot.joint_names),
-                links,
-            )
-        }
-        for package, short, make in (
+        solvers = {'ours': our_solver(robot, links)}
+        for package, label, make in (
             ('pin-pink', 'pink', pink_solver),
             ('roboticstoolbox-python', 'toolbox', toolbox_solver),
         ):
             try:
-                label = f'{short} {version(package)}'
+                label = f'{label} {version(package)}'
             except PackageNotFoundError:
                 print(
                     f'{package} is not installed and left out; '
@@ -63,86 +72,76 @@ def figures(quick: bool) -> Iterator[Figure]:
                 )
             else:
                 solvers[label] = make(description, robot, links)
-        robot_name = f'{name}, {robot.nv} dof, {len(links)} tips'.replace(' 1 tips', ' 1 tip')
-        yield from compared(robot_name, robot, solvers, targets)
+        run(robot, list(solvers.values()), targets)
+        tips = 'one tip' if len(links) == 1 else f'{len(links)} tips'
+        yield from compared(f'{name}, {robot.nv} dof, {tips}', solvers, len(targets))
 
 
-def compared(robot_name, robot, solvers, targets) -> Iterator[Figure]:
-    """Let all solvers take turns, then compare."""
-    times = {name: [] for name in solvers}
-    solved = dict.fromkeys(solvers, 0)
-    for solve, _, _ in solvers.values():
-        solve(targets[0])  # compiles
-    gc.disable()
+def run(robot: Robot, solvers: list[Solver], targets: np.ndarray) -> None:
+    """Let all solvers take turns."""
+    for solver in solvers:
+        solver.solve(targets[0])  # compiles
     for first in range(0, len(targets), TURN):
         turn = targets[first : first + TURN]
-        for name, (solve, joints, links) in solvers.items():
+        for solver in solvers:
             answers = []
             for T in turn:
                 start = time.perf_counter()
-                answers.append(solve(T))
-                times[name].append(1e6 * (time.perf_counter() - start))
-            solved[name] += sum(
-                q is not None and holds(robot, joints, links, q, T) for q, T in zip(answers, turn)
+                answers.append(solver.solve(T))
+                solver.times.append(1e6 * (time.perf_counter() - start))
+            solver.solved += sum(holds(robot, solver, q, T) for q, T in zip(answers, turn))
+
+
+def compared(robot: str, solvers: dict[str, Solver], count: int) -> Iterator[Figure]:
+    """Return the figures of one robot."""
+    group = f'Inverse kinematics, {count} random reachable poses'
+    kinds = {'median': 50, '99th percentile': 99}
+    ours = solvers['ours']
+    share = 100.0 * ours.solved / count
+    yield Figure(group, robot, 'solved', share, unit='%', required=SHARE, meaning='ours at least')
+    for kind, percent in kinds.items():
+        yield Figure(group, robot, kind, ours.percentile(percent))
+    for name, theirs in list(solvers.items())[1:]:
+        note = '' if theirs.links == ours.links else 'theirs: one tip only'
+        their_share = 100.0 * theirs.solved / count
+        yield Figure(group, robot, f'{name}: solved', share, their_share, unit='%', note=note)
+        for kind, percent in kinds.items():
+            times = ours.percentile(percent), theirs.percentile(percent)
+            yield Figure(
+                group,
+                robot,
+                f'{name}: {kind}',
+                *times,
+                ratio=times[1] / times[0],
+                required=1.0 if kind == 'median' else float('nan'),
+                note=note,
             )
-    gc.enable()
-    group = f'Inverse kinematics, {len(targets)} random reachable poses'
-    for name in list(solvers)[1:] or ['ours']:
-        alone = name == 'ours'
-        note = '' if alone or solvers[name][2] == solvers['ours'][2] else 'theirs: one tip only'
-        shares = [100.0 * solved[s] / len(targets) for s in ('ours', name)]
-        yield Figure(
-            group,
-            robot_name,
-            'solved' if alone else f'solved, {name}',
-            shares[0],
-            float('nan') if alone else shares[1],
-            unit='%',
-            required=SHARE,
-            meaning='ours at least',
-            note=note,
-        )
-        for kind, percentile in (('median', 50), ('99 %', 99)):
-            mine, theirs = (float(np.percentile(times[s], percentile)) for s in ('ours', name))
-            if alone:
-                yield Figure(group, robot_name, kind, mine)
-            else:
-                yield Figure(
-                    group,
-                    robot_name,
-                    f'{kind}, {name}',
-                    mine,
-                    theirs,
-                    ratio=theirs / mine,
-                    required=1.0 if kind == 'median' else float('nan'),
-                    note=note,
-                )
 
 
-def holds(
-    robot: Robot, joints: list[str], links: tuple[str, ...], q: np.ndarray, T: np.ndarray
-) -> bool:
+def holds(robot: Robot, solver: Solver, q: np.ndarray | None, T: np.ndarray) -> bool:
     """Return whether an answer is right: within limits, and all links where they should be."""
-    full = np.zeros(robot.nq)
-    for joint, value in zip(joints, q):
-        full[robot.joint_coordinates(joint)[0]] = value
-    mine = [robot.joint_names.index(joint) for joint in joints]
-    lower, upper = robot.limits.lower[mine], robot.limits.upper[mine]
+    if q is None:
+        return False
+    full, places = np.zeros(robot.nq), [robot.joint_names.index(j) for j in solver.joints]
+    full[places] = q  # all joints of these robots have one coordinate
+    lower, upper = robot.limits.lower[places], robot.limits.upper[places]
     return bool(((q >= lower - 1e-6) & (q <= upper + 1e-6)).all()) and all(
-        distance(robot.link_pose(full, link), target) <= 2.0 * TOLERANCE
-        for link, target in zip(links, T)
+        distance(robot.link_pose(full, link), C) <= 2.0 * TOLERANCE
+        for link, C in zip(solver.links, T)
     )
 
 
-def ours(robot: Robot, links: tuple[str, ...], T: np.ndarray) -> np.ndarray | None:
-    """Solve with this package."""
-    result = robot.inverse_kinematics(T, links, tolerance=TOLERANCE)
-    return result.q if result.success else None
+def our_solver(robot: Robot, links: tuple[str, ...]) -> Solver:
+    """Return this package's."""
+
+    def solve(T: np.ndarray) -> np.ndarray | None:
+        result = robot.inverse_kinematics(T, links, tolerance=TOLERANCE)
+        return result.q if result.success else None
+
+    return Solver(solve, list(robot.joint_names), links)
 
 
-def pink_solver(
-    description: RobotDescription, robot: Robot, links: tuple[str, ...]
-) -> tuple[Solve, list[str], tuple[str, ...]]:
+def pink_solver(description: RobotDescription, robot: Robot, links: tuple[str, ...]) -> Solver:
     """Return a solver around pink's differential inverse kinematics.
 
     Joints that move none of the links are taken out of its model.
@@ -194,12 +193,10 @@ def pink_solver(
                 configuration.integrate_inplace(v, 1.0)
         return None
 
-    return solve, list(model.names)[1:], links
+    return Solver(solve, list(model.names)[1:], links)
 
 
-def toolbox_solver(
-    description: RobotDescription, robot: Robot, links: tuple[str, ...]
-) -> tuple[Solve, list[str], tuple[str, ...]]:
+def toolbox_solver(description: RobotDescription, robot: Robot, links: tuple[str, ...]) -> Solver:
     """Return the Robotics Toolbox's compiled Levenberg-Marquardt solver for the first link."""
     from roboticstoolbox import ET, ETS
 
@@ -224,19 +221,14 @@ def toolbox_solver(
     chain = ETS([*parts, ET.SE3(C)]).compile()
     middle = chain.qlim.mean(axis=0)
 
-    def solve_with(gain: float) -> Solve:
+    def with_gain(gain: float) -> Solver:
         def solve(T: np.ndarray) -> np.ndarray | None:
             found = chain.ik_LM(T[0], middle, STEPS, RESTARTS, 0.5 * TOLERANCE**2, k=gain)
             return found.q if found.success else None
 
-        return solve
+        solver = Solver(solve, joints, links[:1])
+        run(robot, [solver], reachable_poses(robot, links, 50))
+        return solver
 
-    def typical(solve: Solve) -> float:
-        times = []
-        for T in reachable_poses(robot, links, 50):
-            start = time.perf_counter()
-            solve(T)
-            times.append(time.perf_counter() - start)
-        return float(np.median(times))
-
-    return min(map(solve_with, (1.0, 0.1)), key=typical), joints, links[:1]
+    best = min(map(with_gain, (1.0, 0.1)), key=lambda solver: solver.percentile(50))
+    return Solver(best.solve, best.joints, best.links)
