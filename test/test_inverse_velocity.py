@@ -7,6 +7,7 @@ errata E-03 to E-10, of which the printed forms fail here.
 import arm_321
 import numpy as np
 import pytest
+from models import random_configuration
 from robots import urdf_path
 from scipy.linalg import sqrtm
 from scipy.optimize import minimize
@@ -346,6 +347,27 @@ def test_several_links(rng):
         np.testing.assert_allclose(robot.velocity(q, found.v, tip, 'body'), twist, atol=1e-9)
 
 
+@pytest.mark.parametrize('representation', ['body', 'hybrid', 'spatial'])
+@pytest.mark.parametrize(('name', 'floating_base'), [
+    ('panda', False), ('ur_description/urdf/ur5_robot', False), ('talos_reduced', True),
+    ('anymal_c_simple_description/urdf/anymal', True)])
+def test_real_robots_against_pinocchio(name, floating_base, representation):
+    """C-021, C-104: numpy's pseudo-inverse of Pinocchio's Jacobian of two links gives the same."""
+    pytest.importorskip('pinocchio')
+    from pinocchio_oracle import Pinocchio
+    path = urdf_path(name)
+    robot = Robot.from_urdf(path, floating_base=floating_base, backend='reference')
+    oracle, rng = Pinocchio(path.read_text(), robot), np.random.default_rng(1)
+    q, links = random_configuration(robot, rng), (robot.link_names[-1], robot.link_names[-4])
+    J, twists = np.concatenate(oracle.jacobians(q, links, representation)), rng.normal(size=(2, 6))
+    found = robot.inverse_velocity(q, twists, links, representation)
+    expected = np.linalg.pinv(J, rcond=1e-9) @ twists.ravel()
+    np.testing.assert_allclose(found.v, expected, atol=1e-9 * np.abs(expected).max() + 1e-12,
+                               rtol=1e-6)
+    assert found.rank == np.linalg.matrix_rank(J, tol=1e-9 * np.linalg.norm(J, 2))
+    np.testing.assert_allclose(found.residual, twists.ravel() - J @ found.v, atol=1e-8)
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
@@ -384,6 +406,8 @@ def test_wrong_arguments():
         robot.inverse_velocity([0.1, 0.2], np.zeros(3), 'tip')
     with pytest.raises(ArgumentError, match=r'twist must have shape \(2, 6\)'):
         robot.inverse_velocity([0.1, 0.2], np.zeros(6), ('tip', 'tip'))
+    with pytest.raises(UnknownNameError, match='no link named 5'):
+        robot.inverse_velocity([0.1, 0.2], np.zeros(6), 5)
     with pytest.raises(ArgumentError, match='at least one link'):
         robot.inverse_velocity([0.1, 0.2], np.zeros(6), ())
     with pytest.raises(ArgumentError, match='largest of the adaptive damping must be'):

@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.kinematics.joint_bounds import (
 )
 from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.kinematics.weighted_inverse import AdaptiveDamping
+from screw_dynamics_ros.core.model.tree import JointLimits
 
 TOOL, DT = 'panda_hand_tcp', 0.01
 
@@ -215,6 +216,23 @@ def test_conflicts_are_said(robot):
     assert found.conflicts == (
         'panda_joint2 cannot change its velocity 2 fast enough to respect its limits',)
     assert found.v[1] == pytest.approx(2.0 - 5.0 * DT)
+
+
+@pytest.mark.parametrize('side', [-1, 1])
+def test_a_joint_returns_no_faster_than_it_can_stop(side):
+    """Back into a narrow range from either side, without leaving it on the other."""
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    free = np.full(2, np.inf)
+    narrow = JointLimits(np.array([-0.01, -3.0]), np.array([0.01, 3.0]), 5 + np.zeros(2), free)
+    bounds = JointBounds(robot._tree, DT, 2.0, narrow)
+    q, v = np.array([side * 0.5, 0.0]), np.zeros(2)
+    for _ in range(200):
+        now = bounds.at(q, v)
+        assert (now.lower <= now.upper).all()
+        v = np.array([now.upper[0] if side > 0 else now.lower[0], 0.0])  # as slow as allowed
+        q = q + v * DT
+        assert q[0] * side > -0.01 - 1e-12
+    assert abs(q[0]) <= 0.01 + 1e-12
 
 
 def test_free_bodies_and_continuous_joints_have_no_bounds():

@@ -38,7 +38,8 @@ class Robot(KinematicFunctions, DynamicFunctions, InverseProblems, MixedProblems
 
     Every function of (q, v, ...) also takes stacks (N, nq), (N, nv), ... and returns the stack,
     computed on all cores; a plain vector next to stacks serves all N. NaN in gives NaN out. Each
-    function is compiled when it is first called and kept on disk.
+    function is compiled when it is first called and kept on disk. Inverse problems take one sample,
+    refuse NaN, and say in their results how far to trust them (`InverseProblems`).
 
     Raises
     ------

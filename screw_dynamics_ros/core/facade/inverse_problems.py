@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, float_array, vector
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.fused import FusedKernel
 from screw_dynamics_ros.core.kinematics import (
@@ -329,7 +329,10 @@ class InverseProblems(CompiledFunctions):
 
 def names(link: Links) -> tuple[str, ...]:
     """Return one link or several as a tuple; raises `ArgumentError` if there is none."""
-    links = (link,) if isinstance(link, str) else tuple(link)
+    try:
+        links = (link,) if isinstance(link, str) else tuple(link)
+    except TypeError:
+        raise UnknownNameError(f'no link named {link!r}') from None
     if not links:
         raise ArgumentError('at least one link is needed')
     return links

@@ -25,7 +25,7 @@ C-049).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +42,7 @@ from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     finite,
 )
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.model.tree import Array, JointLimits, Tree
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class ClosedLoop:
                     f'{name} {value:g} /s is unstable at a sampling time of {dt:g} s: it must be '
                     f'below {2.0 / dt:g} /s'
                 )
-        self._kernel, self._tree, self._links = kernel, tree, tuple(links)
+        self._kernel, self._tree, self._links = kernel, without_limits(tree), tuple(links)
         self._gaps = [(gap, selection(gap)) for gap in gaps]
         self._dt, self._gain, self._gap_gain = dt, gain, gap_gain
         self._bounds = JointBounds(tree, dt, acceleration_limit)
@@ -221,6 +221,12 @@ class ClosedLoop:
         return ClosedLoopStep(
             self.q.copy(), found.v, error, gap, found.success, found.active, found.message
         )
+
+
+def without_limits(tree: Tree) -> Tree:
+    """Return the tree with joints that move as they are told: bounds have seen to the limits."""
+    free = np.full(len(tree.joint_names), np.inf)
+    return replace(tree, limits=JointLimits(-free, free, free, free))
 
 
 def outputs(links: Sequence[str], gaps: Sequence[Gap]) -> list[tuple[str, ...]]:
