@@ -15,6 +15,8 @@ from scipy.optimize import minimize
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.kinematics.extended_jacobian import extended_inverse
 from screw_dynamics_ros.core.kinematics.inverse_velocity import inverse_velocity
+from screw_dynamics_ros.core.kinematics.joint_bounds import Bounds
+from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     AdaptiveDamping,
     WeightedInverse,
@@ -304,6 +306,18 @@ def test_adaptive_damping():
         previous = found.v
     found = inverse_velocity(np.eye(2), [1.0, 0.0], damping=0.1)
     assert 'held back by the damping' in found.message
+
+
+def test_joints_that_do_not_move_the_link_are_no_singularity(rng):
+    """C-043: five joints and a finger are regular: no adaptive damping, in either solver."""
+    J, damping = rng.normal(size=(6, 6)), AdaptiveDamping(1.0, 1e-2)
+    J[:, 5] = 0.0
+    twist = J @ rng.normal(size=6)
+    found = inverse_velocity(J, twist, damping=damping)
+    assert found.damping == 0.0
+    assert found.success
+    free = Bounds(np.full(6, -np.inf), np.full(6, np.inf), tuple('abcdef'))
+    assert joint_limited_velocity(J, twist, free, damping=damping).success
 
 
 # --- fewer joints than the task has rows ----------------------------------------------------------

@@ -262,3 +262,12 @@ def test_what_is_refused(arm):
         arm.singularity(Q, 'tool', joint_metric=np.zeros(6))
     with pytest.raises(ArgumentError, match=r'must have shape \(6, n\)'):
         singularity_report(np.eye(5))
+
+
+def test_a_row_of_zeros_is_a_lost_freedom():
+    """C-020: all axes of the upright Panda lie in one plane; the finger's column does not count."""
+    robot = Robot.from_urdf(urdf_path('panda'), backend='reference')
+    report = robot.singularity(np.zeros(8), 'panda_hand_tcp')
+    assert not robot.jacobian(np.zeros(8), 'panda_hand_tcp')[0].any()
+    assert report.singular
+    assert (report.rank, report.smallest < 1e-12) == (5, True)

@@ -188,7 +188,7 @@ class ClosedLoop:
         """
         k = len(self._links)
         C_d = per_link('target', target, k, (4, 4))
-        V_d = np.zeros((k, 6)) if twist is None else per_link('twist', twist, k, (6,))
+        V_d = None if twist is None else per_link('twist', twist, k, (6,))
         start = self.q if q is None else finite('q', vector('q', self._tree.nq, q))
         outputs = self._kernel(start)
         half = len(outputs) // 2
@@ -198,9 +198,11 @@ class ClosedLoop:
         for i in range(k):
             E = se3.inverse(poses[i]) @ C_d[i]
             error[i] = se3.log(E)
-            ahead = screws.convert_twist(V_d[i], C_d[i], representation, 'body')
             rows.append(jacobians[i])
-            rates.append(screws.transform_twist(E, ahead) + self._gain * error[i])
+            rates.append(self._gain * error[i])
+            if V_d is not None:
+                ahead = screws.convert_twist(V_d[i], C_d[i], representation, 'body')
+                rates[i] = rates[i] + screws.transform_twist(E, ahead)
         for i, (_, S) in enumerate(self._gaps):
             first, second = k + 2 * i, k + 2 * i + 1
             E = se3.inverse(poses[first]) @ poses[second]

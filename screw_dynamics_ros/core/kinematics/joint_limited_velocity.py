@@ -27,6 +27,7 @@ from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     AdaptiveDamping,
     check_positive,
     metric,
+    structural_rank,
 )
 from screw_dynamics_ros.core.model.tree import Array
 
@@ -114,7 +115,7 @@ def joint_limited_velocity(
         raise ArgumentError(f'the bounds are for {len(bounds.lower)} joint rates, J has {n}')
     K = np.linalg.cholesky(metric('task metric', m, task_metric))
     L = np.linalg.cholesky(metric('joint metric', n, joint_metric))
-    used = damping_for(K.T @ np.linalg.solve(L, J.T).T, damping)
+    used = damping_for(J, K.T @ np.linalg.solve(L, J.T).T, damping)
 
     A = np.vstack([K.T @ J, used * L.T])
     b = np.concatenate([K.T @ target, used * (L.T @ v_0)])
@@ -159,16 +160,16 @@ def joint_limited_acceleration(
     return joint_limited_velocity(J, target, own, **options)
 
 
-def damping_for(scaled: Array, damping: float | AdaptiveDamping | None) -> float:
-    """Return lambda > 0 for the Jacobian between its metrics."""
+def damping_for(J: Array, scaled: Array, damping: float | AdaptiveDamping | None) -> float:
+    """Return lambda > 0 for the Jacobian J, `scaled` between its metrics."""
     if damping is not None and not isinstance(damping, AdaptiveDamping):
         check_positive('the damping', damping)
         return float(damping)
     least = max(UNIQUE * float(np.linalg.norm(scaled)), float(np.finfo(float).tiny))
     if damping is None:
         return least
-    s = np.linalg.svd(scaled, compute_uv=False)
-    return max(damping.at(float(s.min(initial=np.inf))), least)
+    s, full = np.linalg.svd(scaled, compute_uv=False), structural_rank(J)
+    return max(damping.at(float(s[full - 1]) if full else 0.0), least)
 
 
 def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:

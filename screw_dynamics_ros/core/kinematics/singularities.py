@@ -56,12 +56,12 @@ class SingularityReport:
     Attributes
     ----------
     singular : bool
-        Whether the link has lost a freedom: rank < min(6, number of joints that move it).
+        Whether the link has lost a freedom: rank below what its joints can give.
     rank : int
     singular_values : (min(6, n),) array
         Falling [m], of the Jacobian with angular rows times `length`.
     smallest : float
-        The min(6, joints)-th of them [m].
+        The one that decides about full rank [m]: the sixth, or that of the number of joints.
     condition : float
         Largest over smallest; infinite in a singular configuration.
     length : float
@@ -75,7 +75,7 @@ class SingularityReport:
     weakest_twist : (6,) array
         Unit twist that takes the largest joint rates: what will be lost next, or is.
     manipulability : float
-        Product of the first min(6, joints) singular values, sqrt(det(J M^-1 J^T)) in the metric of
+        Product of the singular values up to that one, sqrt(det(J M^-1 J^T)) in the metric of
         `length`: the volume of the twists of unit joint rates.
     decoupled : Decoupled or None
         For six joints of which the last three axes meet in one point.
@@ -141,8 +141,7 @@ def singularity_report(
         raise ArgumentError(f'the Jacobian must have shape (6, n), got {J.shape}')
     inverse = WeightedInverse(J, joint_metric, length_metric(length), tolerance)
     s, rank = inverse.singular_values, inverse.rank
-    full = min(6, int(np.sum(J.any(axis=0))))
-    smallest = float(s[full - 1]) if full else 0.0
+    full, smallest = inverse.full_rank, inverse.smallest
     decoupled = decouple(J)
     kinds = singular_kinds(decoupled, tolerance) if decoupled else ()
     singular = rank < full

@@ -69,6 +69,9 @@ class WeightedInverse:
     ----------
     singular_values : (min(m, n),) array
         Of the map between the metrics, falling.
+    full_rank : int
+        The largest rank there can be: columns of zeros, of joints that do not move the link, cannot
+        add to it. A row of zeros is a freedom that is lost.
     rank : int
     null_space : (n, n - rank) array
         Basis Z of the solutions of A Z = 0, orthonormal in the domain metric: Z^T M Z = 1.
@@ -108,6 +111,7 @@ class WeightedInverse:
         L, K = np.linalg.cholesky(self._M), np.linalg.cholesky(self._C)
         U, s, W_T = np.linalg.svd(K.T @ np.linalg.solve(L, self.A.T).T)
         self.singular_values: Array = s
+        self.full_rank = structural_rank(self.A)
         self.rank = r = int(np.sum(s > cutoff * s.max(initial=0.0)))
         self._directions = np.linalg.solve(K.T, U)
         self._to_singular = U[:, :r].T @ K.T  # the coordinates of the range that A reaches
@@ -118,8 +122,8 @@ class WeightedInverse:
 
     @property
     def smallest(self) -> float:
-        """The last singular value; 0 for a matrix without rows or columns."""
-        return float(self.singular_values[-1]) if len(self.singular_values) else 0.0
+        """The singular value that decides about full rank; 0 if everything is zero."""
+        return float(self.singular_values[self.full_rank - 1]) if self.full_rank else 0.0
 
     def output_direction(self, k: int) -> Array:
         """Return the unit vector of the range (m,) that belongs to singular value k."""
@@ -165,6 +169,15 @@ class WeightedInverse:
     def range_norm(self, b: Array) -> float:
         """Return |b| in the range metric."""
         return float(np.sqrt(b @ self._C @ b))
+
+
+def structural_rank(A: Array) -> int:
+    """Return the rank that a Jacobian with these columns of zeros can have at most.
+
+    >>> structural_rank(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    1
+    """
+    return min(len(A), int(np.sum(A.any(axis=0))))
 
 
 def metric(name: str, size: int, value: ArrayLike | None) -> Array:
