@@ -100,7 +100,10 @@ def outputs_of(node: Any) -> dict[str, type]:
         package, _, kind = types[0].partition('/msg/')
         if (topic.startswith(NODES) or topic == '/tf') and node.count_publishers(topic):
             found[topic] = getattr(importlib.import_module(f'{package}.msg'), kind)
-    return {topic: kind for topic, kind in found.items() if kind.__name__ != 'ParameterEvent'}
+    # What has a rate of its own does not come with every joint state: markers, singularities.
+    return {topic: kind for topic, kind in found.items()
+            if kind.__name__ not in ('ParameterEvent', 'MarkerArray')
+            and '/singularity/' not in topic}
 
 
 class Client:

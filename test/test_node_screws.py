@@ -38,7 +38,7 @@ def oracle(robot):
 @pytest.fixture(scope='module')
 def client(start, connect):
     start('bringup', {'frames': f"['{TOOL}', '{ELBOW}']", 'frame_prefix': 'left_',
-                      'marker_rate': 1000.0}, ['-r', '__ns:=/screws'])
+                      'marker_rate': 1000.0, 'singularity_rate': 1000.0}, ['-r', '__ns:=/screws'])
     made = connect('screws')
     made.describe(URDF)
     made.subscribe(TwistStamped, TWIST)

@@ -8,6 +8,7 @@ pytest.importorskip('screw_dynamics_msgs.srv._inverse_kinematics')
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
 from pinocchio_oracle import Pinocchio
 from robots import urdf_path
@@ -267,6 +268,12 @@ INFINITE.pose.position.y = float('inf')
             {'frames': [TOOL], 'targets': [PoseStamped()], 'tolerance': float('nan')},
             'tolerance must be',
         ),
+        (
+            InverseKinematics,
+            IK,
+            {'frames': [TOOL], 'targets': [PoseStamped()], 'timeout': Duration(sec=10**9)},
+            'timeout must be within 0 and 60 s',
+        ),
     ],
 )
 def test_requests_that_cannot_be_answered(client, robot, q, kind, service, fields, reason):
@@ -296,7 +303,8 @@ def test_joint_states_that_say_too_little(client, names, position, reason):
 
 
 def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
-    start('kinematics', {'state_timeout': '0.3'}, ['-r', '__ns:=/bare'])
+    """The reason is told; and a node that is looking for a solution ends when asked to."""
+    node = start('kinematics', {'state_timeout': '0.3'}, ['-r', '__ns:=/bare'])
     client = connect('bare')
     request = Jacobian.Request(frame='panda_link7')
     answer = client.call(Jacobian, JACOBIAN, request)
@@ -318,7 +326,17 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
         5.0,
         what='refusal of a state that is out of date',
     )
+    far = np.eye(4)
+    far[0, 3] = 3.0
+    search = target_request([TOOL], [pose_message(far)], robot.joint_names, q)
+    search.timeout.sec = 60
+    searching = client.node.create_client(InverseKinematics, IK)
+    client.wait(searching.service_is_ready)
+    searching.call_async(search)
+    client.spin(1.0)
     client.close()
+    assert node.stop() == 0
+    assert 'Traceback' not in node.output
 
 
 def test_without_the_package_all_else_works(start, connect, q, robot, tmp_path, monkeypatch):
@@ -349,7 +367,7 @@ def hidden(folder, package):
     return folder
 
 
-def test_requests_are_counted_and_the_nodes_end_well(client, start, connect):
+def test_requests_are_counted(client):
     values = client.expect('services/bringup: services', 0)
     assert values['/services/kinematics/jacobian'].endswith('without success')
     assert '_bringup_services' in client.node.get_node_names()

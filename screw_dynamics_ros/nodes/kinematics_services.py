@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import rclpy
 from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.time import Time
@@ -29,7 +30,7 @@ from screw_dynamics_ros.ros.names import shorten
 Array = NDArray[np.float64]
 
 DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm
-DEFAULT_TIMEOUT = 1.0  # s
+DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 RESTARTS = 20  # random starts between looks at the clock
 UNIT = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
 
@@ -86,9 +87,13 @@ class KinematicsServices:
                 f'floating joints ({shorten(model.held)})'
             )
         timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
-        for name, value in (('tolerance', request.tolerance), ('timeout', timeout)):
-            if not 0.0 <= value < np.inf:
-                raise ArgumentError(f'{name} must be a finite number >= 0, got {value}')
+        if not 0.0 <= request.tolerance < np.inf:
+            raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
+        if not 0.0 < timeout <= LONGEST_TIMEOUT:
+            raise ArgumentError(
+                f'timeout must be within 0 and {LONGEST_TIMEOUT:g} s: the other '
+                f'services wait meanwhile; got {timeout:g}'
+            )
         state = requested_state(model, request.joint_state)
         targets = []
         for link, target in zip(links, request.targets):
@@ -129,7 +134,7 @@ def solve(
     """
     best = robot.inverse_kinematics(targets, links, q, tolerance=tolerance, restarts=0)
     iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
-    while not best.success and time.monotonic() < end:
+    while not best.success and time.monotonic() < end and rclpy.ok():
         result = robot.inverse_kinematics(
             targets, links, q, tolerance=tolerance, restarts=RESTARTS, seed=seed
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -15,6 +14,7 @@ from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all
 from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.publishers import Publishers
+from screw_dynamics_ros.ros.timers import at_most
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,6 @@ class MarkerTopic:
     def __init__(self, publishers: Publishers) -> None:
         self._publishers = publishers
         self._shapes: tuple[Shape, ...] = ()
-        self._due = 0.0
 
     def bind(self, drawings: Sequence[Drawing], rate: float) -> list[Channel]:
         """Return the topic for other drawings, made at most `rate` times a second [Hz].
@@ -99,15 +98,8 @@ class MarkerTopic:
             else:
                 changing.append((drawing.draw, numbers))
 
-        def is_due() -> bool:
-            now = time.monotonic()
-            if now < self._due:
-                return False
-            self._due = now + 1.0 / rate
-            return True
-
         def draw() -> None:
             for write, numbers in changing:
                 write(numbers)
 
-        return [Channel(publisher, markers.template, {}, is_valid=is_due, finish=draw)]
+        return [Channel(publisher, markers.template, {}, is_valid=at_most(rate), finish=draw)]

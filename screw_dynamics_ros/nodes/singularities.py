@@ -15,6 +15,7 @@ from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.timers import at_most
 
 Array = NDArray[np.float64]
 
@@ -38,6 +39,13 @@ TABLE = (
         'The size of joint rates. identity: root of the sum of squares, 1 rad/s counting as 1 m/s; '
         'inertia: root of twice the kinetic energy.',
         choices=METRICS,
+    ),
+    Specification(
+        'singularity_rate',
+        50.0,
+        'Rate at which ~/singularity/<frame> are published [Hz], no faster than joint states come.',
+        minimum=1.0,
+        maximum=1000.0,
     ),
     Specification(
         'singularity_threshold',
@@ -106,7 +114,8 @@ class Singularities:
                 measures.manipulability,
             ]
 
-        return Channel(publisher, template, {}, finish=finish)
+        rate = self._parameters['singularity_rate']
+        return Channel(publisher, template, {}, is_valid=at_most(rate), finish=finish)
 
     def _measure(self, link: str, results: dict[Output | Formula, Array]) -> Dexterity:
         metric = None if self._inertia is None else results[self._inertia]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
@@ -11,3 +12,18 @@ from rclpy.node import Node
 def every(node: Node, period: float, callback: Callable[[], None]) -> None:
     """Call `callback` each `period` [s] of real time, also when simulated time stands still."""
     node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+def at_most(rate: float) -> Callable[[], bool]:
+    """Return a function that says yes at most `rate` times a second of real time [Hz]."""
+    due = 0.0
+
+    def is_due() -> bool:
+        nonlocal due
+        now = time.monotonic()
+        if now < due:
+            return False
+        due = now + 1.0 / rate
+        return True
+
+    return is_due
