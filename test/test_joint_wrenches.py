@@ -13,6 +13,8 @@ from robots import urdf_path
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.se3 import inverse
+from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.model.tree import Tree, build_tree
 
 GRAVITY = (0.7, -1.3, -9.6)
 KINDS = ('revolute', 'prismatic', 'continuous', 'planar', 'floating', 'fixed')
@@ -165,3 +167,30 @@ def test_stacks_and_bad_input():
     close(stack[2], robot.joint_wrenches(q[2], v[2], a[2]), 1e-13)
     with pytest.raises(ArgumentError, match='v must have shape'):
         robot.reaction_wrenches(q[0], v[0][:1], a[0])
+
+
+def test_programs_tell_robots_apart_by_the_last_digit_of_a_link():
+    """Inertias of links that are part of one body decide the wrench between them."""
+    mount = Joint('mount', 'fixed', 'arm', 'tool', np.eye(4), np.array([1.0, 0, 0]))
+    swing = Joint('swing', 'continuous', 'base', 'arm', np.eye(4), np.array([0, 0, 1.0]))
+
+    def tree(shift: float) -> Tree:
+        inertias = [
+            Inertia(1.0, np.zeros(3), np.diag([0.5, 0.5, 0.5 + sign * shift])) for sign in (-1, 1)
+        ]
+        links = [Link('base'), Link('arm', inertias[0]), Link('tool', inertias[1])]
+        return build_tree(RobotDescription.from_parts('arm', links, [swing, mount]))
+
+    near, far = tree(1e-12), tree(2e-12)
+    assert abs(near.bodies[0].I[2, 2] - far.bodies[0].I[2, 2]) < 1e-15
+    assert near.digest() != far.digest()
+
+
+def test_in_one_program_with_other_outputs():
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='python')
+    q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, 2))
+    kernel = robot.fuse('inverse_dynamics', 'joint_wrenches', 'friction_torques')
+    tau, W, f = kernel(q, v, a, robot.gravity)
+    close(W, robot.joint_wrenches(q, v, a), 1e-13)
+    close(tau, robot.inverse_dynamics(q, v, a), 1e-13)
+    np.testing.assert_array_equal(f, np.zeros(2))

@@ -77,6 +77,10 @@ class Inertia:
         object.__setattr__(self, 'com', _frozen(self.com))
         object.__setattr__(self, 'matrix', _frozen(self.matrix))
 
+    def numbers(self) -> tuple[float, list[float], list[list[float]]]:
+        """Return mass, centre of mass and matrix as plain numbers, to the last digit."""
+        return self.mass, self.com.tolist(), self.matrix.tolist()
+
 
 @dataclass(frozen=True)
 class Link:

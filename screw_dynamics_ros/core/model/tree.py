@@ -199,7 +199,7 @@ class Tree:
                     for b in self.bodies
                 ],
                 [
-                    (name, f.body, f.S.tolist(), f.parent, f.inertia and vars(f.inertia).values())
+                    (name, f.body, f.S.tolist(), f.parent, f.inertia and f.inertia.numbers())
                     for name, f in self.frames.items()
                 ],
                 [
