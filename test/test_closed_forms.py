@@ -11,7 +11,7 @@ from lagrange import CENTRAL, Lagrange, gradient
 from models import random_configuration, random_description, random_wrenches, rcm5_description
 from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 
-from screw_dynamics_ros.core import ArgumentError, Drive, Robot
+from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
 from screw_dynamics_ros.core.dynamics import closed_forms, coriolis, energy, mass_matrix
 from screw_dynamics_ros.core.dynamics.christoffel import christoffel_symbols
 from screw_dynamics_ros.core.dynamics.closed_forms import kane_torques, projected_torques
@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.dynamics.first_order_forms import (
 )
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_torques, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.regrouping import regrouped
 from screw_dynamics_ros.core.kinematics.factorisation import block, factors
 from screw_dynamics_ros.core.kinematics.recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad
@@ -87,6 +88,16 @@ def test_kanes_equations(floating):
     tree, _, q, v, a, W = driven(2, floating)
     expected = inverse_dynamics(tree, q, v, a, GRAVITY, W)
     close(kane_torques(tree, q, v, a, GRAVITY, W), expected, 1e-12)
+
+
+def test_kanes_equations_need_centres_of_mass():
+    """Regrouped masses have none; projection does without."""
+    tree = regrouped(build_tree(random_description(2, 5, ('revolute',), chain=True)))
+    q, v, a = np.random.default_rng(2).uniform(-1, 1, (3, 5))
+    with pytest.raises(InertiaError, match="'link1' has no mass"):
+        kane_torques(tree, q, v, a, GRAVITY)
+    expected = inverse_dynamics(tree, q, v, a, GRAVITY)
+    close(projected_torques(tree, q, v, a, GRAVITY, None, 'hybrid'), expected, 1e-12)
 
 
 def test_projection_is_lagranges_equations():

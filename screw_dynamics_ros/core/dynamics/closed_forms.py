@@ -30,6 +30,7 @@ from screw_dynamics_ros.core.dynamics.newton_euler import (
     represented_inertia,
     skew_bias_matrix,
 )
+from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.kinematics.factorisation import (
     block,
     factors,
@@ -151,6 +152,11 @@ def kane_torques(
 
     Q_j = sum over the bodies of dw/dq_j' . (Theta w' + w x Theta w - t) + dv_c/dq_j' . (m a_c - f),
     in the axes of the root frame. Arguments as in `inverse_dynamics`.
+
+    Raises
+    ------
+    InertiaError
+        A body has a first moment but no mass, as in a tree whose masses were regrouped.
     """
     motions = body_motions(tree, q, [v, a], 'hybrid', -gravity)
     J = factors(tree, q, 'hybrid').jacobian
@@ -159,6 +165,11 @@ def kane_torques(
     if tree.with_friction:
         Q = Q + friction_torques(tree, v)
     for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
+        if not body.m and body.h.any():
+            raise InertiaError(
+                f'kane_torques: body {body.name!r} has no mass but a first moment {body.h} kg m, '
+                'and so no centre of mass; use inverse_dynamics'
+            )
         R, d_b = motion.R, body.h / body.m if body.m else np.zeros(3)
         d = R @ d_b
         Theta = R @ (body.I + body.m * hat(d_b) @ hat(d_b)) @ R.T
