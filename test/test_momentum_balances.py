@@ -1,6 +1,7 @@
-"""Canonical momenta, balances over ten simulated seconds (muller.md D-39, bruyninckx_2.md C-076).
+"""Canonical momenta, and balances over ten simulated seconds.
 
-Also C-055 and C-075: what a floating base keeps when only inner torques and inner constraints act.
+muller.md D-39, bruyninckx_2.md C-076; C-055 and C-075: what a floating base keeps when only
+inner torques and inner constraints act.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CASES = {
 
 @pytest.mark.parametrize('case', CASES)
 def test_hamiltons_equations(case):
-    """D-39: v = M^-1 p, and p' = M a + M' v with M' by differences; wrenches, drives included."""
+    """D-39: v = M^-1 p, p' = M a + M' v with M' by differences, wrenches and drives included."""
     description, floating = CASES[case]
     drives = {'joint1': Drive(armature=0.3, damping=0.2)}
     drives = drives if case == 'tree' else None

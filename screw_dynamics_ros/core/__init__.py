@@ -1,10 +1,13 @@
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
+from screw_dynamics_ros.core.dynamics.constrained_dynamics import ConstrainedMotion
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     BackendError,
     DescriptionError,
     InertiaError,
+    InfeasibleConstraintsError,
     ScrewDynamicsError,
     UnknownNameError,
 )
@@ -20,12 +23,15 @@ __all__ = [
     'AdaptiveDamping',
     'ArgumentError',
     'BackendError',
+    'ConstrainedMotion',
     'DescriptionError',
     'Drive',
     'FusedKernel',
     'Gap',
     'InertiaError',
+    'InfeasibleConstraintsError',
     'InverseKinematicsResult',
+    'MotionConstraint',
     'Robot',
     'ScrewDynamicsError',
     'Task',

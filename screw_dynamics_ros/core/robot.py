@@ -228,6 +228,263 @@ class Robot(KinematicFunctions, DynamicFunctions, InverseProblems, MixedProblems
         )
         return make, (self.description,)
 
+    # --- functions -------------------------------------------------------------------------------
+
+    def link_pose(self, q: ArrayLike, link: str) -> Array:
+        """Return the (4, 4) pose of a link frame in the root frame [m] (muller.md K-13)."""
+        return self._evaluate('link_pose', (q,), (link,))
+
+    def link_poses(self, q: ArrayLike) -> Array:
+        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (muller.md K-13)."""
+        return self._evaluate('link_poses', (q,))
+
+    def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+        """Return the (6, nv) geometric Jacobian of a link: twist = jacobian @ v.
+
+        `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (muller.md K-09, K-21 to K-31).
+        """
+        return self._evaluate('jacobian', (q,), (link, representation))
+
+    def velocity(
+        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+    ) -> Array:
+        """Return the twist (omega, v), (6,), of a link [rad/s, m/s], as in `jacobian`."""
+        return self._evaluate('velocity', (q, v), (link, representation))
+
+    def acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+    ) -> Array:
+        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (muller.md D-16).
+
+        The linear part of a hybrid or mixed acceleration is that of the link's origin.
+        """
+        return self._evaluate('acceleration', (q, v, a), (link, representation))
+
+    def jacobian_derivative(
+        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+    ) -> Array:
+        """Return the time derivative of the Jacobian of a link, (6, nv) (muller.md D-14, D-16)."""
+        return self._evaluate('jacobian_derivative', (q, v), (link, representation))
+
+    def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (muller.md D-04).
+
+        Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
+        """
+        return self._evaluate('jacobian_partials', (q,), (link, representation))
+
+    def analytical_jacobian(self, q: ArrayLike, link: str, orientation: str = 'xyz') -> Array:
+        """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
+
+        `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
+        (7, nv) (bruyninckx_1.md B-125). Where Euler angles lock it is not finite, or refused.
+        """
+        return self._evaluate('analytical_jacobian', (q,), (link, orientation))
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the torques of a motion, (nv,) [N m, N] (muller.md D-27).
+
+        They are M a + C v + g - sum J^T w_ext, plus friction if the robot was given `drives`.
+
+        `external_wrenches` maps a link to the wrench (moment, force) the environment exerts on it,
+        at the origin of the link frame, in the link frame.
+        """
+        return self._evaluate('inverse_dynamics', (q, v, a), (), external_wrenches)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above.
+
+        NaN in configurations in which links without inertia leave them undefined.
+        """
+        return self._evaluate('forward_dynamics', (q, v, tau), (), external_wrenches)
+
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the wrench each joint, fixed or not, exerts on its child link (muller.md D-30).
+
+        The (n_links, 6) rows (moment, force) [N m, N] are in the order of `link_names`, at the
+        origin and in the axes of the link: what a force-torque sensor there shows. The first one is
+        what the ground exerts on the root link.
+        """
+        return self._evaluate('joint_wrenches', (q, v, a), (), external_wrenches)
+
+    def reaction_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return `joint_wrenches` without the forces of the drives: the load on the bearings."""
+        return self._evaluate('reaction_wrenches', (q, v, a), (), external_wrenches)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return M(q), (nv, nv) [kg m^2, kg m, kg] (muller.md D-37)."""
+        return self._evaluate('mass_matrix', (q,))
+
+    def gravity_torques(self, q: ArrayLike) -> Array:
+        """Return g(q), (nv,): the torques that hold the robot still [N m, N]."""
+        return self._evaluate('gravity_torques', (q,))
+
+    def coriolis_torques(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return C(q, v) v, (nv,): the centrifugal and Coriolis torques [N m, N]."""
+        return self._evaluate('coriolis_torques', (q, v))
+
+    def friction_torques(self, v: ArrayLike) -> Array:
+        """Return f(v), (nv,): the torques that overcome joint friction [N m, N] (see `Drive`)."""
+        return self._evaluate('friction_torques', (v,))
+
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""
+        return self._evaluate('coriolis_matrix', (q, v))
+
+    def inverse_mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the inverse of M(q), (nv, nv) (muller.md D-40)."""
+        return self._evaluate('inverse_mass_matrix', (q,))
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (muller.md D-40).
+
+        Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
+        its body-fixed velocity (omega, v), which comes first in v.
+        """
+        return self._evaluate('inverse_dynamics_derivatives', (q, v, a), (), external_wrenches)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
+        return self._evaluate('forward_dynamics_derivatives', (q, v, tau), (), external_wrenches)
+
+    def potential_energy(self, q: ArrayLike) -> float | Array:
+        """Return the potential energy in gravity, zero at the origin of the root frame [J]."""
+        return self._evaluate('potential_energy', (q,))
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:
+        """Return the kinetic energy [J] (muller.md D-17)."""
+        return self._evaluate('kinetic_energy', (q, v))
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the (3,) centre of mass of all links, in the root frame [m]."""
+        return self._evaluate('center_of_mass', (q,))
+
+    def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the (3,) velocity of the centre of mass, in root axes [m/s]."""
+        return self._evaluate('center_of_mass_velocity', (q, v))
+
+    def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return (angular, linear) momentum about the root's origin, (6,) [N m s, N s]."""
+        return self._evaluate('total_momentum', (q, v))
+
+    def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+        return self._evaluate('centroidal_momentum', (q, v))
+
+    def centroidal_map(self, q: ArrayLike) -> Array:
+        """Return the matrix (6, nv) of centroidal_momentum = centroidal_map @ v."""
+        return self._evaluate('centroidal_map', (q,))
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (muller.md D-43).
+
+        For each of `link_names`, in its frame: mass m, first moment m c, and the inertia about its
+        origin as xx, xy, yy, xz, yz, zz.
+        """
+        return self._evaluate('regressor', (q, v, a))
+
+    def inverse_kinematics(
+        self,
+        target: ArrayLike,
+        link: str | Sequence[str],
+        q0: ArrayLike | None = None,
+        *,
+        tolerance: float = 1e-9,
+        max_iterations: int = 100,
+        restarts: int = 100,
+        damping: float = 0.03,
+        respect_limits: bool = True,
+        seed: int = 0,
+    ) -> InverseKinematicsResult:
+        """Return a configuration that brings one link, or several, to target poses.
+
+        Damped Newton-Raphson steps from `q0`, then from random configurations (bruyninckx_2.md
+        C-043, C-100). The answer is never silently wrong: look at `success`.
+
+        Parameters
+        ----------
+        target : (4, 4) or (k, 4, 4)
+            Pose of the link frame in the root frame [m], one for each link.
+        link : str or sequence of k str
+        q0 : (nq,), optional
+            Where to start; the middle of the joint ranges otherwise.
+        tolerance : float
+            Largest pose error accepted (rotation [rad] and displacement [m] in one norm).
+        max_iterations : int
+            Newton steps before a restart.
+        restarts : int
+            Random configurations to start from if q0 does not lead to the target.
+        damping : float
+            Damping in proportion to the squared error; larger is slower and steadier.
+        respect_limits : bool
+            Whether joints must stay within their limits.
+        seed : int
+            Of the random configurations: the same call returns the same answer.
+        """
+        links = (link,) if isinstance(link, str) else tuple(link)
+        if not links:
+            raise ArgumentError('inverse_kinematics needs at least one link')
+        targets = float_array('target', target)
+        if targets.shape != (len(links), 4, 4) and targets.shape != (4, 4)[: 2 * (len(links) == 1)]:
+            raise ArgumentError(
+                f'target must have shape {(4, 4) if len(links) == 1 else (len(links), 4, 4)}, '
+                f'got {targets.shape}'
+            )
+        solver = self._solvers.get((links, respect_limits))
+        if solver is None:
+            solver = self._make_solver(links, respect_limits)
+        q = solver.middle if q0 is None else vector('q0', self.nq, q0)
+        return solver.solve(
+            targets,
+            q,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            restarts=restarts,
+            damping=damping,
+            seed=seed,
+        )
+
     def fuse(
         self, *outputs: Output | Formula, parameters: Mapping[str, int] | None = None
     ) -> FusedKernel:

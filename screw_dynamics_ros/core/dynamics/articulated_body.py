@@ -33,6 +33,9 @@ from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transfor
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
 
+#: Part of a body's inertia that counts as none: what rounding leaves.
+NOTHING = 1e-12
+
 
 @dataclass(frozen=True)
 class ArticulatedBodies:
@@ -115,11 +118,14 @@ def inward(
         free[i] = [k for k in places if not prescribed[k]]
         X[i] = body.X[:, [k - body.v.start for k in free[i]]]
 
+    carrying = {body.parent for body in tree.bodies}
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
         U[i] = P[i] @ X[i]
         D[i] = X[i].T @ U[i] + body.drive.felt_inertia * np.eye(len(free[i]))
-        check_moves_mass(D[i], body.joint)
+        check_moves_mass(0.0 * D[i] if body.leans and i not in carrying else D[i], body.joint)
+        if body.leans and free[i]:
+            D[i] = not_a_number_below(D[i], NOTHING * P[i].diagonal()[block_of(X[i])].sum())
         u[i] = tau[free[i]] - X[i].T @ beta[i]
         if body.parent != GROUND:
             P_a, beta_a = P[i], beta[i]
@@ -164,6 +170,22 @@ def check_moves_mass(D: Array, joint: str) -> None:
             f'forward dynamics is not defined: joint {joint!r} moves no mass; give the links '
             'beyond it inertias, make the joint fixed, or prescribe its motion'
         )
+
+
+def not_a_number_below(D: Array, least: Array) -> Array:
+    """Return the inertia D felt by a joint, (1, 1), or NaN if it is less than `least`.
+
+    Where a joint has nothing to work against (the middle axis of three without mass between them,
+    the outer two aligned), rounding would decide on its acceleration.
+    """
+    with np.errstate(invalid='ignore'):
+        root = np.sqrt((D - least)[0, 0])
+    return np.array([[root * root + least]])
+
+
+def block_of(X: Array) -> slice:
+    """Return the rows of a screw (6, 1) that its own kind of inertia is in: angular or linear."""
+    return slice(0, 3) if X[:3].any() else slice(3, 6)
 
 
 def unit_rows(X: Array) -> Array:

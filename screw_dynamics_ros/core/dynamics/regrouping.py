@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, added, transported
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
+from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, added, momentum, transported
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
 
 ABOUT_Z, ALONG_Z = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
 
@@ -37,12 +37,19 @@ def regrouped(tree: Tree) -> Tree:
     return replace(
         tree,
         bodies=tuple(
-            replace(body, m=inertia[i][0], h=inertia[i][1], I=inertia[i][2])
+            replace(body, m=inertia[i][0], h=inertia[i][1], I=inertia[i][2], leans=leans(body))
             for i, body in enumerate(tree.bodies)
         ),
         fixed_mass=inertia[GROUND][0],
         fixed_moment=inertia[GROUND][1],
     )
+
+
+def leans(body: Body) -> bool:
+    """Return whether a joint of one freedom meets no resistance from its own body."""
+    felt = momentum((body.m, body.h, body.I), body.X).T @ body.X
+    most = max(body.m, float(np.trace(body.I)))
+    return body.dof == 1 and not felt[0, 0] + body.drive.felt_inertia > 1e-12 * most
 
 
 def split(X: Array, inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:

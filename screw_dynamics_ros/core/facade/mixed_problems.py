@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.dynamics.constrained_dynamics import (
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
 from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure, checked
 from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.model.tree import Tree
 
 
@@ -45,7 +46,15 @@ class MixedProblems(CompiledFunctions):
         not read. Each choice of joints is compiled once (bruyninckx_2.md C-060).
         """
         choice = marks(self._tree, prescribed)
-        return self._evaluate('hybrid_dynamics', (q, v, a, tau), (choice,), external_wrenches)
+        result: tuple[Array, Array] = self._evaluate(
+            'hybrid_dynamics', (q, v, a, tau), (choice,), external_wrenches
+        )
+        if result[0].ndim == 1 and not np.isfinite(result[0]).all():
+            given = np.array([mark == '1' for mark in choice])
+            read = np.where(given, float_array('a', a), float_array('tau', tau))
+            applied = (external_wrenches or {}).values()
+            self._blame_inertia((q, v, read, *applied))
+        return result
 
     def constrained_dynamics(
         self,
@@ -75,6 +84,8 @@ class MixedProblems(CompiledFunctions):
                 '...ij,...i->...j', jacobian(q, link, 'body'), W
             )
         terms = self.constraint_terms(q, v, tau, constraints)
+        if terms.a_free.ndim == 1 and not np.isfinite(terms.a_free).all():
+            self._blame_inertia((q, v, tau))
         return constrained_motion(terms, constraints, least_norm)
 
     def constraint_terms(
@@ -93,3 +104,16 @@ class MixedProblems(CompiledFunctions):
         parameters = (constraint.parameters for constraint in constraints)
         inputs, stacked = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
         return Terms(*(kernel.stack(inputs) if stacked else kernel.single(inputs)))
+
+    def _blame_inertia(self, inputs: Sequence[ArrayLike]) -> None:
+        """Raise `InertiaError` for a result that is not finite, unless the inputs are not either.
+
+        Stacks are not looked at: their samples that are singular are NaN.
+        """
+        joints = [body.joint for body in self._lean_tree.bodies if body.leans]
+        if joints and all(np.isfinite(x).all() for x in inputs):
+            raise InertiaError(
+                'accelerations are not defined in this configuration: the links of some of the '
+                f'joints {", ".join(map(repr, joints))} have no inertia about them, and nothing '
+                'they carry has; give those links inertias or armatures, or prescribe their motion'
+            )

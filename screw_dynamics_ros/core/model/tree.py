@@ -64,6 +64,9 @@ class Body:
         Inertia felt at the joint, and friction.
     is_rotor : bool
         A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
+    leans : bool
+        The joint is not resisted by the body itself, only by what the body carries; so there may be
+        configurations in which nothing resists it (set by `regrouped`).
     """
 
     name: str
@@ -80,6 +83,7 @@ class Body:
     I: Array = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
     drive: Drive = NO_DRIVE
     is_rotor: bool = False
+    leans: bool = False
 
     @property
     def dof(self) -> int:
