@@ -13,9 +13,13 @@ from models import random_configuration, random_description, random_wrenches
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.compile.kernels import Specification
 from screw_dynamics_ros.core.dynamics import hybrid_dynamics
+from screw_dynamics_ros.core.dynamics.constrained_dynamics import specification
+from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
+from screw_dynamics_ros.core.model.tree import build_tree
 
 CASES = {
     'tree': (random_description(1, 8), False),
@@ -116,6 +120,25 @@ def test_against_pinocchios_mass_matrix():
     acceleration, torque = robot.hybrid_dynamics(q, v, a, tau, arms)
     close(acceleration[~m], a_f, 1e-9)
     close(torque, M @ acceleration + h, 1e-9)
+
+
+def test_operations_grow_linearly():
+    """C-059, C-060, C-071: recorded operations of chains, constraints included."""
+    counts = []
+    for joints in (20, 40, 80):
+        tree = build_tree(random_description(0, joints, ('revolute',), chain=True))
+        structure = MotionConstraint(f'link{joints}', np.eye(6)[:, 3:]).structure
+        programs = [specification(tree, '', [structure])]
+        choice = '10' * (joints // 2)
+        inputs = (('q', joints), ('v', joints), ('a', joints), ('tau', joints), ('gravity', 3))
+        programs.append(Specification(
+            '', inputs,
+            lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(tree, *x, choice),
+            ''))
+        counts.append([program.record().operation_count for program in programs])
+    for small, middle, large in zip(*counts):
+        assert large - middle == pytest.approx(2 * (middle - small), rel=0.03)
+        assert large == pytest.approx(4 * small, rel=0.1)
 
 
 @BACKENDS
