@@ -14,11 +14,16 @@ from models import random_description, random_wrenches
 from robots import robot, urdf_path
 from tangents import displaced, partial
 
-from screw_dynamics_ros.core import ArgumentError, InertiaError, Robot
+from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
 
 FUNCTIONS = pytest.mark.parametrize(
     'name', ['inverse_dynamics_derivatives', 'forward_dynamics_derivatives']
 )
+
+
+def directions(robot: Robot) -> np.ndarray:
+    """Return some directions to differentiate along: no error of a column escapes them all."""
+    return np.random.default_rng(8).normal(size=(3, robot.nv)) / np.sqrt(robot.nv)
 
 
 @ALL_CASES
@@ -33,8 +38,11 @@ def test_inverse_dynamics_against_differences(case, wrenched):
     def torques(q, v, a):
         return robot.inverse_dynamics(q, v, a, wrenches)
 
-    close(dq, partial(lambda d: torques(displaced(robot, q, d), v, a), robot.nv), 1e-9)
-    close(dv, partial(lambda d: torques(q, v + d, a), robot.nv), 1e-9)
+    for d in directions(robot):
+        along_q = partial(lambda t, d=d: torques(displaced(robot, q, t[0] * d), v, a), 1)
+        along_v = partial(lambda t, d=d: torques(q, v + t[0] * d, a), 1)
+        close(dq @ d, along_q[:, 0], 1e-9)
+        close(dv @ d, along_v[:, 0], 1e-9)
     close(M, robot.mass_matrix(q), 1e-13)
 
 
@@ -50,8 +58,11 @@ def test_forward_dynamics_against_differences(case, wrenched):
     def accelerations(q, v, tau):
         return robot.forward_dynamics(q, v, tau, wrenches)
 
-    close(dq, partial(lambda d: accelerations(displaced(robot, q, d), v, tau), robot.nv), 1e-8)
-    close(dv, partial(lambda d: accelerations(q, v + d, tau), robot.nv), 1e-8)
+    for d in directions(robot):
+        along_q = partial(lambda t, d=d: accelerations(displaced(robot, q, t[0] * d), v, tau), 1)
+        along_v = partial(lambda t, d=d: accelerations(q, v + t[0] * d, tau), 1)
+        close(dq @ d, along_q[:, 0], 1e-8)
+        close(dv @ d, along_v[:, 0], 1e-8)
     close(Minv @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
     close(robot.inverse_mass_matrix(q), Minv, 1e-11)
 
@@ -138,6 +149,31 @@ def test_coriolis_matrix_is_half_the_derivative_by_velocity():
     robot = build('mimic', 'reference')
     q, v, a = (x[0] for x in states(robot, 1).values())
     close(robot.inverse_dynamics_derivatives(q, v, a)[1], 2 * robot.coriolis_matrix(q, v), 1e-13)
+
+
+def test_forward_dynamics_with_friction():
+    """Friction is not quadratic in v: what the bias owes to it must not be halved."""
+    description = random_description(2, 5, ('revolute', 'prismatic'), mimic=1)
+    drives = {
+        joint.name: Drive(
+            rotor_inertia=1e-4,
+            gear_ratio=50.0,
+            damping=0.4,
+            coulomb=0.8,
+            breakaway=1.2,
+            smoothing=0.5,
+        )
+        for joint in description.joints
+    }
+    robot = Robot(description, backend='reference', drives=drives)
+    q, v, tau = (x[0] for x in states(robot, 1).values())
+    dq, dv, Minv = robot.forward_dynamics_derivatives(q, v, tau)
+    close(Minv @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
+    for d in directions(robot):
+        along_q = partial(lambda t, d=d: robot.forward_dynamics(q + t[0] * d, v, tau), 1)
+        along_v = partial(lambda t, d=d: robot.forward_dynamics(q, v + t[0] * d, tau), 1)
+        close(dq @ d, along_q[:, 0], 1e-8)
+        close(dv @ d, along_v[:, 0], 1e-7)
 
 
 def test_massless_tip_is_refused():

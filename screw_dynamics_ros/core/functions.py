@@ -9,6 +9,7 @@ from screw_dynamics_ros.core.dynamics import (
     coriolis,
     derivatives,
     energy,
+    force_rates,
     forward_dynamics,
     hybrid_dynamics,
     inverse_dynamics,
@@ -31,7 +32,7 @@ from screw_dynamics_ros.core.lie import euler
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
 #: The vectors a function may read, in the order in which it takes them.
-INPUTS = ('q', 'v', 'a', 'tau', 'gravity')
+INPUTS = ('q', 'v', 'a', 'jerk', 'jounce', 'tau', 'gravity')
 
 #: The kinds of options, and which one stands for one that is not given.
 DEFAULTS = {
@@ -92,6 +93,9 @@ FUNCTIONS = {
     'coriolis_matrix': Function(coriolis.coriolis_matrix, ('q', 'v')),
     'inverse_dynamics_derivatives': Function(
         derivatives.inverse_dynamics_derivatives, ('q', 'v', 'a', 'gravity')
+    ),
+    'inverse_dynamics_rates': Function(
+        force_rates.inverse_dynamics_rates, ('q', 'v', 'a', 'jerk', 'jounce', 'gravity')
     ),
     'forward_dynamics_derivatives': Function(
         derivatives.forward_dynamics_derivatives, ('q', 'v', 'tau', 'gravity')

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import Array, float_array
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.facade.dynamic_functions import DynamicFunctions
 from screw_dynamics_ros.core.facade.inverse_problems import InverseProblems
 from screw_dynamics_ros.core.facade.kinematic_functions import KinematicFunctions
 from screw_dynamics_ros.core.facade.mixed_problems import MixedProblems
+from screw_dynamics_ros.core.facade.sensitivities import Sensitivities
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel
 from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
 from screw_dynamics_ros.core.model.urdf import read_urdf
 
 
-class Robot(KinematicFunctions, DynamicFunctions, InverseProblems, MixedProblems):
+class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part

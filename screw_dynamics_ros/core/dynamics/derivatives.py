@@ -15,9 +15,10 @@ from screw_dynamics_ros.core.dynamics.inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
     friction_slopes,
+    friction_torques,
     inverse_dynamics,
 )
-from screw_dynamics_ros.core.dynamics.linear import inverse_factors, symmetric
+from screw_dynamics_ros.core.dynamics.linear import inverse_factors, sparse_product, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
 from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
 from screw_dynamics_ros.core.kinematics.recursions import bracket
@@ -112,17 +113,20 @@ def forward_dynamics_derivatives(
     rest = np.zeros(tree.nv)
     _, dQ_dv, M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)  # whatever a is
     h = 0.5 * (dQ_dv @ v) + inverse_dynamics(tree, q, rest, rest, gravity, wrenches)
+    if tree.with_friction:  # not quadratic
+        h = h + friction_torques(tree, v) - 0.5 * (friction_slopes(tree, v) @ v)
     L, D = factors_of_inverse(tree, M)
-    a = L @ (D @ (L.T @ (tau - h)))
+    right = sparse_product(D, L.T)
+    a = L @ (right @ (tau - h))
     dQ_dq, _, _ = inverse_dynamics_derivatives(tree, q, v, a, gravity, wrenches)
-    right = D @ L.T
-    return -(L @ (right @ dQ_dq)), -(L @ (right @ dQ_dv)), symmetric(L @ right)
+    da_dq, da_dv = (-sparse_product(L, sparse_product(right, x)) for x in (dQ_dq, dQ_dv))
+    return da_dq, da_dv, symmetric(sparse_product(L, right))
 
 
 def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
     """Return M(q)^-1, (nv, nv) (D-40)."""
     L, D = factors_of_inverse(tree, mass_matrix(tree, q))
-    return symmetric(L @ (D @ L.T))
+    return symmetric(sparse_product(L, sparse_product(D, L.T)))
 
 
 def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:

@@ -60,7 +60,7 @@ def newton_euler_torques(
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
     """Return the generalised forces of `inverse_dynamics` without friction."""
-    motions = body_motions(tree, q, v, a, gravity)
+    motions = body_states(tree, q, v, a, gravity)
     applied = applied_wrenches(tree, wrenches)
     W = {
         i: newton_euler(body, s.Omega, s.ddr) - applied.get(i, 0.0)
@@ -77,7 +77,7 @@ def newton_euler_torques(
 
 
 @dataclass(frozen=True)
-class BodyMotion:
+class BodyState:
     """How one body moves, in its own frame; gravity makes the root accelerate.
 
     Attributes
@@ -99,9 +99,9 @@ class BodyMotion:
     Omega: Array
 
 
-def body_motions(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> list[BodyMotion]:
+def body_states(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> list[BodyState]:
     """Return the motion of every body: the forward pass of the recursion (D-27)."""
-    motions: list[BodyMotion] = []
+    motions: list[BodyState] = []
     for body in tree.bodies:
         C = relative_pose(body, q)
         R, r = C[:3, :3], C[:3, 3]
@@ -112,7 +112,7 @@ def body_motions(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> li
             omega, domega, ddr = R.T @ p.omega, R.T @ p.domega, R.T @ (p.ddr + p.Omega @ r)
         omega, domega, ddr = joint_motion(body, omega, domega, ddr, v, a)
         Omega = hat(domega) + hat(omega) @ hat(omega)
-        motions.append(BodyMotion(C, omega, domega, ddr, Omega))
+        motions.append(BodyState(C, omega, domega, ddr, Omega))
     return motions
 
 

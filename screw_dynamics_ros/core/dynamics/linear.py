@@ -66,8 +66,19 @@ def inverse_factors(A: Array) -> tuple[Array, Array]:
     for i in range(n):
         for k in range(i):
             if not is_zero(factor[i, k]):
-                L[i, :i] = L[i, :i] - factor[i, k] * L[k, :i]
+                L[i, : k + 1] = L[i, : k + 1] - factor[i, k] * L[k, : k + 1]
     return L, np.diag(1.0 / factor.diagonal())
+
+
+def sparse_product(A: Array, B: Array) -> Array:
+    """Return A @ B, (n, k), without a look at the structural zeros of either."""
+    product = np.zeros((len(A), B.shape[1]), dtype=np.result_type(A, B))
+    columns = [[j for j, x in enumerate(row) if not is_zero(x)] for row in B]
+    for row, result in zip(A, product):
+        for k, x in enumerate(row):
+            if not is_zero(x):
+                result[columns[k]] = result[columns[k]] + x * B[k, columns[k]]
+    return product
 
 
 def is_zero(x: object) -> bool:

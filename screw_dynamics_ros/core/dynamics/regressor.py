@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lstsq
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import body_motions
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import body_states
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.recursions import to_body
 from screw_dynamics_ros.core.lie.so3 import hat
@@ -26,12 +26,14 @@ PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz')
 def regressor(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> Array:
     """Return Y with inverse_dynamics = Y @ inertial_parameters, (nv, 10 n) for n links (D-43).
 
+    What drives add, friction and the inertia of rotors, is not part of it.
+
     Columns as in `PARAMETERS` for each link, in the order of `tree.frames`. A joint with the screw
     (xi, eta) in the frame of a link carries the wrench of its motion (D-21), which is linear:
 
         xi^T (I domega + omega~ I omega + h~ ddr) + eta^T (m ddr + Omega h).
     """
-    motions = body_motions(tree, q, v, a, gravity)
+    motions = body_states(tree, q, v, a, gravity)
     J: dict[int, dict[int, Array]] = {GROUND: {}}  # screws of the joints on the path, in the body
     for i, body in enumerate(tree.bodies):
         J[i] = {k: to_body(motions[i].C, X) for k, X in J[body.parent].items()}
@@ -66,7 +68,7 @@ def moments_of_inertias(omega: Array, domega: Array) -> Array:
 
 
 def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -> Array:
-    """Return the parameters of the links `names`, (10 n,), as in `PARAMETERS`; zero for no mass."""
+    """Return the parameters of links, (10 n,), as in `PARAMETERS`; zeros where there is no mass."""
     links = {link.name: link for link in description.links}
     parameters = np.zeros((len(names), len(PARAMETERS)))
     for row, name in zip(parameters, names):
@@ -75,6 +77,17 @@ def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -
             m, h, I = inertia_in(Frame(GROUND, np.eye(4)), inertia)  # noqa: E741
             row[:] = [m, *h, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
     return parameters.ravel()
+
+
+def random_configurations(tree: Tree, random: np.random.Generator, count: int) -> Array:
+    """Return configurations (count, nq) anywhere; quaternions of free bodies have unit length."""
+    q = random.uniform(-np.pi, np.pi, (count, tree.nq))
+    for body in tree.bodies:
+        if body.dof == 6:
+            quaternion = random.normal(size=(count, 4))
+            place = slice(body.q.start + 3, body.q.stop)
+            q[:, place] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    return q
 
 
 @dataclass(frozen=True)
@@ -127,12 +140,10 @@ def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -
         rest = y - Q @ (Q.T @ y)
         rest = rest - Q @ (Q.T @ rest)  # twice is enough (Kahan)
         size = float(np.linalg.norm(rest))
-        if size > tolerance * max(float(np.linalg.norm(y)), 1e-300):
+        if size > tolerance * float(np.linalg.norm(y)):
             Q = np.column_stack([Q, rest / size])
             columns.append(k)
     grouping = lstsq(Y[:, columns], Y)[0] if columns else np.zeros((0, count))
     grouping[np.abs(grouping) < tolerance] = 0.0
     names = tuple(f'{link}/{parameter}' for link in links for parameter in PARAMETERS)
-    return BaseParameters(
-        tuple(names[k] for k in columns), np.array(columns, dtype=int), grouping
-    )
+    return BaseParameters(tuple(names[k] for k in columns), np.array(columns, dtype=int), grouping)

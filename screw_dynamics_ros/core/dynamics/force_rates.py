@@ -1,0 +1,184 @@
+"""Time derivatives of the generalised forces of a motion, to any order, in three representations.
+
+Motions of joints with elastic drives, and the flat outputs of such robots, need torques that are
+twice differentiable. Leibniz' rule does it all: the recursions of `kinematics.recursions` give the
+derivatives of twists and joint screws, here those of wrenches follow, from the tips to the root.
+
+==============  ========================================  =============================
+representation  wrench that moves body i                  transport to the predecessor
+==============  ========================================  =============================
+body            M V' - ad_V^T M V                         Ad_{C_i,p}^T, changes with X q'
+spatial         (M^s V)', M^s' = -ad_V^T M^s - M^s ad_V   none
+hybrid          (M^h V)' + (r' x p, 0),                   lever r_i - r_p
+                M^h' = ad_omega M^h - M^h ad_omega
+==============  ========================================  =============================
+
+Source: muller.md D-42. Gravity is a wrench -M (0, g) on each body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix
+from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.kinematics.derivatives import Derivatives, product_derivative
+from screw_dynamics_ros.core.kinematics.recursions import BodyMotion, body_motions
+from screw_dynamics_ros.core.lie.se3 import Ad, Ad_R, ad, inverse
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+
+
+def inverse_dynamics_rates(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    jerk: Array,
+    jounce: Array,
+    gravity: Array,
+    representation: str = 'body',
+) -> tuple[Array, ...]:
+    """Return (Q, Q', Q''), (nv,) each: `inverse_dynamics` and its time derivatives (D-42).
+
+    Without friction, whose second derivative means nothing near standstill.
+
+    Parameters
+    ----------
+    q : (nq,), v, a, jerk, jounce : (nv,) arrays
+        Configuration, and the first four time derivatives of the joint coordinates.
+    gravity : (3,)
+        Acceleration of free fall in the root frame [m/s^2].
+    representation : {'body', 'spatial', 'hybrid'}
+        All give the same.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such representation.
+    """
+    if representation not in WRENCHES:
+        raise UnknownNameError(
+            f'no representation named {representation!r}; choose one of {", ".join(WRENCHES)}'
+        )
+    motions = body_motions(tree, q, [v, a, jerk, jounce], representation)
+    orders = len(motions[0].V) - 1 if motions else 3
+    wrench, transported = WRENCHES[representation]
+    W = [wrench(motion, gravity) for motion in motions]
+    Q = [zeros(tree.nv, q, v, a, jerk, jounce, gravity) for _ in range(orders)]
+    for i in reversed(range(len(tree.bodies))):
+        body, X = tree.bodies[i], [x.T for x in motions[i].X]
+        for k in range(orders):
+            own = product_derivative(np.matmul, X, W[i], k)
+            felt = body.drive.felt_inertia * motions[i].own[k + 1]
+            Q[k][body.v] = Q[k][body.v] + body.multiplier * (own + felt)
+        if body.parent != GROUND:
+            moved = transported(motions[i], W[i])
+            W[body.parent] = [own + other for own, other in zip(W[body.parent], moved)]
+    return tuple(Q)
+
+
+def body_wrench(motion: BodyMotion, gravity: Array) -> Derivatives:
+    """Return [W, W', ...] of one body, in its frame."""
+    M, V = inertia_matrix(motion.body), motion.V
+    orders = len(V) - 1
+    P = [M @ x for x in V]
+    g = along(
+        lambda x, k: -product_derivative(np.matmul, [hat(y[:3]) for y in V], x, k),
+        [motion.R.T @ gravity, *(np.zeros(3) for _ in range(orders - 1))],
+    )
+    adT = [ad(x).T for x in V]
+    return [
+        P[k + 1] - product_derivative(np.matmul, adT, P, k) - M[:, 3:] @ g[k] for k in range(orders)
+    ]
+
+
+def along(rate: Callable[[Derivatives, int], Array], x: Derivatives) -> Derivatives:
+    """Return [x, x', ...] of x' = rate(x), as many as there are elements; x[0] is given."""
+    result = x[:1]
+    for k in range(len(x) - 1):
+        result.append(rate(result, k))
+    return result
+
+
+def transported_by_joint(motion: BodyMotion, W: Derivatives) -> Derivatives:
+    """Return the derivatives of Ad_{C_i,p}^T W: each is Ad^T of W' - ad_{X q'}^T W."""
+    rates = [ad(motion.body.X @ own).T for own in motion.own]
+    Ad_T = Ad(inverse(motion.B)).T
+    result = []
+    while W:
+        result.append(Ad_T @ W[0])
+        W = [W[k + 1] - product_derivative(np.matmul, rates, W, k) for k in range(len(W) - 1)]
+    return result
+
+
+def spatial_wrench(motion: BodyMotion, gravity: Array) -> Derivatives:
+    """Return [W, W', ...] of one body, in the root frame: derivatives of the momentum M^s V."""
+    A, V = Ad(inverse(motion.C)), motion.V
+    brackets = [ad(x) for x in V]
+    transposed = [x.T for x in brackets]
+    M = along(
+        lambda x, k: (
+            -(
+                product_derivative(np.matmul, transposed, x, k)
+                + product_derivative(np.matmul, x, brackets, k)
+            )
+        ),
+        [A.T @ inertia_matrix(motion.body) @ A] * len(V),
+    )
+    return [
+        product_derivative(np.matmul, M, V, k + 1) - M[k][:, 3:] @ gravity
+        for k in range(len(V) - 1)
+    ]
+
+
+def hybrid_wrench(motion: BodyMotion, gravity: Array) -> Derivatives:
+    """Return [W, W', ...] of one body, at its origin, in the axes of the root frame."""
+    A, V = Ad_R(motion.R), motion.V
+    turn = [Ad_of_rate(x[:3]) for x in V]
+    M = along(
+        lambda x, k: (
+            product_derivative(np.matmul, turn, x, k) - product_derivative(np.matmul, x, turn, k)
+        ),
+        [A @ inertia_matrix(motion.body) @ A.T] * len(V),
+    )
+    P = [product_derivative(np.matmul, M, V, k) for k in range(len(V))]
+    velocity, linear = [hat(x[3:]) for x in V], [p[3:] for p in P]
+    return [
+        P[k + 1]
+        + np.concatenate([product_derivative(np.matmul, velocity, linear, k), np.zeros(3)])
+        - M[k][:, 3:] @ gravity
+        for k in range(len(V) - 1)
+    ]
+
+
+def Ad_of_rate(omega: Array) -> Array:
+    """Return diag(omega~, omega~), (6, 6): the rate of Ad_R is this times Ad_R."""
+    return ad(np.concatenate([omega, np.zeros(3)]))
+
+
+def transported_by_lever(motion: BodyMotion, W: Derivatives) -> Derivatives:
+    """Return the derivatives of W with the moment about the origin of the predecessor."""
+    lever = [-hat(motion.lever(k)) for k in range(len(W))]
+    force = [w[3:] for w in W]
+    return [
+        w + np.concatenate([product_derivative(np.matmul, lever, force, k), np.zeros(3)])
+        for k, w in enumerate(W)
+    ]
+
+
+def unchanged(motion: BodyMotion, W: Derivatives) -> Derivatives:
+    """Return W: spatial wrenches need no transport."""
+    return W
+
+
+Wrench = Callable[[BodyMotion, Array], Derivatives]
+Transport = Callable[[BodyMotion, Derivatives], Derivatives]
+
+WRENCHES: dict[str, tuple[Wrench, Transport]] = {
+    'body': (body_wrench, transported_by_joint),
+    'spatial': (spatial_wrench, unchanged),
+    'hybrid': (hybrid_wrench, transported_by_lever),
+}

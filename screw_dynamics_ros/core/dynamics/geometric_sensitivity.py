@@ -1,0 +1,84 @@
+"""How torques and poses change with the geometry: placements of joints as parameters.
+
+A joint that is moved in its predecessor by exp(pi), pi = (rotation [rad], translation [m]) in the
+frame of the joint, is a joint behind another one that stands still (muller.md D-41). So the
+derivatives by pi, at pi = 0, are those of D-04 and D-40 for a tree with a free body without mass in
+front of the joint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.derivatives import inverse_dynamics_derivatives
+from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.kinematics.jacobians import jacobian
+from screw_dynamics_ros.core.lie.se3 import pose
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Frame, Tree
+
+AT_REST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+def torque_sensitivity(
+    tree: Tree, q: Array, v: Array, a: Array, gravity: Array, joint: str
+) -> Array:
+    """Return dQ/dpi, (nv, 6), for the placement of `joint`; arguments as in `inverse_dynamics`.
+
+    `tree` must be that of the description: in a regrouped one inertias depend on placements.
+    """
+    n, still = tree.nv, np.zeros(6)
+    augmented = with_placement(tree, joint)
+    dQ_dq, _, _ = inverse_dynamics_derivatives(
+        augmented,
+        np.concatenate([q, AT_REST]),
+        np.concatenate([v, still]),
+        np.concatenate([a, still]),
+        gravity,
+    )
+    return dQ_dq[:n, n:]
+
+
+def pose_sensitivity(tree: Tree, q: Array, link: str, joint: str) -> Array:
+    """Return the body-fixed twist of `link` by pi of `joint`, (6, 6): C^-1 dC/dpi (D-41)."""
+    augmented = with_placement(tree, joint)
+    return jacobian(augmented, np.concatenate([q, AT_REST]), link, 'body')[:, tree.nv :]
+
+
+def with_placement(tree: Tree, joint: str) -> Tree:
+    """Return the tree with six further coordinates, last in q (as a pose) and v, before `joint`."""
+    names = dict.fromkeys(body.joint for body in tree.bodies if body.joint)
+    if joint not in names:
+        raise UnknownNameError(
+            f'no movable joint named {joint!r}; choose one of {", ".join(names)}'
+        )
+    place = next(i for i, body in enumerate(tree.bodies) if body.joint == joint)
+
+    def shifted(i: int) -> int:
+        return i + (i >= place)
+
+    moved = [replace(body, parent=shifted(body.parent)) for body in tree.bodies]
+    first = moved[place]
+    to_axis = tree.frames[first.name].S[:3, :3].T  # the joint's frame, turned to its axis
+    Q = pose(to_axis, np.zeros(3))
+    placement = Body(
+        first.name,
+        f'placement of {joint}',
+        first.parent,
+        first.B @ Q.T,
+        np.eye(6),
+        slice(tree.nq, tree.nq + 7),
+        slice(tree.nv, tree.nv + 6),
+    )
+    moved[place] = replace(first, parent=place, B=Q)
+    return replace(
+        tree,
+        bodies=(*moved[:place], placement, *moved[place:]),
+        frames={
+            name: Frame(shifted(frame.body) if frame.body != GROUND else GROUND, frame.S)
+            for name, frame in tree.frames.items()
+        },
+        nq=tree.nq + 7,
+        nv=tree.nv + 6,
+    )

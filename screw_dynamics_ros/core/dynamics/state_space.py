@@ -1,0 +1,55 @@
+"""Linear model of the motion near a state.
+
+Source: muller.md D-40.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import expm
+
+from screw_dynamics_ros.core.lie.se3 import ad
+from screw_dynamics_ros.core.model.tree import Array, Tree
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """x' = A x + B u, or x_{k+1} = A x_k + B u_k: deviations from a state and from its torques.
+
+    x = (dq, dv), (2 nv,), where dq is a displacement along the velocities v (of a free body, by its
+    body-fixed twist), and u = dtau, (nv,).
+
+    Attributes
+    ----------
+    A : (2 nv, 2 nv) array
+    B : (2 nv, nv) array
+    """
+
+    A: Array
+    B: Array
+
+    def discretised(self, step: float) -> StateSpace:
+        """Return the model with u held constant over each `step` [s] (zero-order hold)."""
+        n, m = self.B.shape
+        both = np.zeros((n + m, n + m))
+        both[:n] = np.hstack([self.A, self.B])
+        both = expm(step * both)
+        return StateSpace(both[:n, :n], both[:n, n:])
+
+
+def state_space(tree: Tree, v: Array, da_dq: Array, da_dv: Array, Minv: Array) -> StateSpace:
+    """Return the continuous model from the derivatives of forward dynamics at a state.
+
+    dq' = dv for joints; between a free body and its neighbour on the reference motion, the twist
+    (body-fixed) is dq' = dv - ad_V dq.
+    """
+    n = tree.nv
+    A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, n))
+    A[:n, n:] = np.eye(n)
+    for body in tree.bodies:
+        if body.dof == 6:
+            A[body.v, body.v] = -ad(v[body.v])
+    A[n:, :n], A[n:, n:], B[n:] = da_dq, da_dv, Minv
+    return StateSpace(A, B)

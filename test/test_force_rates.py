@@ -1,0 +1,199 @@
+"""Rates of generalised forces, linear models, and sensitivity to the geometry.
+
+Spec IDs: D-40 to D-42 of muller.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from compile_support import ALL_CASES, BACKENDS, build, close, states
+from scipy.linalg import expm
+from tangents import displaced, partial
+
+from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.core.dynamics.force_rates import WRENCHES, inverse_dynamics_rates
+from screw_dynamics_ros.core.dynamics.geometric_sensitivity import pose_sensitivity
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.model.tree import build_tree
+
+
+def motion(robot: Robot) -> list[np.ndarray]:
+    """Return q and four derivatives."""
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    return [q, v, a, *np.random.default_rng(4).uniform(-1.5, 1.5, (2, robot.nv))]
+
+
+@pytest.mark.parametrize('case', ['tree', 'mimic'])
+def test_rates_along_a_trajectory(case):
+    """D-42 against differences of the torques of a polynomial motion."""
+    robot = build(case, 'reference')
+    q, v, a, j, s = motion(robot)
+
+    def torques(t):
+        t = t[0]
+        return robot.inverse_dynamics(
+            q + t * v + t**2 / 2 * a + t**3 / 6 * j + t**4 / 24 * s,
+            v + t * a + t**2 / 2 * j + t**3 / 6 * s,
+            a + t * j + t**2 / 2 * s,
+        )
+
+    tau, dtau, ddtau = robot.inverse_dynamics_rates(q, v, a, j, s)
+    close(tau, torques([0.0]), 1e-13)
+    close(dtau, partial(torques, 1)[:, 0], 1e-9)
+    second = partial(lambda t: partial(lambda u: torques(t + u), 1)[:, 0], 1)[:, 0]
+    close(ddtau, second, 1e-8)
+
+
+@ALL_CASES
+def test_representations_agree(case):
+    """D-42: body-fixed, spatial and hybrid; the chain rule with D-40 for free bodies too."""
+    robot = build(case, 'reference')
+    tree = build_tree(robot.description, floating_base=case == 'planar, floating')
+    q, v, a, j, s = motion(robot)
+    rates = robot.inverse_dynamics_rates(q, v, a, j, s)
+    for representation in WRENCHES:
+        other = inverse_dynamics_rates(tree, q, v, a, j, s, robot.gravity, representation)
+        for x, y in zip(rates, other, strict=True):
+            close(y, x, 1e-12)
+    close(rates[0], robot.inverse_dynamics(q, v, a), 1e-12)
+    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a)
+    close(rates[1], dq @ v + dv @ a + M @ j, 1e-11)
+    with pytest.raises(UnknownNameError, match='body, spatial, hybrid'):
+        inverse_dynamics_rates(tree, q, v, a, j, s, robot.gravity, 'mixed')
+
+
+def test_printed_offset_of_gravity():
+    """D-42: gravity as base acceleration has no further derivatives in body and spatial form only
+    if the root's axes are those of the acceleration; turned with the body its rate is -omega x g.
+    """
+    robot = build('tree', 'reference')
+    q, v, a, j, s = motion(robot)
+    with_gravity = robot.inverse_dynamics_rates(q, v, a, j, s)
+    robot.gravity = (0, 0, 0)
+    without = robot.inverse_dynamics_rates(q, v, a, j, s)
+    robot.gravity = (0, 0, -9.81)
+
+    def weight(t):
+        return robot.gravity_torques(q + t[0] * v + t[0] ** 2 / 2 * a)
+
+    close(with_gravity[1] - without[1], partial(weight, 1)[:, 0], 1e-9)
+    assert np.abs(with_gravity[1] - without[1]).max() > 0.1
+
+
+@BACKENDS
+def test_backends_and_stacks(backend):
+    robot, reference = build('mimic', backend), build('mimic', 'reference')
+    x = motion(robot)
+    expected = reference.inverse_dynamics_rates(*x)
+    for _ in range(2):
+        for actual, wanted in zip(robot.inverse_dynamics_rates(*x), expected, strict=True):
+            close(actual, wanted, 1e-11)
+    stack = robot.inverse_dynamics_rates(*(np.stack([y, y]) for y in x))
+    for actual, wanted in zip(stack, expected, strict=True):
+        close(actual[1], wanted, 1e-11)
+
+
+# --- linear models --------------------------------------------------------------------------------
+
+
+@ALL_CASES
+def test_linear_model(case):
+    """D-40: x' = A x + B u against the difference of two motions, free bodies included."""
+    robot = build(case, 'reference')
+    q, v, tau = (x[0] for x in states(robot, 1).values())
+    model, n = robot.linearised(q, v, tau), robot.nv
+    a = robot.forward_dynamics(q, v, tau)
+
+    def rate(x):  # of the deviation x = (dq, dv) from the reference motion
+        other_q, other_v = displaced(robot, q, x[:n]), v + x[n:]
+
+        def deviation(t):
+            here, there = displaced(robot, q, t[0] * v), displaced(robot, other_q, t[0] * other_v)
+            return difference(robot, here, there)
+
+        acceleration = robot.forward_dynamics(other_q, other_v, tau)
+        return np.concatenate([partial(deviation, 1)[:, 0], acceleration - a])
+
+    for x in np.random.default_rng(2).normal(size=(2, 2 * n)):
+        close(model.A @ x, partial(lambda t, x=x: rate(t[0] * x), 1, 2e-3)[:, 0], 1e-7)
+    close(model.B[n:] @ robot.mass_matrix(q), np.eye(n), 1e-11)
+    assert not model.B[:n].any()
+
+
+def difference(robot: Robot, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the displacement from one configuration to another, (nv,)."""
+    d = np.zeros(robot.nv)
+    places = [robot.joint_coordinates(name) for name in robot.joint_names]
+    if robot.nq > sum(place.stop - place.start for place, _ in places):
+        places.append((slice(0, 7), slice(0, 6)))
+    for place, rates in places:
+        if place.stop - place.start < 7:
+            d[rates] = other[place] - q[place]
+        else:
+            C, D = (pose_of(x[place]) for x in (q, other))
+            d[rates] = se3.log(se3.inverse(C) @ D)
+    return d
+
+
+def pose_of(x: np.ndarray) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    return se3.pose(Rotation.from_quat(x[3:]).as_matrix(), x[:3])
+
+
+def test_discretised_model():
+    """Zero-order hold: scipy's, and the same motion for any step."""
+    from scipy.signal import cont2discrete
+
+    robot = build('tree', 'reference')
+    q, v, tau = (x[0] for x in states(robot, 1).values())
+    model, n = robot.linearised(q, v, tau), robot.nv
+    discrete = model.discretised(0.01)
+    A, B, *_ = cont2discrete((model.A, model.B, np.eye(2 * n), np.zeros((2 * n, n))), 0.01)
+    close(discrete.A, A, 1e-12)
+    close(discrete.B, B, 1e-12)
+    close(discrete.A, expm(0.01 * model.A), 1e-12)
+    half = model.discretised(0.005)
+    close(half.A @ half.B + half.B, B, 1e-12)
+
+
+# --- geometry -------------------------------------------------------------------------------------
+
+
+@ALL_CASES
+def test_geometric_sensitivity(case):
+    """D-41: torques and poses by the placement of each joint, against moved joints."""
+    robot = build(case, 'reference')
+    floating = case == 'planar, floating'
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    link = robot.link_names[-1]
+    joints = [joint for joint in robot.description.joints if joint.type != 'fixed']
+    for joint in (joints[1], joints[-1]):
+
+        def moved(pi, joint=joint):
+            changed = replace(joint, origin=joint.origin @ se3.exp(pi))
+            description = replace(
+                robot.description,
+                joints=tuple(changed if j is joint else j for j in robot.description.joints),
+            )
+            return Robot(description, floating_base=floating, backend='reference')
+
+        sensitivity = robot.geometric_sensitivity(q, v, a, joint.name)
+        expected = partial(lambda pi: moved(pi).inverse_dynamics(q, v, a), 6)
+        close(sensitivity, expected, 1e-8)
+        assert np.abs(sensitivity).max() > 1e-3
+        C_inverse = se3.inverse(robot.link_pose(q, link))
+        poses = np.moveaxis(partial(lambda pi: moved(pi).link_pose(q, link), 6), -1, 0)
+        twists = np.stack([se3.vee(C_inverse @ dC) for dC in poses], axis=-1)
+        tree = build_tree(robot.description, floating_base=floating)
+        close(pose_sensitivity(tree, q, link, joint.name), twists, 1e-9)
+
+
+def test_unknown_joint():
+    robot = build('tree', 'reference')
+    x = np.zeros(robot.nv)
+    with pytest.raises(UnknownNameError, match="'elbow'"):
+        robot.geometric_sensitivity(x, x, x, 'elbow')

@@ -1,0 +1,65 @@
+"""Momenta and the velocity of the centre of mass: Pinocchio, differences, conservation.
+
+Spec IDs: D-18, D-34 of muller.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compile_support import ALL_CASES, BACKENDS, build, close, states
+from models import random_configuration
+from robots import urdf_path
+from tangents import displaced, partial
+
+from screw_dynamics_ros.core import Robot
+
+
+@BACKENDS
+@ALL_CASES
+def test_definitions(case, backend):
+    """The map, the velocity of the centre of mass by differences, and kinetic energy."""
+    robot = build(case, backend)
+    q, v, _ = (x[0] for x in states(robot, 1).values())
+    h, com = robot.centroidal_momentum(q, v), robot.center_of_mass(q)
+    close(robot.centroidal_map(q) @ v, h, 1e-12)
+    about_origin = robot.total_momentum(q, v)
+    close(about_origin[:3], h[:3] + np.cross(com, h[3:]), 1e-12)
+    close(about_origin[3:], h[3:], 1e-14)
+    velocity = partial(lambda t: robot.center_of_mass(displaced(robot, q, t[0] * v)), 1)[:, 0]
+    close(robot.center_of_mass_velocity(q, v), velocity, 1e-9)
+    close(robot.total_mass * velocity, h[3:], 1e-9)
+
+
+@pytest.mark.parametrize('name', ['solo12', 'talos_reduced'])
+def test_pinocchio(name):
+    pin = pytest.importorskip('pinocchio')
+    from pinocchio_oracle import SWAP, Pinocchio
+
+    path = urdf_path(name)
+    robot = Robot.from_urdf(path, floating_base=True, backend='reference')
+    oracle = Pinocchio(path.read_text(encoding='utf-8'), robot)
+    rng = np.random.default_rng(0)
+    q, v = random_configuration(robot, rng), rng.uniform(-1, 1, robot.nv)
+    model, data, G = oracle.model, oracle.data, oracle.G(q)
+    h = pin.computeCentroidalMomentum(model, data, oracle.q(q), G @ v).vector[SWAP]
+    close(robot.centroidal_momentum(q, v), h, 1e-11)
+    A = pin.computeCentroidalMap(model, data, oracle.q(q))[SWAP] @ G
+    close(robot.centroidal_map(q), A, 1e-11)
+
+
+def test_momentum_balance():
+    """D-34: without applied wrenches a free robot keeps its momentum but for its weight."""
+    robot = build('planar, floating', 'reference')
+    q, v, tau = (x[0] for x in states(robot, 1).values())
+    tau[:6] = 0.0
+    a = robot.forward_dynamics(q, v, tau)
+
+    def along(t):
+        moved = displaced(robot, q, t[0] * v + 0.5 * t[0] ** 2 * a)
+        return robot.total_momentum(moved, v + t[0] * a)
+
+    rate = partial(along, 1)[:, 0]
+    weight = robot.total_mass * robot.gravity
+    close(rate[3:], weight, 1e-8)
+    close(rate[:3], np.cross(robot.center_of_mass(q), weight), 1e-8)

@@ -1,0 +1,157 @@
+"""Regressor and base parameters: Pinocchio, recovered torques, other parameters.
+
+Spec ID: D-43 of muller.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from compile_support import ALL_CASES, BACKENDS, build, close, states
+from models import random_inertia
+from robots import robot as urdf
+from robots import urdf_path
+
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.dynamics.regressor import base_parameters
+
+
+@BACKENDS
+@ALL_CASES
+def test_torques_are_linear_in_the_parameters(case, backend):
+    """D-43: for inertias other than those the regressor was compiled with."""
+    robot = build(case, backend)
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    Y = robot.regressor(q, v, a)
+    assert Y.shape == (robot.nv, 10 * len(robot.link_names))
+    close(Y @ robot.inertial_parameters, robot.inverse_dynamics(q, v, a), 1e-11)
+    rng = np.random.default_rng(7)
+    other = Robot(
+        replace(
+            robot.description,
+            links=tuple(
+                replace(link, inertia=random_inertia(rng)) for link in robot.description.links
+            ),
+        ),
+        floating_base=robot.nq > robot.nv and case == 'planar, floating',
+        backend='reference',
+    )
+    assert not np.array_equal(other.inertial_parameters, robot.inertial_parameters)
+    close(Y @ other.inertial_parameters, other.inverse_dynamics(q, v, a), 1e-11)
+
+
+def test_parameters_of_a_link():
+    """m, m c, and the inertia about the origin: parallel axes by hand."""
+    text = urdf(
+        '<link name="a"/>'
+        '<link name="b"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/><inertia ixx="1" '
+        'ixy="0.1" ixz="0.2" iyy="1.1" iyz="0.3" izz="1.2"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+    )
+    robot = Robot.from_urdf(text, backend='reference')
+    expected = [2, 0.2, 0.4, 0.6, 1.26, 0.06, 1.3, 0.14, 0.18, 1.3]
+    close(robot.inertial_parameters, np.array([0.0] * 10 + expected), 1e-14)
+
+
+@pytest.mark.parametrize(
+    ('name', 'floating'),
+    [('panda_description/urdf/panda', False), ('solo12', True), ('talos_reduced', True)],
+)
+def test_pinocchio(name, floating):
+    """D-43: Pinocchio's columns belong to joints, about their origins; the links of a joint add."""
+    pin = pytest.importorskip('pinocchio')
+    from pinocchio_oracle import SWAP, Pinocchio
+
+    path = urdf_path(name)
+    robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
+    oracle = Pinocchio(path.read_text(encoding='utf-8'), robot)
+    q, v, a = (x[0] for x in states(robot, 1).values())
+    G = oracle.G(q)
+    theirs = pin.computeJointTorqueRegressor(
+        oracle.model, oracle.data, oracle.q(q), G @ v, G @ a
+    ).copy()
+    ours = robot.regressor(q, v, a).reshape(robot.nv, -1, 10)
+    compared = 0
+    for k, link in enumerate(robot.link_names):
+        frame = oracle.model.frames[oracle.frame_id(link)]
+        joint = frame.parentJoint
+        if joint == 0:
+            assert not ours[:, k].any()
+            continue
+        place = pin.SE3(frame.placement)
+        columns = theirs[:, 10 * (joint - 1) : 10 * joint]
+        for p in np.eye(10):  # a body of these parameters on the link, seen from the joint
+            moved = moved_parameters(place.rotation, place.translation, p)
+            expected = G.T @ (columns @ moved)
+            error = np.linalg.norm(ours[:, k] @ p - expected)
+            assert error <= 1e-9 * max(np.linalg.norm(expected), 1e-3)
+            compared += 1
+    assert compared > 100
+    assert SWAP[0] == 3
+
+
+def moved_parameters(R: np.ndarray, r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return (m, m c, xx, xy, yy, xz, yz, zz) of a body in the frame in which it is at (R, r)."""
+
+    def pseudo(p):  # integral of (x, 1) (x, 1)^T dm
+        I = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])  # noqa: E741
+        H = np.zeros((4, 4))
+        H[:3, :3] = 0.5 * np.trace(I) * np.eye(3) - I
+        H[:3, 3] = H[3, :3] = p[1:4]
+        H[3, 3] = p[0]
+        return H
+
+    C = np.eye(4)
+    C[:3, :3], C[:3, 3] = R, r
+    H = C @ pseudo(p) @ C.T
+    I = np.trace(H[:3, :3]) * np.eye(3) - H[:3, :3]  # noqa: E741
+    return np.array([H[3, 3], *H[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+
+
+@ALL_CASES
+def test_base_parameters(case):
+    """D-43: a minimal set, which gives all torques; grouping holds for motions not seen before."""
+    robot = build(case, 'reference' if case == 'tree' else 'python')
+    found = robot.base_parameters()
+    q, v, a = states(robot, 40, seed=3).values()
+    Y = robot.regressor(q, v, a).reshape(40 * robot.nv, -1)
+    assert np.linalg.matrix_rank(Y, 1e-9 * np.linalg.norm(Y)) == len(found.columns)
+    close(Y[:, found.columns] @ found.grouping, Y, 1e-8)
+    tau = robot.inverse_dynamics(q, v, a).ravel()
+    values = found.grouping @ robot.inertial_parameters
+    close(Y[:, found.columns] @ values, tau, 1e-8)
+    identified = np.linalg.lstsq(Y[:, found.columns], tau, rcond=None)[0]
+    close(identified, values, 1e-6)
+    assert len(set(found.names)) == len(found.columns)
+
+
+def test_base_parameters_of_an_arm_in_the_plane():
+    """Two parallel axes normal to gravity: the textbook's five."""
+    robot = Robot.from_urdf(urdf_path('planar_2r'), gravity=(0, -9.81, 0), backend='reference')
+    found = robot.base_parameters()
+    links = robot.link_names
+    first, second = links[1], links[2]
+    assert found.names == (
+        f'{first}/mx',
+        f'{first}/my',
+        f'{first}/Izz',
+        f'{second}/mx',
+        f'{second}/my',
+        f'{second}/Izz',
+    )
+    grouping = dict(zip(found.names, found.grouping))
+    column = 10 * links.index(second)
+    close(grouping[f'{first}/mx'][column], 1.0, 1e-9)  # m l1 of the second link
+    close(grouping[f'{first}/Izz'][column], 1.0, 1e-9)  # m l1^2
+    close(grouping[f'{second}/Izz'][column + 9], 1.0, 1e-9)
+
+
+def test_too_few_samples():
+    robot = build('tree', 'reference')
+    with pytest.raises(ArgumentError, match='more samples'):
+        robot.base_parameters(samples=2)
+    found = base_parameters(np.zeros((10, 10)), ('link',))
+    assert found.names == ()
+    assert found.grouping.shape == (0, 10)
