@@ -8,7 +8,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize('page', ['README.md', 'doc/compilation.md', 'doc/constrained_dynamics.md'])
+PAGES = ('README.md', 'doc/compilation.md', 'doc/constrained_dynamics.md', 'doc/trajectories.md')
+
+
+@pytest.mark.parametrize('page', PAGES)
 def test_examples_run(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     results = doctest.testfile(str(ROOT / page), module_relative=False)

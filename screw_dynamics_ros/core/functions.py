@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.dynamics import (
     regressor,
 )
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.payload import payload_torques
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics import (
     analytical,
@@ -29,10 +30,11 @@ from screw_dynamics_ros.core.kinematics import (
     transforms,
 )
 from screw_dynamics_ros.core.lie import euler
+from screw_dynamics_ros.core.model.rigid_body import PARAMETERS
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
 #: The vectors a function may read, in the order in which it takes them.
-INPUTS = ('q', 'v', 'a', 'jerk', 'jounce', 'tau', 'gravity')
+INPUTS = ('q', 'v', 'a', 'jerk', 'jounce', 'tau', 'payload', 'gravity')
 
 #: The kinds of options, and which one stands for one that is not given.
 DEFAULTS = {
@@ -84,6 +86,7 @@ FUNCTIONS = {
         hybrid_dynamics.hybrid_dynamics, ('q', 'v', 'a', 'tau', 'gravity'), ('prescribed',)
     ),
     'inverse_force': Function(force_kinematics.inverse_force, ('q',)),
+    'payload_torques': Function(payload_torques, ('q', 'v', 'a', 'payload', 'gravity')),
     'mass_matrix': Function(mass_matrix, ('q',)),
     'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
     'coriolis_torques': Function(inverse_dynamics.coriolis_torques, ('q', 'v')),
@@ -119,7 +122,8 @@ def as_tuple(outputs: Array | tuple[Array, ...]) -> tuple[Array, ...]:
 
 def input_size(tree: Tree, name: str) -> int:
     """Return the number of elements of one of `INPUTS`."""
-    return {'q': tree.nq, 'gravity': 3}.get(name, tree.nv)
+    sizes = {'q': tree.nq, 'payload': len(PARAMETERS) * len(tree.bodies), 'gravity': 3}
+    return sizes.get(name, tree.nv)
 
 
 def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:

@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.dynamics.payload import payload_parameters
 from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
 
 
 class DynamicFunctions(CompiledFunctions):
-    """How forces and motion of a `Robot` belong together; doc/dynamics.md."""
+    """How forces and motion of a `Robot` belong together; doc/dynamics.md, doc/trajectories.md."""
+
+    @property
+    def with_friction(self) -> bool:
+        """Whether inverse and forward dynamics have friction in them: whether drives were given."""
+        return self._tree.with_friction
 
     def inverse_dynamics(
         self,
@@ -111,6 +118,29 @@ class DynamicFunctions(CompiledFunctions):
     ) -> tuple[Array, Array, Array]:
         """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
         return self._evaluate('forward_dynamics_derivatives', (q, v, tau), (), external_wrenches)
+
+    def payload_parameters(self, payloads: Mapping[str, RigidBody]) -> Array:
+        """Return what bodies fixed to links, {link: body}, add to the inertias of the robot.
+
+        (10 n_bodies,), the input 'payload' of `payload_torques` in fused kernels.
+        """
+        return payload_parameters(self._tree, payloads)
+
+    def payload_torques(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        payloads: Mapping[str, RigidBody] | ArrayLike,
+    ) -> Array:
+        """Return what bodies fixed to links add to the torques of a motion, (nv,) [N m, N].
+
+        `payloads` maps a link to a `RigidBody` in its frame, or is what `payload_parameters` makes
+        of that; another one compiles nothing.
+        """
+        if isinstance(payloads, Mapping):
+            payloads = self.payload_parameters(payloads)
+        return self._evaluate('payload_torques', (q, v, a, payloads))
 
     def potential_energy(self, q: ArrayLike) -> float | Array:
         """Return the potential energy in gravity, zero at the origin of the root frame [J]."""

@@ -1,0 +1,74 @@
+"""Efforts of a whole trajectory with its report of limits, against a loop over Pinocchio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+from figures import Figure
+from robots import urdf_path
+from robots_compared import NAMES, PANDA
+from timing import loop, measure
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.model import read_urdf
+from screw_dynamics_ros.core.trajectory import annotate, sampled_motion
+
+SAMPLES, REQUIRED = 10_000, 2.0  # ms
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Measure on all cores, a Panda with its fingers held."""
+    path = urdf_path(PANDA)
+    description = read_urdf(path)
+    robot = Robot(
+        replace(
+            description,
+            joints=tuple(
+                replace(joint, type='fixed', mimic=None) if 'finger' in joint.name else joint
+                for joint in description.joints
+            ),
+        )
+    )
+    whole = pin.buildModelFromUrdf(str(path))
+    model = pin.buildReducedModel(whole, [8, 9], pin.neutral(whole))
+    data = model.createData()
+    assert list(model.names)[1:] == list(robot.joint_names)
+    time = np.linspace(0.0, 10.0, SAMPLES)
+    angle = time[:, None] * np.linspace(0.5, 1.5, robot.nv)
+    q, v, a = np.sin(angle), np.cos(angle), -np.sin(angle)
+    motion = sampled_motion(robot, time, q, v, a)
+    times = measure(
+        {
+            'ours': loop('annotate(robot, motion)', annotate=annotate, robot=robot, motion=motion),
+            'theirs': loop(
+                '[pin.rnea(model, data, q[i], v[i], a[i]) for i in rows]',
+                pin=pin,
+                model=model,
+                data=data,
+                q=q,
+                v=v,
+                a=a,
+                rows=range(SAMPLES),
+            ),
+        },
+        repeats=7 if quick else 25,
+        seconds=20e-3,
+    )
+    (ours, ours_median), (theirs, theirs_median) = times['ours'], times['theirs']
+    yield Figure(
+        'Trajectories',
+        f'{NAMES[PANDA]}, {robot.nv} dof',
+        f'efforts and limits, {SAMPLES} samples',
+        1e3 * ours,
+        1e3 * theirs,
+        1e3 * ours_median,
+        1e3 * theirs_median,
+        'ms',
+        theirs / ours,
+        REQUIRED,
+        'ours at most',
+        'Pinocchio: RNEA only',
+    )

@@ -1,0 +1,66 @@
+"""The efforts a motion takes, and the limits it exceeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.trajectory.limits import Excess, exceeded_limits
+from screw_dynamics_ros.core.trajectory.motion import Motion
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class Annotation:
+    """A motion with its efforts.
+
+    Attributes
+    ----------
+    motion : Motion
+    efforts : (N, nv) array
+        What the drives have to give [N m, N].
+    exceeded : list of Excess
+        Where limits of the joints are exceeded, in the order of time; empty if nowhere.
+    """
+
+    motion: Motion
+    efforts: Array
+    exceeded: list[Excess]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the motion stays within all limits."""
+        return not self.exceeded
+
+
+def annotate(
+    robot: Robot,
+    motion: Motion,
+    payloads: Mapping[str, RigidBody] | None = None,
+    *,
+    friction: bool = True,
+) -> Annotation:
+    """Return a motion with the efforts it takes: M a + C v + g (muller.md D-27), and more.
+
+    Parameters
+    ----------
+    robot : Robot
+    motion : Motion
+    payloads : {link: RigidBody}, optional
+        What the robot carries.
+    friction : bool
+        Whether the friction of the drives counts, be it only that of the robot description.
+    """
+    efforts = robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    if payloads:
+        efforts += robot.payload_torques(motion.q, motion.v, motion.a, payloads)
+    if friction != robot.with_friction and any(
+        d.damping or d.coulomb or d.breakaway for d in robot.drives.values()
+    ):
+        efforts += (1.0 if friction else -1.0) * robot.friction_torques(motion.v)
+    return Annotation(motion, efforts, exceeded_limits(robot, motion, efforts))
