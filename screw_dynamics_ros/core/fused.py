@@ -65,7 +65,7 @@ class FusedKernel:
         parameters: Mapping[str, int],
     ) -> None:
         used = needed_inputs(tree, outputs, parameters)
-        names = (*(name for name in INPUTS if name in used), *parameters)
+        names = (*(name for name in INPUTS if name in used - set(parameters)), *parameters)
         sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
 
         def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -114,6 +114,16 @@ class FusedKernel:
             out = [np.empty(shape) for shape in self.shapes]
         self._run(*inputs, *out)
         return tuple(out)
+
+
+def evaluated(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:
+    """Return a function of the robot, some of its inputs being other outputs or formulas."""
+    function, options = find(tree, output)
+    return Formula(
+        f'{output} elsewhere',
+        tuple(sources.get(name, name) for name in function.inputs),
+        lambda *inputs: function.evaluate(tree, *inputs, *options),
+    )
 
 
 def needed_inputs(

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.facade.kinematic_functions import KinematicFunction
 from screw_dynamics_ros.core.facade.mixed_problems import MixedProblems
 from screw_dynamics_ros.core.facade.sensitivities import Sensitivities
 from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula, FusedKernel
+from screw_dynamics_ros.core.fused import Formula, FusedKernel, evaluated
 from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
 from screw_dynamics_ros.core.model.drives import Drive, drives_of
 from screw_dynamics_ros.core.model.geometry import Geometry
@@ -495,3 +495,10 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         which may read further vectors, `parameters`: their names and numbers of elements.
         """
         return FusedKernel(self._lean_tree, self.backend, outputs, parameters or {})
+
+    def elsewhere(self, output: Output, **sources: Output | Formula) -> Formula:
+        """Return a function above for `fuse`, of other formulas instead of some of its inputs.
+
+        `robot.elsewhere('inverse_dynamics', q=planned)` with `planned` a `Formula`.
+        """
+        return evaluated(self._lean_tree, output, sources)

@@ -5,16 +5,27 @@ from __future__ import annotations
 from screw_dynamics_ros.core.model.tree import Array
 
 
-def weighted_terms(gravity: Array, coriolis: Array, shares: Array) -> Array:
-    """Return s_0 g(q) + s_1 C(q, v) v, (n,) [N m, N].
+def feedforward(needed: Array, measured: tuple[Array, ...], shares: Array) -> Array:
+    """Return what is needed less what the robot adds by itself, (n,) [N m, N].
 
-    With shares of 1 it is the torque of an unaccelerated motion; a term that the robot compensates
-    by itself has the share 0 in what is sent to it, and 1 in what it adds.
+    needed - sum (1 - s_k) tau_k: a term with the share s_k = 0 is compensated by the robot, where
+    it is rather than where it should be; one with the share 1 is not.
+
+    Parameters
+    ----------
+    needed : (n,) array
+        Torques of the wanted motion.
+    measured : tuple of k (n,) arrays
+        The terms tau_k in the measured state.
+    shares : (k,) array
 
     Examples
     --------
     >>> import numpy as np
-    >>> weighted_terms(np.array([10.0, 5.0]), np.array([1.0, 2.0]), np.array([0.0, 1.0]))
-    array([1., 2.])
+    >>> gravity, coriolis = np.array([10.0, 5.0]), np.array([1.0, 2.0])
+    >>> feedforward(np.array([12.0, 8.0]), (gravity, coriolis), np.array([0.0, 1.0]))
+    array([2., 3.])
     """
-    return shares[0] * gravity + shares[1] * coriolis
+    for share, torques in zip(shares, measured):
+        needed = needed - (1.0 - share) * torques
+    return needed

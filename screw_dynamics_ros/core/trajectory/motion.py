@@ -90,20 +90,25 @@ def sampled_motion(
             f'time must increase: sample {k + 1} is at {t[k + 1]} s, the one before at {t[k]} s'
         )
     positions = samples('q', q, len(t), robot.nq)
-    missing = tuple(name for name, values in (('v', v), ('a', a)) if values is None)
-    if missing and robot.nq != robot.nv:
+    velocities = None if v is None else samples('v', v, len(t), robot.nv)
+    accelerations = None if a is None else samples('a', a, len(t), robot.nv)
+    if robot.nq != robot.nv and (v is None or a is None):
+        missing = ' and '.join(name for name, values in (('v', v), ('a', a)) if values is None)
         raise ArgumentError(
-            f'{" and ".join(missing)} must be given: robot {robot.description.name!r} has floating '
-            'joints, whose velocities are not derivatives of their coordinates'
+            f'{missing} must be given: robot {robot.description.name!r} has floating joints, whose '
+            'velocities are not derivatives of their coordinates'
         )
-    velocities = derivative(t, positions, 1) if v is None else samples('v', v, len(t), robot.nv)
-    if a is not None:
-        accelerations = samples('a', a, len(t), robot.nv)
-    elif v is None:
-        accelerations = derivative(t, positions, 2)
-    else:
-        accelerations = derivative(t, velocities, 1)
-    return Motion(t, positions, velocities, accelerations, missing)
+    return Motion(t, positions, *with_rates(t, positions, velocities, accelerations))
+
+
+def with_rates(
+    time: Array, q: Array, v: Array | None, a: Array | None
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return v and a, (N, n) each, and which of them had to be derived; see `sampled_motion`."""
+    missing = tuple(name for name, values in (('v', v), ('a', a)) if values is None)
+    if a is None:
+        a = derivative(time, q, 2) if v is None else derivative(time, v, 1)
+    return derivative(time, q, 1) if v is None else v, a, missing
 
 
 def derivative(time: Array, values: Array, order: int) -> Array:

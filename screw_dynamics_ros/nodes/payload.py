@@ -1,0 +1,82 @@
+"""The payload of a robot as parameters: a body fixed to a link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+TABLE = (
+    Specification(
+        'payload_link',
+        '',
+        'Link that carries the payload described by the other payload parameters. Empty: none.',
+    ),
+    Specification('payload_mass', 0.0, 'Mass of the payload [kg].', minimum=0.0),
+    Specification(
+        'payload_center_of_mass',
+        [0.0, 0.0, 0.0],
+        'Centre of mass of the payload in the frame of payload_link [m].',
+        size=3,
+    ),
+    Specification(
+        'payload_inertia',
+        [0.0] * 6,
+        'Inertia of the payload about its centre of mass in the axes of payload_link: xx, xy, xz, '
+        'yy, yz, zz [kg m^2].',
+        size=6,
+    ),
+)
+
+
+def payloads(
+    parameters: Parameters, changed: Mapping[str, Any] | None = None
+) -> dict[str, RigidBody]:
+    """Return the payload by its link, empty if there is none.
+
+    Raises `InertiaError` if no body has these parameters.
+    """
+    value = {specification.name: parameters[specification.name] for specification in TABLE}
+    value.update(changed or {})
+    xx, xy, xz, yy, yz, zz = value['payload_inertia']
+    body = RigidBody(
+        value['payload_mass'],
+        np.array(value['payload_center_of_mass']),
+        np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+    )
+    return {value['payload_link']: body} if value['payload_link'] and body.mass else {}
+
+
+def check(parameters: Parameters, changed: Mapping[str, Any], robot: Robot | None) -> None:
+    """Refuse changes that describe no body, or one on no link of the present robot."""
+    payloads(parameters, changed)
+    link = changed.get('payload_link')
+    if link and robot is not None and link not in robot.link_names:
+        raise UnknownNameError(
+            f'payload_link: robot {robot.description.name} has no link {link!r}; it has '
+            f'{shorten(robot.link_names, 30)}'
+        )
+
+
+def on_robot(parameters: Parameters, robot: Robot) -> dict[str, RigidBody]:
+    """Return the payload by its link, empty if the robot does not have that."""
+    return {link: body for link, body in payloads(parameters).items() if link in robot.link_names}
+
+
+def report(status: Status, parameters: Parameters, robot: Robot) -> None:
+    """Say what is carried, or why not."""
+    link, mass = parameters['payload_link'], parameters['payload_mass']
+    status.values['payload'] = f'{mass:g} kg on {link}' if on_robot(parameters, robot) else 'none'
+    if link and link not in robot.link_names:
+        status.report(
+            Level.ERROR, f'no payload: the robot has no link {link!r}; correct payload_link'
+        )
+    elif mass and not link:
+        status.report(Level.WARN, 'no payload: payload_mass is set and payload_link is not')

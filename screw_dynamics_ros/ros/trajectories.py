@@ -1,0 +1,119 @@
+"""Whole joint trajectories, by name: from and to trajectory_msgs/JointTrajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.ros.names import shorten
+
+Array = NDArray[np.float64]
+
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class JointTrajectory:
+    """Samples of some joints.
+
+    Attributes
+    ----------
+    joints : tuple of str
+    stamps : (N,) array of int
+        Times from the start [ns].
+    q : (N, n) array
+        Positions [rad, m].
+    v, a : (N, n) arrays or None
+        Velocities and accelerations; None if the message has none.
+    """
+
+    joints: tuple[str, ...]
+    stamps: NDArray[np.int64]
+    q: Array
+    v: Array | None
+    a: Array | None
+
+
+def read_trajectory(
+    message: Any, joints: Sequence[str], known: Collection[str] = ()
+) -> JointTrajectory:
+    """Return the samples of a trajectory_msgs/JointTrajectory.
+
+    Parameters
+    ----------
+    message : trajectory_msgs/JointTrajectory
+    joints : sequence of str
+    known : collection of str
+        Names that may occur and do not count: mimic and fixed joints.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        If there are no points, a name is unknown or occurs twice, numbers are missing or not
+        finite, or only some points have velocities or accelerations.
+    """
+    names = list(message.joint_names)
+    for name in names:
+        if name not in joints and name not in known:
+            raise UnknownNameError(
+                f'the trajectory names joint {name!r}, which the robot does not have; '
+                f'it has {shorten(joints, 30)}'
+            )
+        if names.count(name) > 1:
+            raise ArgumentError(f'the trajectory names joint {name!r} twice')
+    if not message.points:
+        raise ArgumentError('the trajectory has no points; give at least one')
+    columns = [k for k, name in enumerate(names) if name in joints]
+    if not columns:
+        raise ArgumentError('the trajectory names no joint that moves by itself')
+
+    def samples(field: str) -> Array:
+        """Return the numbers of all points, (N, n)."""
+        rows = [getattr(point, field) for point in message.points]
+        for k, row in enumerate(rows):
+            if len(row) != len(names):
+                raise ArgumentError(
+                    f'point {k} of the trajectory has {len(row)} {field} for {len(names)} joints'
+                )
+        array = np.array(rows, dtype=float)[:, columns]
+        if not np.isfinite(array).all():
+            k, i = np.argwhere(~np.isfinite(array))[0]
+            raise ArgumentError(
+                f'{field} of joint {names[columns[i]]!r} in point {k} of the trajectory: '
+                f'{array[k, i]}'
+            )
+        return array
+
+    def optional(field: str) -> Array | None:
+        """Return the numbers of all points, None if no point has any."""
+        return samples(field) if any(len(getattr(p, field)) for p in message.points) else None
+
+    stamps = [duration_stamp(point.time_from_start) for point in message.points]
+    for k in range(1, len(stamps)):
+        if stamps[k] <= stamps[k - 1]:
+            raise ArgumentError(
+                f'time_from_start must increase: point {k} of the trajectory is at '
+                f'{stamps[k] / NANOSECONDS} s, the one before at {stamps[k - 1] / NANOSECONDS} s'
+            )
+    return JointTrajectory(
+        tuple(names[k] for k in columns),
+        np.array(stamps, dtype=np.int64),
+        samples('positions'),
+        optional('velocities'),
+        optional('accelerations'),
+    )
+
+
+def duration_stamp(duration: Any) -> int:
+    """Return a builtin_interfaces/Duration in ns."""
+    return int(duration.sec) * NANOSECONDS + int(duration.nanosec)
+
+
+def set_duration(duration: Any, seconds: float) -> None:
+    """Write a time [s] into a builtin_interfaces/Duration."""
+    duration.sec, duration.nanosec = divmod(round(seconds * NANOSECONDS), NANOSECONDS)

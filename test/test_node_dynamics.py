@@ -1,0 +1,276 @@
+"""The torques of `dynamics` term by term, with friction, payload and reference, against Pinocchio."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pinocchio')
+pytest.importorskip('rclpy')
+
+import pinocchio as pin
+from pinocchio_oracle import Pinocchio
+from robots import urdf_path
+from ros_harness import ERROR, OK, WARN
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.core import Robot
+
+DAMPING, COULOMB, SMOOTHING = 0.3, 0.8, 0.01  # the last one is the default of a drive
+URDF = re.sub(
+    '(<axis [^>]*/>)',
+    rf'\1<dynamics damping="{DAMPING}" friction="{COULOMB}"/>',
+    urdf_path('panda').read_text(),
+)
+TOOL = 'panda_hand_tcp'
+TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
+TOLERANCE = {'rtol': 1e-9, 'atol': 1e-9}
+OUTPUTS = 'terms/dynamics: outputs'
+LOAD = {
+    'payload_link': TOOL,
+    'payload_mass': 2.5,
+    'payload_center_of_mass': [0.02, -0.03, 0.08],
+    'payload_inertia': [0.02, 0.001, -0.002, 0.03, 0.003, 0.025],
+}
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(URDF)
+
+
+@pytest.fixture(scope='module')
+def oracle(robot):
+    return Pinocchio(URDF, robot)
+
+
+@pytest.fixture(scope='module')
+def loaded(robot):
+    """Return Pinocchio's model with the payload."""
+    oracle = Pinocchio(URDF, robot)
+    frame = oracle.model.frames[oracle.frame_id(TOOL)]
+    xx, xy, xz, yy, yz, zz = LOAD['payload_inertia']
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    oracle.model.appendBodyToJoint(
+        frame.parentJoint,
+        pin.Inertia(LOAD['payload_mass'], np.array(LOAD['payload_center_of_mass']), inertia),
+        frame.placement,
+    )
+    oracle.data = oracle.model.createData()
+    return oracle
+
+
+@pytest.fixture(scope='module')
+def node(start):
+    return start('dynamics', {'reference_timeout': '0.0'}, ['-r', '__ns:=/terms'])
+
+
+@pytest.fixture(scope='module')
+def client(node, connect):
+    made = connect('terms')
+    made.describe(URDF)
+    made.subscribe(JointState, *(f'dynamics/{name}' for name in (*TERMS, 'feedforward')))
+    made.subscribe(Float64MultiArray, 'dynamics/energy', 'dynamics/commands')
+    return made
+
+
+@pytest.fixture
+def state(robot):
+    rng = np.random.default_rng(11)
+    return rng.uniform(robot.limits.lower, robot.limits.upper), rng.normal(size=robot.nv)
+
+
+@pytest.fixture
+def carried(client):
+    """Let the robot carry something for one test."""
+    for name, value in LOAD.items():
+        assert client.set_parameter('dynamics', name, value).successful
+    yield
+    assert client.set_parameter('dynamics', 'payload_link', '').successful
+
+
+def efforts(client, robot, state):
+    """Return the efforts on all topics for one state."""
+    stamp, _ = client.ask('dynamics/feedforward', robot.joint_names, *state)
+    topics = {name: f'dynamics/{name}' for name in (*TERMS, 'feedforward')}
+    client.wait(
+        lambda: all(client.with_stamp(topic, stamp) for topic in topics.values()),
+        what='all terms of one state',
+    )
+    messages = {name: client.with_stamp(topic, stamp) for name, topic in topics.items()}
+    assert all(tuple(m.name) == robot.joint_names for m in messages.values())
+    return {name: np.array(message.effort) for name, message in messages.items()}
+
+
+def friction(v):
+    """Return Coulomb and viscous friction; the first finger moves the second one as well."""
+    torques = DAMPING * v + COULOMB * v / np.hypot(v, SMOOTHING)
+    torques[-1] *= 2
+    return torques
+
+
+def follow(client, robot, q, v, a):
+    """Make a reference count."""
+    client.publisher(JointTrajectory, 'dynamics/reference').publish(
+        JointTrajectory(
+            joint_names=robot.joint_names,
+            points=[
+                JointTrajectoryPoint(
+                    positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist()
+                )
+            ],
+        )
+    )
+    client.wait(
+        lambda: (
+            client.diagnostics.get(OUTPUTS, (0, '', {}))[2].get('feedforward follows')
+            == 'reference'
+        ),
+        what='following the reference',
+    )
+
+
+def test_terms_of_the_measured_state(client, robot, oracle, state):
+    """Nothing accelerates: no inertial torques; no friction is fed back from a measured velocity."""
+    found, (q, v), rest = efforts(client, robot, state), state, np.zeros(robot.nv)
+    gravity = oracle.inverse_dynamics(q, rest, rest)
+    both = oracle.inverse_dynamics(q, v, rest)
+    np.testing.assert_allclose(found['gravity'], gravity, **TOLERANCE)
+    np.testing.assert_allclose(found['coriolis'], both - gravity, **TOLERANCE)
+    np.testing.assert_allclose(found['friction'], friction(v), **TOLERANCE)
+    np.testing.assert_allclose(found['feedforward'], both, **TOLERANCE)
+    np.testing.assert_array_equal(found['inertia'], 0.0)
+    np.testing.assert_array_equal(found['payload'], 0.0)
+
+
+def test_energy(client, robot, oracle, state):
+    """Kinetic and potential energy; the messages carry no stamp, so all are of the same state."""
+    q, v = state
+    client.ask('dynamics/feedforward', robot.joint_names, q, v)
+    client.received['dynamics/energy'].clear()
+    client.ask('dynamics/feedforward', robot.joint_names, q, v)
+    message = client.wait(lambda: client.received['dynamics/energy'], what='energies')[-1]
+    assert message.layout.dim[0].label == 'kinetic,potential'
+    kinetic = oracle.kinetic_energy(q, v)
+    potential = -robot.gravity @ oracle.mass_and_moment(q)[1]
+    np.testing.assert_allclose(message.data, [kinetic, potential], rtol=1e-9)
+
+
+def test_payload_changes_without_compiling(client, node, robot, oracle, loaded, state, carried):
+    """Mass, centre of mass, inertia and link are inputs of the kernel."""
+    q, v = state
+    found, rest = efforts(client, robot, state), np.zeros(robot.nv)
+    expected = loaded.inverse_dynamics(q, v, rest)
+    np.testing.assert_allclose(
+        found['payload'], expected - oracle.inverse_dynamics(q, v, rest), **TOLERANCE
+    )
+    np.testing.assert_allclose(found['feedforward'], expected, **TOLERANCE)
+    assert client.set_parameter('dynamics', 'payload_link', 'panda_link4').successful
+    elsewhere = efforts(client, robot, state)['payload']
+    np.testing.assert_allclose(elsewhere[4:], 0.0, atol=1e-12)
+    assert np.abs(elsewhere[1]) > 1.0
+    assert node.output.count('ready:') == 1
+    client.wait(
+        lambda: (
+            client.diagnostics.get(OUTPUTS, (0, '', {}))[2].get('payload')
+            == '2.5 kg on panda_link4'
+        ),
+        what='the payload on /diagnostics',
+    )
+
+
+def test_following_a_reference(client, robot, oracle, loaded, state, carried):
+    """Feedforward is that of the reference, with its accelerations, its friction and the payload.
+
+    Where the robot is as it should be, the terms add up to it.
+    """
+    (q, v), a = state, np.random.default_rng(12).normal(size=robot.nv)
+    follow(client, robot, q, v, a)
+    found, rest = efforts(client, robot, state), np.zeros(robot.nv)
+    expected = loaded.inverse_dynamics(q, v, a) + friction(v)
+    np.testing.assert_allclose(found['feedforward'], expected, **TOLERANCE)
+    np.testing.assert_allclose(
+        found['inertia'],
+        oracle.inverse_dynamics(q, rest, a) - oracle.inverse_dynamics(q, rest, rest),
+        **TOLERANCE,
+    )
+    np.testing.assert_allclose(sum(found[term] for term in TERMS), expected, **TOLERANCE)
+    client.received['dynamics/commands'].clear()
+    client.ask('dynamics/feedforward', robot.joint_names, q, v)
+    message = client.wait(lambda: client.received['dynamics/commands'], what='commands')[-1]
+    np.testing.assert_allclose(message.data, expected, **TOLERANCE)
+
+
+@pytest.mark.parametrize('compensated', [*([term] for term in TERMS), TERMS])
+def test_what_the_robot_adds_is_left_out(
+    client, robot, oracle, loaded, state, carried, compensated
+):
+    """Gravity, Coriolis and payload torques where the robot is, the others of the reference."""
+    rng, rest = np.random.default_rng(13), np.zeros(robot.nv)
+    (q, v), a = state, rng.normal(size=robot.nv)
+    wanted_q, wanted_v = q + rng.uniform(-0.1, 0.1, robot.nv), rng.normal(size=robot.nv)
+    follow(client, robot, wanted_q, wanted_v, a)
+    assert client.set_parameter('dynamics', 'compensated_terms', list(compensated)).successful
+    try:
+        found = efforts(client, robot, state)['feedforward']
+    finally:
+        assert client.set_parameter('dynamics', 'compensated_terms', ['']).successful
+    counted = rest if 'inertia' in compensated else a
+    gravity = oracle.inverse_dynamics(q, rest, rest)
+    rigid = {
+        'gravity': gravity,
+        'coriolis': oracle.inverse_dynamics(q, v, rest) - gravity,
+        'payload': loaded.inverse_dynamics(q, v, counted) - oracle.inverse_dynamics(q, v, counted),
+    }
+    expected = loaded.inverse_dynamics(wanted_q, wanted_v, counted)
+    expected = expected - sum(rigid[term] for term in compensated if term in rigid)
+    if 'friction' not in compensated:
+        expected = expected + friction(wanted_v)
+    np.testing.assert_allclose(found, expected, **TOLERANCE)
+
+
+def test_an_old_reference_does_not_count(client, robot, oracle, state):
+    follow(client, robot, state[0] + 0.1, state[1], np.ones(robot.nv))
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.05).successful
+    client.expect(OUTPUTS, WARN, 'older than reference_timeout')
+    found = efforts(client, robot, state)
+    np.testing.assert_allclose(
+        found['feedforward'], oracle.inverse_dynamics(*state, np.zeros(robot.nv)), **TOLERANCE
+    )
+    np.testing.assert_array_equal(found['inertia'], 0.0)
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'reason'),
+    [
+        ('payload_mass', -1.0, 'payload_mass'),
+        ('payload_mass', float('nan'), 'payload_mass'),
+        ('payload_center_of_mass', [0.0, float('inf'), 0.0], 'finite'),
+        ('payload_inertia', [1.0, 0.0, 0.0, 1.0, 0.0, 3.0], 'triangle inequality'),
+        ('payload_link', 'nose', "no link 'nose'"),
+        ('compensated_terms', ['wind'], 'gravity, coriolis, friction, inertia, payload'),
+    ],
+)
+def test_impossible_payloads_are_refused(client, robot, state, carried, name, value, reason):
+    client.ask('dynamics/feedforward', robot.joint_names, *state)  # there is a robot
+    result = client.set_parameter('dynamics', name, value)
+    assert not result.successful
+    assert reason in result.reason
+
+
+def test_payload_of_another_robot(start, connect):
+    """A link that the robot does not have is reported; everything else works."""
+    start('dynamics', {'payload_link': 'nose', 'payload_mass': '1.0'}, ['-r', '__ns:=/nose'])
+    client = connect('nose')
+    client.describe(urdf_path('planar_2r').read_text())
+    client.expect('nose/dynamics: outputs', ERROR, "no link 'nose'")
+    client.subscribe(JointState, 'dynamics/feedforward')
+    _, message = client.ask('dynamics/feedforward', ['joint1', 'joint2'], [0.0, 1.0], [1.0, 0.0])
+    np.testing.assert_allclose(message.effort, [0.0, 0.5 * np.sin(1.0)], atol=1e-12)
+    assert client.set_parameter('dynamics', 'payload_link', '').successful
+    client.expect('nose/dynamics: outputs', WARN, 'payload_link is not')
+    assert client.set_parameter('dynamics', 'payload_link', 'tip').successful
+    client.expect('nose/dynamics: outputs', OK)
