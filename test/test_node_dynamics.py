@@ -1,4 +1,4 @@
-"""The torques of `dynamics` term by term, with friction, payload and reference, against Pinocchio."""
+"""The torques of `dynamics` term by term: friction, payload, reference, against Pinocchio."""
 
 import re
 
@@ -133,7 +133,7 @@ def follow(client, robot, q, v, a):
 
 
 def test_terms_of_the_measured_state(client, robot, oracle, state):
-    """Nothing accelerates: no inertial torques; no friction is fed back from a measured velocity."""
+    """Nothing accelerates; no friction is fed back from a measured velocity."""
     found, (q, v), rest = efforts(client, robot, state), state, np.zeros(robot.nv)
     gravity = oracle.inverse_dynamics(q, rest, rest)
     both = oracle.inverse_dynamics(q, v, rest)
@@ -261,16 +261,14 @@ def test_impossible_payloads_are_refused(client, robot, state, carried, name, va
     assert reason in result.reason
 
 
-def test_payload_of_another_robot(start, connect):
+def test_payload_of_another_robot(client, carried):
     """A link that the robot does not have is reported; everything else works."""
-    start('dynamics', {'payload_link': 'nose', 'payload_mass': '1.0'}, ['-r', '__ns:=/nose'])
-    client = connect('nose')
     client.describe(urdf_path('planar_2r').read_text())
-    client.expect('nose/dynamics: outputs', ERROR, "no link 'nose'")
-    client.subscribe(JointState, 'dynamics/feedforward')
-    _, message = client.ask('dynamics/feedforward', ['joint1', 'joint2'], [0.0, 1.0], [1.0, 0.0])
+    client.expect(OUTPUTS, ERROR, f"no link '{TOOL}'")
+    state = [0.0, 1.0], [1.0, 0.0]
+    _, message = client.ask('dynamics/feedforward', ['joint1', 'joint2'], *state)
     np.testing.assert_allclose(message.effort, [0.0, 0.5 * np.sin(1.0)], atol=1e-12)
     assert client.set_parameter('dynamics', 'payload_link', '').successful
-    client.expect('nose/dynamics: outputs', WARN, 'payload_link is not')
+    client.expect(OUTPUTS, WARN, 'payload_link is not')
     assert client.set_parameter('dynamics', 'payload_link', 'tip').successful
-    client.expect('nose/dynamics: outputs', OK)
+    client.expect(OUTPUTS, OK)

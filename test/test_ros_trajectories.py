@@ -18,12 +18,19 @@ def trajectory(names, *points, **changes):
 
     `changes` are fields of the last point.
     """
-    message = JointTrajectory(joint_names=list(names), points=[
-        JointTrajectoryPoint(
-            **{name: [float(x) for x in values] for name, values in zip(
-                ('positions', 'velocities', 'accelerations'), point)},
-            time_from_start=Duration(sec=k // 2, nanosec=500_000_000 * (k % 2)))
-        for k, point in enumerate(points)])
+    message = JointTrajectory(
+        joint_names=list(names),
+        points=[
+            JointTrajectoryPoint(
+                **{
+                    name: [float(x) for x in values]
+                    for name, values in zip(('positions', 'velocities', 'accelerations'), point)
+                },
+                time_from_start=Duration(sec=k // 2, nanosec=500_000_000 * (k % 2)),
+            )
+            for k, point in enumerate(points)
+        ],
+    )
     for name, value in changes.items():
         setattr(message.points[-1], name, value)
     return message
@@ -31,9 +38,11 @@ def trajectory(names, *points, **changes):
 
 def test_by_name():
     """In the order of the message; mimic joints are left out."""
-    read = read_trajectory(trajectory(
-        ['c', 'mimic', 'a'], ([1, 2, 3], [10, 20, 30]), ([4, 5, 6], [40, 50, 60])),
-        JOINTS, known=['mimic'])
+    read = read_trajectory(
+        trajectory(['c', 'mimic', 'a'], ([1, 2, 3], [10, 20, 30]), ([4, 5, 6], [40, 50, 60])),
+        JOINTS,
+        known=['mimic'],
+    )
     assert read.joints == ('c', 'a')
     np.testing.assert_array_equal(read.stamps, [0, 500_000_000])
     np.testing.assert_array_equal(read.q, [[1, 3], [4, 6]])
@@ -55,21 +64,39 @@ def test_durations():
         assert (duration.sec, duration.nanosec) == expected
 
 
-@pytest.mark.parametrize(('message', 'reason'), [
-    (trajectory('ab'), 'no points'),
-    (trajectory('', ([],)), 'no joint that moves'),
-    (trajectory(['mimic'], ([1],)), 'no joint that moves'),
-    (trajectory('ax', ([1, 2],)), "'x'"),
-    (trajectory('aa', ([1, 2],)), "'a' twice"),
-    (trajectory('ab', ([1, 2],), ([1],)), 'point 1 of the trajectory has 1 positions for 2'),
-    (trajectory('ab', ([1, 2], [1]),), '1 velocities for 2'),
-    (trajectory('ab', ([1, 2], [1, 2]), ([1, 2],)), 'point 1 of the trajectory has 0 velocities'),
-    (trajectory('ab', ([1, 2],), ([1, 2], [], [1, 2])), 'point 0 .* has 0 accelerations'),
-    (trajectory('ab', ([1, 2],), ([1, np.nan],)), "positions of joint 'b' in point 1 .* nan"),
-    (trajectory('ab', ([1, 2], [np.inf, 0]),), "velocities of joint 'a' in point 0 .* inf"),
-    (trajectory('a', ([1],), ([2],), time_from_start=Duration()), 'point 1 .* at 0.0 s'),
-    (trajectory('a', ([1],), ([2],), time_from_start=Duration(sec=-1)), 'must increase'),
-])
+@pytest.mark.parametrize(
+    ('message', 'reason'),
+    [
+        (trajectory('ab'), 'no points'),
+        (trajectory('', ([],)), 'no joint that moves'),
+        (trajectory(['mimic'], ([1],)), 'no joint that moves'),
+        (trajectory('ax', ([1, 2],)), "'x'"),
+        (trajectory('aa', ([1, 2],)), "'a' twice"),
+        (trajectory('ab', ([1, 2],), ([1],)), 'point 1 of the trajectory has 1 positions for 2'),
+        (
+            trajectory(
+                'ab',
+                ([1, 2], [1]),
+            ),
+            '1 velocities for 2',
+        ),
+        (
+            trajectory('ab', ([1, 2], [1, 2]), ([1, 2],)),
+            'point 1 of the trajectory has 0 velocities',
+        ),
+        (trajectory('ab', ([1, 2],), ([1, 2], [], [1, 2])), 'point 0 .* has 0 accelerations'),
+        (trajectory('ab', ([1, 2],), ([1, np.nan],)), "positions of joint 'b' in point 1 .* nan"),
+        (
+            trajectory(
+                'ab',
+                ([1, 2], [np.inf, 0]),
+            ),
+            "velocities of joint 'a' in point 0 .* inf",
+        ),
+        (trajectory('a', ([1],), ([2],), time_from_start=Duration()), 'point 1 .* at 0.0 s'),
+        (trajectory('a', ([1],), ([2],), time_from_start=Duration(sec=-1)), 'must increase'),
+    ],
+)
 def test_refused(message, reason):
     with pytest.raises(ScrewDynamicsError, match=reason):
         read_trajectory(message, JOINTS, known=['mimic'])
