@@ -72,7 +72,7 @@ def client(node, connect):
     made = connect('terms')
     made.describe(URDF)
     made.subscribe(JointState, *(f'dynamics/{name}' for name in (*TERMS, 'feedforward')))
-    made.subscribe(Float64MultiArray, 'dynamics/energy', 'dynamics/commands')
+    made.subscribe(Float64MultiArray, 'dynamics/energy', 'dynamics/momentum', 'dynamics/commands')
     return made
 
 
@@ -156,6 +156,26 @@ def test_energy(client, robot, oracle, state):
     kinetic = oracle.kinetic_energy(q, v)
     potential = -robot.gravity @ oracle.mass_and_moment(q)[1]
     np.testing.assert_allclose(message.data, [kinetic, potential], rtol=1e-9)
+
+
+def test_momentum(client, robot, oracle, state):
+    """Linear, then angular about the centre of mass, in root axes."""
+    q, v = state
+    client.ask('dynamics/feedforward', robot.joint_names, q, v)
+    client.received['dynamics/momentum'].clear()
+    client.ask('dynamics/feedforward', robot.joint_names, q, v)
+    message = client.wait(lambda: client.received['dynamics/momentum'], what='momentum')[-1]
+    assert message.layout.dim[0].label == 'px,py,pz,lx,ly,lz'
+    momentum = pin.computeCentroidalMomentum(
+        oracle.model, oracle.data, oracle.q(q), oracle.G(q) @ v
+    )
+    mass, moment = oracle.mass_and_moment(q)
+    # Pinocchio's centre of mass is without the root link, which has no momentum.
+    shift = oracle.data.com[0] - moment / mass
+    np.testing.assert_allclose(message.data[:3], momentum.linear, **TOLERANCE)
+    np.testing.assert_allclose(
+        message.data[3:], momentum.angular + np.cross(shift, momentum.linear), **TOLERANCE
+    )
 
 
 def test_payload_changes_without_compiling(client, node, robot, oracle, loaded, state, carried):

@@ -22,7 +22,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_msgs.srv import (
     AnnotateTrajectory,
     ForwardDynamics,
+    HybridDynamics,
     InverseDynamics,
+    Linearize,
     MassMatrix,
     PayloadCapacity,
 )
@@ -148,6 +150,52 @@ def test_forward_dynamics(client, robot, oracle, state):
     )
 
 
+def test_hybrid_dynamics(client, robot, oracle, state):
+    """The accelerations and efforts that come back go together in Pinocchio's inverse dynamics."""
+    q, v, given = state
+    prescribed = ['panda_joint6', 'panda_joint2']
+    message, order = named(robot, q, v, 10.0 * given)
+    answer = ask(
+        client,
+        HybridDynamics,
+        joint_state=message,
+        acceleration=[*given[order], 0.5],
+        prescribed=prescribed,
+        external_wrenches=PUSHES,
+    )
+    assert answer.success, answer.message
+    a, tau = np.array(answer.acceleration), np.array(answer.effort)
+    moved = np.array([name in prescribed for name in robot.joint_names])
+    np.testing.assert_allclose(a[moved], given[moved], **TOLERANCE)
+    np.testing.assert_allclose(tau[~moved], 10.0 * given[~moved], **TOLERANCE)
+    np.testing.assert_allclose(
+        tau, oracle.inverse_dynamics(q, v, a, WRENCHES), rtol=1e-7, atol=1e-7
+    )
+
+
+def test_linearize(client, robot, oracle, state):
+    """Derivatives of the accelerations, against differences of Pinocchio's forward dynamics."""
+    message, _ = named(robot, *state)
+    answer = ask(client, Linearize, joint_state=message)
+    assert answer.success, answer.message
+    np.testing.assert_allclose(
+        answer.acceleration, oracle.forward_dynamics(*state), rtol=1e-7, atol=1e-7
+    )
+    for k, matrix in enumerate((answer.da_dq, answer.da_dv, answer.da_dtau)):
+        columns = []
+        for step in 1e-5 * np.eye(robot.nv):
+            ahead, behind = (
+                [x + sign * step * (i == k) for i, x in enumerate(state)] for sign in (1, -1)
+            )
+            columns.append(
+                (oracle.forward_dynamics(*ahead) - oracle.forward_dynamics(*behind)) / 2e-5
+            )
+        expected = np.array(columns).T
+        np.testing.assert_allclose(
+            np.reshape(matrix, expected.shape), expected, atol=1e-6 * np.abs(expected).max()
+        )
+
+
 def test_mass_matrix(client, robot, oracle, state):
     answer = ask(client, MassMatrix, joint_state=named(robot, state[0])[0])
     assert answer.success, answer.message
@@ -170,6 +218,7 @@ def test_mass_matrix(client, robot, oracle, state):
             {'external_wrenches': [push(TOOL, (0.0,) * 3, (np.nan, 0.0, 0.0))]},
             f"external_wrenches[0] on '{TOOL}' must be finite",
         ),
+        (HybridDynamics, {'prescribed': ['elbow']}, "'elbow'"),
         (MassMatrix, {'joint_state': JointState(name=['knee'], position=[1.0])}, "'knee'"),
         (MassMatrix, {'joint_state': JointState()}, 'no current measured state'),
         (PayloadCapacity, {'frame': 'nose'}, "frame: robot panda has no link 'nose'"),

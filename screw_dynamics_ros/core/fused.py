@@ -119,11 +119,12 @@ class FusedKernel:
 def evaluated(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:
     """Return a function of the robot, some of its inputs being other outputs or formulas."""
     function, options = find(tree, output)
-    return Formula(
-        f'{output} elsewhere',
-        tuple(sources.get(name, name) for name in function.inputs),
-        lambda *inputs: function.evaluate(tree, *inputs, *options),
-    )
+
+    def evaluate(*inputs: Array) -> Any:
+        return function.evaluate(tree, *inputs, *options)
+
+    elsewhere = tuple(sources.get(name, name) for name in function.inputs)
+    return Formula(f'{output} elsewhere', elsewhere, evaluate)
 
 
 def needed_inputs(

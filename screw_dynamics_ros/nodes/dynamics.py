@@ -1,4 +1,4 @@
-"""Node `dynamics`: joint torques, mass matrix, energies of a robot."""
+"""Node `dynamics`: joint torques, mass matrix, energies and momentum of a robot."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from screw_dynamics_ros.nodes.model import Array, Model, scalar_joints, velocity
 from screw_dynamics_ros.nodes.part import Channel, Plan
 from screw_dynamics_ros.nodes.torque_terms import TERMS, TorqueTerms
 from screw_dynamics_ros.ros import messages, qos
+from screw_dynamics_ros.ros.conversions import MOMENTUM_ROWS, swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.names import shorten
@@ -48,6 +49,7 @@ TABLE = (
 )
 
 MASS_MATRIX, ENERGIES = 'mass_matrix', torque_terms.energies()
+MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Outputs:
 
 
 class Dynamics:
-    """`~/gravity` and other torques, `~/feedforward`, `~/commands`, `~/mass_matrix`, `~/energy`.
+    """Torques term by term, `~/feedforward`, `~/commands`, mass matrix, energies and momentum.
 
     Feedforward is what moves the robot along the reference: inverse dynamics of its first point.
     Without one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
@@ -110,7 +112,7 @@ class Dynamics:
             terms, commands, order, absent, np.zeros(4 * len(joints)), robot.payload_parameters({}))
         return Plan(
             [terms.gravity, terms.coriolis, terms.friction, terms.inertia, terms.payload,
-             terms.feedforward, MASS_MATRIX, ENERGIES, *[commands][:len(order)]],
+             terms.feedforward, MASS_MATRIX, ENERGIES, MOMENTUM, *[commands][:len(order)]],
             parameters={'shares': self._shares, 'reference': outputs.reference,
                         'payload': outputs.payload},
             details=outputs)
@@ -137,6 +139,8 @@ class Dynamics:
                       MASS_MATRIX, False)
             self._add(Float64MultiArray, '~/energy', messages.matrix(('kinetic', 'potential')),
                       ENERGIES, True)
+            self._add(Float64MultiArray, '~/momentum', messages.matrix(MOMENTUM_ROWS),
+                      MOMENTUM, True)
             if outputs.order:
                 self._add(Float64MultiArray, '~/commands', messages.matrix(outputs.order),
                           outputs.commands, True)

@@ -62,6 +62,8 @@ class DynamicsServices:
         for kind, name, answer in (
             ('InverseDynamics', 'inverse_dynamics', self._inverse_dynamics),
             ('ForwardDynamics', 'forward_dynamics', self._forward_dynamics),
+            ('HybridDynamics', 'hybrid_dynamics', self._hybrid_dynamics),
+            ('Linearize', 'linearize', self._linearize),
             ('MassMatrix', 'mass_matrix', self._mass_matrix),
             ('AnnotateTrajectory', 'annotate_trajectory', self._annotate_trajectory),
             ('PayloadCapacity', 'payload_capacity', self._payload_capacity),
@@ -86,6 +88,30 @@ class DynamicsServices:
         response.acceleration = finite(
             'acceleration', robot.forward_dynamics(state.q, state.v, driven)
         ).tolist()
+
+    def _hybrid_dynamics(self, model: Model, request: Any, response: Any) -> None:
+        robot = model.robot
+        state = requested_state(
+            model, request.joint_state, ('position', 'velocity', 'effort'), request.acceleration
+        )
+        contact = self._contact_torques(robot, state, request.external_wrenches)
+        a, tau = robot.hybrid_dynamics(
+            state.q, state.v, state.a, state.tau + contact, list(request.prescribed)
+        )
+        response.joint_names = velocity_labels(robot)
+        response.acceleration = finite('acceleration', a).tolist()
+        response.effort = finite('effort', tau - contact).tolist()
+
+    def _linearize(self, model: Model, request: Any, response: Any) -> None:
+        robot = model.robot
+        state = requested_state(model, request.joint_state, ('position', 'velocity', 'effort'))
+        of = state.q, state.v, state.tau
+        response.joint_names = velocity_labels(robot)
+        response.acceleration = finite('acceleration', robot.forward_dynamics(*of)).tolist()
+        response.da_dq, response.da_dv, response.da_dtau = (
+            finite('a derivative', matrix).reshape(-1).tolist()
+            for matrix in robot.forward_dynamics_derivatives(*of)
+        )
 
     def _mass_matrix(self, model: Model, request: Any, response: Any) -> None:
         state = requested_state(model, request.joint_state)

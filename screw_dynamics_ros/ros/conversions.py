@@ -10,6 +10,9 @@ from screw_dynamics_ros.core.lie import quaternions
 #: Rows of twists and Jacobians in ROS order, as labels.
 TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 
+#: Rows of momenta in the same order: linear, then angular.
+MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
+
 _SWAPPED = np.array([3, 4, 5, 0, 1, 2])
 
 
