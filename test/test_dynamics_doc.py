@@ -14,7 +14,7 @@ CORE = 'screw_dynamics_ros.core'
 
 #: IDs the table must have.
 REQUIRED = [f'D-{k}' for k in range(17, 40)] + [
-    f'C-0{k}' for k in (*range(50, 55), *range(56, 62), *range(63, 67), 68, *range(70, 87))
+    f'C-0{k}' for k in (*range(50, 55), *range(56, 62), *range(63, 67), *range(68, 87))
 ]
 
 
@@ -29,7 +29,7 @@ def test_examples_run(monkeypatch):
 def test_functions_named_exist(page):
     modules = {
         path.stem: f'{CORE}.{path.parent.name}.{path.stem}'
-        for folder in ('model', 'kinematics', 'lie', 'dynamics')
+        for folder in ('model', 'kinematics', 'lie', 'dynamics', 'trajectory')
         for path in (ROOT / 'screw_dynamics_ros' / 'core' / folder).glob('[a-z]*.py')
     }
     named = {

@@ -43,7 +43,10 @@ class DynamicFunctions(CompiledFunctions):
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above."""
+        """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above.
+
+        NaN in configurations in which links without inertia leave them undefined.
+        """
         return self._evaluate('forward_dynamics', (q, v, tau), (), external_wrenches)
 
     def joint_wrenches(
