@@ -86,6 +86,7 @@ FUNCTIONS = {
         hybrid_dynamics.hybrid_dynamics, ('q', 'v', 'a', 'tau', 'gravity'), ('prescribed',)
     ),
     'inverse_force': Function(force_kinematics.inverse_force, ('q',)),
+    'drive_torques': Function(inverse_dynamics.drive_torques, ('q', 'v', 'a', 'gravity')),
     'payload_torques': Function(payload_torques, ('q', 'v', 'a', 'payload', 'gravity')),
     'mass_matrix': Function(mass_matrix, ('q',)),
     'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),

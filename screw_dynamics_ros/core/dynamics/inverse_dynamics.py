@@ -163,6 +163,11 @@ def coriolis_torques(tree: Tree, q: Array, v: Array) -> Array:
     return newton_euler_torques(tree, q, v, np.zeros(tree.nv), np.zeros(3))
 
 
+def drive_torques(tree: Tree, q: Array, v: Array, a: Array, gravity: Array) -> Array:
+    """Return what the drives give in a motion, (nv,): friction counts, be it in the tree or not."""
+    return newton_euler_torques(tree, q, v, a, gravity) + friction_torques(tree, v)
+
+
 def friction_torques(tree: Tree, v: Array) -> Array:
     """Return f(v): the (nv,) torques that overcome friction, mimic joints' at their masters."""
     f = zeros(tree.nv, v)

@@ -122,6 +122,10 @@ class DynamicFunctions(CompiledFunctions):
         """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
         return self._evaluate('forward_dynamics_derivatives', (q, v, tau), (), external_wrenches)
 
+    def drive_torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return what the drives give in a motion, (nv,): M a + C v + g and friction [N m, N]."""
+        return self._evaluate('drive_torques', (q, v, a))
+
     def payload_parameters(self, payloads: Mapping[str, RigidBody]) -> Array:
         """Return what bodies fixed to links, {link: body}, add to the inertias of the robot.
 

@@ -56,11 +56,10 @@ def annotate(
     friction : bool
         Whether the friction of the drives counts, be it only that of the robot description.
     """
-    efforts = robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    q, v, a = motion.q, motion.v, motion.a
+    efforts = robot.drive_torques(q, v, a) if friction else robot.inverse_dynamics(q, v, a)
+    if robot.with_friction and not friction:
+        efforts -= robot.friction_torques(v)
     if payloads:
-        efforts += robot.payload_torques(motion.q, motion.v, motion.a, payloads)
-    if friction != robot.with_friction and any(
-        d.damping or d.coulomb or d.breakaway for d in robot.drives.values()
-    ):
-        efforts += (1.0 if friction else -1.0) * robot.friction_torques(motion.v)
+        efforts += robot.payload_torques(q, v, a, payloads)
     return Annotation(motion, efforts, exceeded_limits(robot, motion, efforts))
