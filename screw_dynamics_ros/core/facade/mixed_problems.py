@@ -18,8 +18,8 @@ from screw_dynamics_ros.core.dynamics.constrained_dynamics import (
 )
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
 from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure, checked
-from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.errors import InertiaError
+from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.model.tree import Tree
 
 
