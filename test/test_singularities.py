@@ -11,7 +11,6 @@ from robots import urdf_path
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
 from screw_dynamics_ros.core.kinematics.singularities import (
     manipulability_gradient,
     singularity_report,
@@ -228,7 +227,7 @@ def test_gradient_of_manipulability(rng):
     q, length, h = rng.uniform(robot.limits.lower, robot.limits.upper), 0.4, 1e-6
 
     def gradient(q):
-        dJ = jacobian_partials(robot._tree, q, tool, 'hybrid', 1)
+        dJ = robot.jacobian_partials(q, tool)
         return manipulability_gradient(robot.jacobian(q, tool), dJ, length=length)
 
     def value(q):
@@ -243,6 +242,8 @@ def test_gradient_of_manipulability(rng):
     assert value(q) > 1.001 * start
     with pytest.raises(ArgumentError, match='has no gradient here: the Jacobian has rank'):
         manipulability_gradient(np.zeros((6, 7)), np.zeros((6, 7, 7)))
+    with pytest.raises(ArgumentError, match=r'dJ must have shape \(6, 6, 6\), got \(6, 6\)'):
+        manipulability_gradient(np.eye(6), np.eye(6))
 
 
 def test_tolerance_decides_what_counts_as_singular(arm):

@@ -20,7 +20,11 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.inverse_velocity import matrix
-from screw_dynamics_ros.core.kinematics.weighted_inverse import WeightedInverse, length_metric
+from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+    WeightedInverse,
+    finite,
+    length_metric,
+)
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.model.tree import Array
 
@@ -184,7 +188,12 @@ def manipulability_gradient(
     ----------
     J : (6, n) array
     dJ : (6, n, n) array
-        Its partial derivatives, the last axis that of q_k (`jacobian_partials`).
+        Its partial derivatives, dJ / dq_k at [..., k], as from `Robot.jacobian_partials`.
+
+    Raises
+    ------
+    ArgumentError
+        If the Jacobian has lost rank, a shape is wrong, a number not finite, or a metric singular.
     """
     J = matrix('the Jacobian', J)
     inverse = WeightedInverse(J, joint_metric, length_metric(length))
@@ -193,7 +202,10 @@ def manipulability_gradient(
             f'the manipulability has no gradient here: the Jacobian has rank {inverse.rank} of '
             f'{len(J)}'
         )
-    slopes = np.einsum('ji,ijk->k', inverse.inverse(), np.asarray(dJ))
+    partials = finite('dJ', dJ)
+    if partials.shape != (*J.shape, J.shape[1]):
+        raise ArgumentError(f'dJ must have shape {(*J.shape, J.shape[1])}, got {partials.shape}')
+    slopes = np.einsum('ji,ijk->k', inverse.inverse(), partials)
     return float(np.prod(inverse.singular_values)) * slopes
 
 
