@@ -70,7 +70,7 @@ def test_rank_and_freedoms(robot):
 
 @pytest.mark.parametrize('with_inertia', [False, True])
 def test_velocities_of_unit_joint_rates_lie_in_the_ellipsoid(robot, rng, with_inertia):
-    """And those along its axes on it; f . v <= 1 for forces of the inverse ellipsoid."""
+    """B-130. Forces of the ellipsoid with the inverse semi-axes take torques of size 1."""
     q = rng.uniform(-1.0, 1.0, robot.nv)
     J, M = robot.jacobian(q, 'panda_hand', 'body'), robot.mass_matrix(q)
     metric = M if with_inertia else np.eye(robot.nv)

@@ -195,7 +195,7 @@ def test_slow_requests_do_not_hold_up_joint_states(client, robot, q):
     far = np.eye(4)
     far[0, 3] = 3.0
     request = target_request([TOOL], [pose_message(far)], robot.joint_names, q)
-    request.timeout.sec = 2
+    request.timeout.sec = 1
     searching = client.node.create_client(InverseKinematics, IK)
     client.wait(searching.service_is_ready)
     topic = f'kinematics/twist/{TOOL}'
@@ -208,7 +208,7 @@ def test_slow_requests_do_not_hold_up_joint_states(client, robot, q):
         answered += not future.done()
     client.node.destroy_client(searching)
     assert not future.result().success
-    assert answered > 50
+    assert answered > 20
 
 
 # --- measured state ------------------------------------------------------------------------------
