@@ -13,6 +13,7 @@ from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
 from screw_dynamics_ros.core.dynamics import closed_forms, coriolis, energy, mass_matrix
+from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
 from screw_dynamics_ros.core.dynamics.christoffel import christoffel_symbols
 from screw_dynamics_ros.core.dynamics.closed_forms import kane_torques, projected_torques
 from screw_dynamics_ros.core.dynamics.first_order_forms import (
@@ -277,6 +278,8 @@ def test_rates_of_the_first_order_forms(floating):
     p = mass_matrix.mass_matrix(tree, q) @ v
     rates, dp = momentum_form(tree, q, p, tau, GRAVITY, W)
     close(rates, v, 1e-11)
+    for mine, recursive in zip((rates, dp), momentum_dynamics(tree, q, p, tau, GRAVITY, W)):
+        close(mine, recursive, 1e-10)
     C = coriolis.coriolis_matrix(tree, q, v)
     M, bias = mass_matrix.mass_matrix(tree, q), coriolis_torques(tree, q, v)
     if not floating:

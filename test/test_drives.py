@@ -354,6 +354,18 @@ def test_derivatives_know_drives(mimic):
             close(by_v[:, k], (function(q, v + e, last) - function(q, v - e, last)) / (2 * h), 1e-7)
 
 
+def test_drives_come_on_top_of_the_regressor():
+    """C-054 with D-43: torques = regressor @ parameters of the links + felt inertia + friction."""
+    description = random_description(6, 6, SCALAR)
+    driven = Robot(description, drives=random_drives(description), backend='reference')
+    q, v, a = state(driven)
+    felt = np.array([driven.drives[name].felt_inertia for name in driven.joint_names])
+    links = driven.regressor(q, v, a) @ driven.inertial_parameters
+    expected = links + felt * a + driven.friction_torques(v)
+    close(driven.inverse_dynamics(q, v, a), expected)
+    assert np.abs(links - expected).max() > 0.1
+
+
 def friction_urdf() -> str:
     inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'  # noqa: E501
     return robot(
