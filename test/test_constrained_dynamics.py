@@ -225,6 +225,21 @@ def test_momentum_of_a_floating_base_without_wrenches():
     np.testing.assert_allclose(residual, 0, atol=1e-12)
 
 
+def test_gains_and_target():
+    """C-086: A^T V' = b - 2 alpha A^T V - beta^2 (displacement), displacement in the other link."""
+    robot = Robot(random_description(1, 9), backend='reference')
+    q, v, tau = state(robot)
+    target = np.eye(4)
+    target[:3, 3] = 0.3, -0.2, 0.5
+    b = np.array([1.0, -2.0, 3.0])
+    hold = fixed_point('link9', acceleration=b, other='link3', target=target, alpha=3.0, beta=7.0)
+    a, _ = robot.constrained_dynamics(q, v, tau, hold)
+    J, bias = jacobian_and_bias(robot, q, v, [hold])
+    relative = np.linalg.inv(robot.link_pose(q, 'link3')) @ robot.link_pose(q, 'link9')
+    displacement = relative[:3, 3] - target[:3, 3]
+    close(J @ a + bias, b - 6.0 * J @ v - 49.0 * displacement)
+
+
 def test_external_wrenches():
     robot = Robot(random_description(1, 9), backend='reference')
     q, v, tau = state(robot)

@@ -131,10 +131,16 @@ def test_operations_grow_linearly():
         programs = [specification(tree, '', [structure])]
         choice = '10' * (joints // 2)
         inputs = (('q', joints), ('v', joints), ('a', joints), ('tau', joints), ('gravity', 3))
-        programs.append(Specification(
-            '', inputs,
-            lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(tree, *x, choice),
-            ''))
+        programs.append(
+            Specification(
+                '',
+                inputs,
+                lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(
+                    tree, *x, choice
+                ),
+                '',
+            )
+        )
         counts.append([program.record().operation_count for program in programs])
     for small, middle, large in zip(*counts):
         assert large - middle == pytest.approx(2 * (middle - small), rel=0.03)

@@ -123,7 +123,10 @@ def inward(
         body = tree.bodies[i]
         U[i] = P[i] @ X[i]
         D[i] = X[i].T @ U[i] + body.drive.felt_inertia * np.eye(len(free[i]))
-        check_moves_mass(0.0 * D[i] if body.leans and i not in carrying else D[i], body.joint)
+        if body.leans and i not in carrying:
+            D[i] = 0.0 * D[i]  # but for rounding
+        if not body.leans or i not in carrying or D[i].dtype == object:
+            check_moves_mass(D[i], body.joint)  # a number may be zero here and not elsewhere
         if body.leans and free[i]:
             D[i] = not_a_number_below(D[i], NOTHING * P[i].diagonal()[block_of(X[i])].sum())
         u[i] = tau[free[i]] - X[i].T @ beta[i]

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.compile.kernels import Specification
 from screw_dynamics_ros.core.dynamics.constraint_equations import constraint_equations
-from screw_dynamics_ros.core.dynamics.constraint_forces import ConstraintForces, constraint_forces
+from screw_dynamics_ros.core.dynamics.constraint_forces import (
+    ConstraintForces,
+    Flags,
+    constraint_forces,
+)
 from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
 )
 from screw_dynamics_ros.core.model.tree import Tree
+
+Indices = NDArray[np.int_]
 
 
 class _Pair(NamedTuple):
@@ -106,22 +114,41 @@ def constrained_motion(
     terms: Terms, constraints: Sequence[MotionConstraint], least_norm: bool = False
 ) -> ConstrainedMotion:
     """Solve for the constraint forces and return the motion; raises as the facade says."""
-    each = [np.full(c.size, i) for i, c in enumerate(constraints)]
-    of = np.concatenate(each)
-    alpha, beta, compliance, unilateral = (
-        np.array([getattr(c, name) for c in constraints])[of]
-        for name in ('alpha', 'beta', 'compliance', 'unilateral')
+    gains = gathered(
+        tuple((c.size, c.alpha, c.beta, c.compliance, c.unilateral) for c in constraints)
     )
     wanted = wanted_rates(constraints, terms.a_free.shape[:-1])
-    wanted = wanted - 2.0 * alpha * terms.rate - beta**2 * terms.displacement
-    inverse_inertia = terms.inverse_inertia + np.diag(compliance)
-    forces = constraint_forces(inverse_inertia, terms.drift, wanted, unilateral)
+    wanted = wanted - gains.twice_alpha * terms.rate - gains.beta_squared * terms.displacement
+    forces = constraint_forces(
+        terms.inverse_inertia + gains.compliance, terms.drift, wanted, gains.unilateral
+    )
     if forces.conflicting.any() and not least_norm:
-        raise InfeasibleConstraintsError(conflict(constraints, of, forces))
+        raise InfeasibleConstraintsError(conflict(constraints, gains.of, forces))
     a = terms.a_free + (terms.K @ forces.multipliers[..., None])[..., 0]
-    W = terms.W * forces.multipliers[..., None, :]
-    wrenches = [W[..., of == i].sum(-1) for i in range(len(constraints))]
-    return ConstrainedMotion(a, np.stack(wrenches, axis=-2), forces)
+    W = np.add.reduceat(terms.W * forces.multipliers[..., None, :], gains.starts, axis=-1)
+    return ConstrainedMotion(a, np.ascontiguousarray(np.swapaxes(W, -1, -2)), forces)
+
+
+class Gains(NamedTuple):
+    """Gains of some constraints over all m directions, and to which constraint each belongs."""
+
+    twice_alpha: Array
+    beta_squared: Array
+    compliance: Array  # (m, m), diagonal
+    unilateral: Flags | None  # None if there is none
+    of: Indices
+    starts: Indices
+
+
+@lru_cache(maxsize=256)
+def gathered(each: tuple[tuple[int, float, float, float, bool], ...]) -> Gains:
+    """Return the gains of constraints given by (size, alpha, beta, compliance, unilateral)."""
+    sizes = [constraint[0] for constraint in each]
+    of = np.repeat(np.arange(len(each)), sizes)
+    alpha, beta, compliance, unilateral = (np.array(x)[of] for x in list(zip(*each))[1:])
+    one_sided = unilateral if unilateral.any() else None
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return Gains(2.0 * alpha, beta**2, np.diag(compliance), one_sided, of, starts)
 
 
 def wanted_rates(constraints: Sequence[MotionConstraint], stack: tuple[int, ...]) -> Array:
@@ -134,11 +161,11 @@ def wanted_rates(constraints: Sequence[MotionConstraint], stack: tuple[int, ...]
                 f'{c}: acceleration has shape {b.shape}, but the stack of states has length '
                 f'{stack[0] if stack else 1}'
             )
-        rows.append(np.broadcast_to(b, (*stack, c.size)))
-    return np.concatenate(rows, axis=-1)
+        rows.append(b if b.shape[:-1] == stack else np.broadcast_to(b, (*stack, c.size)))
+    return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=-1)
 
 
-def conflict(constraints: Sequence[MotionConstraint], of: Array, forces: ConstraintForces) -> str:
+def conflict(constraints: Sequence[MotionConstraint], of: Indices, forces: ConstraintForces) -> str:
     """Return a message that names the constraints in conflict and what they miss."""
     samples = forces.conflicting.reshape(-1, len(of))
     worst = int(np.argmax(samples.sum(-1)))

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dposv
 from scipy.optimize import nnls
 
 from screw_dynamics_ros.core.arguments import Array
@@ -34,6 +35,9 @@ Flags = NDArray[np.bool_]
 
 #: Eigenvalues of the scaled matrix that count as zero; singular values of J go with their root.
 RANK_TOLERANCE = 1e-12
+
+#: Part of the diagonal that the pivots of Cholesky's method keep where there is no doubt on ranks.
+WELL_CONDITIONED = 1e-6
 
 #: Part of the accelerations, scaled, that may be missing.
 FEASIBILITY_TOLERANCE = 1e-8
@@ -65,7 +69,7 @@ class ConstraintForces:
 
 
 def constraint_forces(
-    inverse_inertia: Array, drift: Array, wanted: Array, unilateral: Flags
+    inverse_inertia: Array, drift: Array, wanted: Array, unilateral: Flags | None = None
 ) -> ConstraintForces:
     """Solve for the multipliers of a sample or of a stack; NaN in gives NaN out.
 
@@ -75,8 +79,16 @@ def constraint_forces(
         J M^-1 J^T, compliances added.
     drift, wanted : (..., m) arrays
         Rates without constraint forces, and with them [rad/s^2, m/s^2].
-    unilateral : (m,) array of bool
+    unilateral : (m,) array of bool, optional
     """
+    if unilateral is None:
+        if inverse_inertia.ndim == 2:
+            factor, x, failed = dposv(inverse_inertia, wanted - drift)
+            pivots = factor.diagonal() ** 2
+            if not failed and (pivots > WELL_CONDITIONED * inverse_inertia.diagonal()).all():
+                m = len(drift)
+                return ConstraintForces(x, np.zeros(m), np.array(m), np.zeros(m, dtype=bool))
+        unilateral = np.zeros(drift.shape[-1], dtype=bool)
     finite = np.isfinite(inverse_inertia).all((-2, -1)) & np.isfinite(wanted - drift).all(-1)
     known: Flags = np.asarray(finite)
     W = np.where(known[..., None, None], inverse_inertia, np.eye(len(unilateral)))

@@ -93,7 +93,6 @@ def project_velocity(
 
 def smallest_change(terms: Terms, error: Array) -> Array:
     """Return the smallest change of velocity, in kinetic energy, that takes away `error` (m,)."""
-    bilateral = np.zeros(len(error), dtype=bool)
-    forces = constraint_forces(terms.inverse_inertia, np.zeros_like(error), -error, bilateral)
+    forces = constraint_forces(terms.inverse_inertia, error, np.zeros_like(error))
     change: Array = terms.K @ forces.multipliers
     return change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
 from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure, checked
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.fused import compiled_into
 from screw_dynamics_ros.core.model.tree import Tree
 
 
@@ -28,7 +29,9 @@ class MixedProblems(CompiledFunctions):
 
     def __init__(self, tree: Tree, backend: str) -> None:
         super().__init__(tree, backend)
-        self._constraint_kernels: dict[tuple[Structure, ...], Kernel] = {}
+        self._constraint_kernels: dict[
+            tuple[Structure, ...], tuple[Kernel, Callable[..., None]]
+        ] = {}
 
     def hybrid_dynamics(
         self,
@@ -97,13 +100,19 @@ class MixedProblems(CompiledFunctions):
     ) -> Terms:
         """Return what `constrained_dynamics` solves: drift, M^-1 J^T, J M^-1 J^T and others."""
         structures = tuple(constraint.structure for constraint in constraints)
-        kernel = self._constraint_kernels.get(structures)
-        if kernel is None:
+        known = self._constraint_kernels.get(structures)
+        if known is None:
             program = specification(self._lean_tree, self._identity, structures)
-            kernel = self._constraint_kernels[structures] = make_kernel(program, self.backend)
-        parameters = (constraint.parameters for constraint in constraints)
-        inputs, stacked = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
-        return Terms(*(kernel.stack(inputs) if stacked else kernel.single(inputs)))
+            kernel = make_kernel(program, self.backend)
+            known = self._constraint_kernels[structures] = kernel, compiled_into(kernel)
+        kernel, run = known
+        parameters = [constraint.parameters for constraint in constraints]
+        if np.ndim(q) == np.ndim(v) == np.ndim(tau) == 1:
+            outputs = [np.empty(shape) for shape in kernel.shapes]
+            run(q, v, tau, self._gravity, *parameters, *outputs)
+            return Terms(*outputs)
+        inputs, _ = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
+        return Terms(*kernel.stack(inputs))
 
     def _blame_inertia(self, inputs: Sequence[ArrayLike]) -> None:
         """Raise `InertiaError` for a result that is not finite, unless the inputs are not either.
