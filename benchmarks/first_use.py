@@ -60,6 +60,12 @@ robot.coriolis_matrix(q, q)
 robot.potential_energy(q)
 robot.kinetic_energy(q, q)
 robot.center_of_mass(q)
+robot.center_of_mass_velocity(q, q)
+robot.centroidal_momentum(q, q)
+robot.inverse_mass_matrix(q)
+robot.inverse_dynamics_derivatives(q, q, q)
+robot.forward_dynamics_derivatives(q, q, q)
+robot.regressor(q, q, q)
 ''' + END
 
 # robot, file, what, program, limit [s]

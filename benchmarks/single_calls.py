@@ -51,12 +51,6 @@ CALLS = [
         float('nan'),
     ),
     (
-        'Coriolis matrix',
-        'robot.coriolis_matrix(q, v)',
-        'pin.computeCoriolisMatrix(model, data, Q, V)',
-        float('nan'),
-    ),
-    (
         'Coriolis torques',
         'robot.coriolis_torques(q, v)',
         'pin.nonLinearEffects(model, data, Q, V) - pin.computeGeneralizedGravity(model, data, Q)',
@@ -77,6 +71,36 @@ CALLS = [
     ('centre of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', float('nan')),
 ]
 
+# name, ours, Pinocchio's; required is a ratio of 4 for Panda and of 3 for TALOS
+DERIVATIVES = [
+    (
+        'derivatives of inverse dynamics',
+        'robot.inverse_dynamics_derivatives(q, v, a)',
+        'pin.computeRNEADerivatives(model, data, Q, V, A)',
+    ),
+    (
+        'derivatives of forward dynamics',
+        'robot.forward_dynamics_derivatives(q, v, a)',
+        'pin.computeABADerivatives(model, data, Q, V, A)',
+    ),
+    (
+        'regressor',
+        'robot.regressor(q, v, a)',
+        'pin.computeJointTorqueRegressor(model, data, Q, V, A)',
+    ),
+    (
+        'Coriolis matrix',
+        'robot.coriolis_matrix(q, v)',
+        'pin.computeCoriolisMatrix(model, data, Q, V)',
+    ),
+    (
+        'inverse mass matrix',
+        'robot.inverse_mass_matrix(q)',
+        'pin.computeMinverse(model, data, Q)',
+    ),
+]
+REQUIRED = {PANDA: 4.0, TALOS: 3.0}
+
 AS_IS = 'mimic joints reduced by us, independent in Pinocchio'
 
 
@@ -88,6 +112,8 @@ def figures(quick: bool) -> Iterator[Figure]:
         check(both)
         for name, ours, theirs, required in CALLS:
             yield one(both, name, ours, theirs, required, repeats)
+        for name, ours, theirs in DERIVATIVES:
+            yield one(both, name, ours, theirs, REQUIRED[robot], repeats)
         reduced = pair(robot, mimic=True)
         for name, ours, theirs, _ in CALLS[:4]:
             figure = one(reduced, name, ours, theirs, float('nan'), repeats)
@@ -116,3 +142,13 @@ def check(both: Pair) -> None:
         np.testing.assert_allclose(
             ours[both.order], theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max()
         )
+    square = np.ix_(both.order, both.order)
+    for derivatives, oracle in (
+        (both.robot.inverse_dynamics_derivatives, pin.computeRNEADerivatives),
+        (both.robot.forward_dynamics_derivatives, pin.computeABADerivatives),
+    ):
+        found = zip(derivatives(q, v, a)[:2], oracle(both.model, both.data, Q, V, A))
+        for ours, theirs in found:  # theirs are overwritten by the next call
+            np.testing.assert_allclose(
+                ours[square], theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max()
+            )

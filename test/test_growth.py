@@ -1,0 +1,58 @@
+"""How programs grow with the robot: operations of chains up to 200 joints.
+
+Spec IDs: D-27, D-38, D-42 (linear), D-40, D-43 (as the number of their results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from models import random_description
+
+from screw_dynamics_ros.core.compile.tracing import Recorder, program
+from screw_dynamics_ros.core.functions import FUNCTIONS, as_tuple, input_size
+from screw_dynamics_ros.core.model.tree import Tree, build_tree
+
+RANDOM_CHAIN = {'seed': 5, 'kinds': ('revolute',), 'chain': True}
+
+
+def operations(name: str, joints: int) -> int:
+    """Return the operations of a function for a chain of joints with arbitrary axes."""
+    tree: Tree = build_tree(random_description(joints=joints, **RANDOM_CHAIN))
+    function = FUNCTIONS[name]
+    recorder = Recorder()
+    inputs = [(name, input_size(tree, name)) for name in function.inputs]
+    evaluate: Callable[..., object] = function.evaluate
+    outputs = evaluate(tree, *(recorder.inputs(*given) for given in inputs))
+    return program(recorder, inputs, as_tuple(outputs)).operation_count
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'inverse_dynamics',
+        'forward_dynamics',
+        'inverse_dynamics_rates',
+        'total_momentum',
+        'center_of_mass_velocity',
+        'kinetic_energy',
+    ],
+)
+def test_linear(name):
+    """Each further joint costs the same up to 200 joints (but for operations shared by chance)."""
+    counts = np.array([operations(name, n) for n in (20, 30, 200)])
+    first, last = np.diff(counts) / [10, 170]
+    assert last == pytest.approx(first, rel=2e-3)
+    assert first > 10
+
+
+@pytest.mark.parametrize(
+    'name', ['inverse_dynamics_derivatives', 'regressor', 'mass_matrix', 'coriolis_matrix']
+)
+def test_quadratic(name):
+    """n^2 results of bounded cost each: third differences vanish (as above)."""
+    counts = np.array([operations(name, n) for n in (8, 16, 24, 32)])
+    assert np.diff(counts, 2)[0] > 0
+    assert abs(np.diff(counts, 3)[0]) < 3e-3 * counts[-1]
