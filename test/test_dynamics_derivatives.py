@@ -15,6 +15,11 @@ from robots import robot, urdf_path
 from tangents import displaced, partial
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
+from screw_dynamics_ros.core.dynamics.derivatives import (
+    inverse_mass_matrix_partials,
+    mass_matrix_partials,
+)
+from screw_dynamics_ros.core.model.tree import build_tree
 
 FUNCTIONS = pytest.mark.parametrize(
     'name', ['inverse_dynamics_derivatives', 'forward_dynamics_derivatives']
@@ -142,6 +147,21 @@ def test_branches_do_not_feel_each_other():
     for derivative in robot.inverse_dynamics_derivatives(q, v, a):
         assert (derivative[apart] == 0.0).all()
         assert (derivative[~apart] != 0.0).any(axis=0)
+
+
+@ALL_CASES
+def test_mass_matrix_partials(case):
+    """D-40: dM/dq and d(M^-1)/dq by differences."""
+    robot = build(case, 'reference')
+    tree = build_tree(robot.description, floating_base=case == 'planar, floating')
+    q = states(robot, 1)['q'][0]
+    dM, dMinv = mass_matrix_partials(tree, q), inverse_mass_matrix_partials(tree, q)
+    close(dM, dM.swapaxes(0, 1), 1e-12)
+    for d in directions(robot):
+        M = partial(lambda t, d=d: robot.mass_matrix(displaced(robot, q, t[0] * d)), 1)
+        Minv = partial(lambda t, d=d: robot.inverse_mass_matrix(displaced(robot, q, t[0] * d)), 1)
+        close(dM @ d, M[..., 0], 1e-9)
+        close(dMinv @ d, Minv[..., 0], 1e-7)
 
 
 def test_coriolis_matrix_is_half_the_derivative_by_velocity():

@@ -10,10 +10,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / 'doc' / name for name in ('dynamics.md', 'spec_dynamics.md')]
 CONSTRAINED = ROOT / 'doc' / 'constrained_dynamics.md'
+DERIVATIVES = ROOT / 'doc' / 'dynamics_derivatives.md'  # test_pages runs its examples
 CORE = 'screw_dynamics_ros.core'
 
 #: IDs the table must have.
-REQUIRED = [f'D-{k}' for k in range(17, 40)] + [
+REQUIRED = [f'D-{k}' for k in range(17, 44)] + [
     f'C-0{k}' for k in (*range(50, 55), *range(56, 62), *range(63, 67), *range(68, 87))
 ]
 
@@ -25,7 +26,7 @@ def test_examples_run(monkeypatch):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize('page', [*PAGES, CONSTRAINED], ids=lambda page: page.name)
+@pytest.mark.parametrize('page', [*PAGES, CONSTRAINED, DERIVATIVES], ids=lambda page: page.name)
 def test_functions_named_exist(page):
     modules = {
         path.stem: f'{CORE}.{path.parent.name}.{path.stem}'

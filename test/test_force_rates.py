@@ -65,10 +65,8 @@ def test_representations_agree(case):
         inverse_dynamics_rates(tree, q, v, a, j, s, robot.gravity, 'mixed')
 
 
-def test_printed_offset_of_gravity():
-    """D-42: gravity as base acceleration has no further derivatives in body and spatial form only
-    if the root's axes are those of the acceleration; turned with the body its rate is -omega x g.
-    """
+def test_rate_of_the_weight():
+    """D-42: what gravity adds to the rates; in body axes it turns, with the rate -omega x g."""
     robot = build('tree', 'reference')
     q, v, a, j, s = motion(robot)
     with_gravity = robot.inverse_dynamics_rates(q, v, a, j, s)

@@ -48,7 +48,7 @@ def test_pinocchio(name):
     close(robot.centroidal_map(q), A, 1e-11)
 
 
-def test_momentum_balance():
+def test_weight_changes_the_total_momentum():
     """D-34: without applied wrenches a free robot keeps its momentum but for its weight."""
     robot = build('planar, floating', 'reference')
     q, v, tau = (x[0] for x in states(robot, 1).values())

@@ -8,7 +8,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-PAGES = ('README.md', 'doc/compilation.md', 'doc/constrained_dynamics.md', 'doc/trajectories.md')
+PAGES = (
+    'README.md',
+    'doc/compilation.md',
+    'doc/constrained_dynamics.md',
+    'doc/dynamics_derivatives.md',
+    'doc/trajectories.md',
+)
 
 
 @pytest.mark.parametrize('page', PAGES)

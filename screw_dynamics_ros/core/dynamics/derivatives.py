@@ -134,3 +134,21 @@ def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:
     for joint, (_, v_j) in tree.coordinates.items():
         check_moves_mass(M[v_j, v_j], joint)
     return inverse_factors(M)
+
+
+def mass_matrix_partials(tree: Tree, q: Array) -> Array:
+    """Return dM/dq, (nv, nv, nv), the last axis along the velocities (D-40).
+
+    M e_j is the torque of the acceleration e_j, at rest and without gravity.
+    """
+    rest = np.zeros(tree.nv)
+    columns = [
+        inverse_dynamics_derivatives(tree, q, rest, e, np.zeros(3))[0] for e in np.eye(tree.nv)
+    ]
+    return np.stack(columns, axis=1) if columns else np.zeros((0, 0, 0))
+
+
+def inverse_mass_matrix_partials(tree: Tree, q: Array) -> Array:
+    """Return d(M^-1)/dq = -M^-1 dM/dq M^-1, (nv, nv, nv), the last axis along the velocities."""
+    inverse = inverse_mass_matrix(tree, q)
+    return -np.einsum('ia,abk,bj->ijk', inverse, mass_matrix_partials(tree, q), inverse)
