@@ -30,16 +30,19 @@ print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]
 BRINGUP = (
     START
     + '''
+from screw_dynamics_ros.nodes.torque_terms import TERMS, energies, torque_terms
 robot = Robot.from_urdf(path)
 ends = ('panda_hand_tcp', 'panda_leftfinger', 'panda_rightfinger')
+terms, n = torque_terms(robot), robot.nv
+parameters = {'shares': np.ones(len(TERMS)), 'reference': np.zeros(4 * n),
+              'payload': robot.payload_parameters({})}
 kernel = robot.fuse(
-    'joint_transforms', 'gravity_torques', 'coriolis_torques', 'mass_matrix',
+    'joint_transforms', *vars(terms).values(), 'mass_matrix', energies(), 'centroidal_momentum',
     *(('jacobian', link, form) for link in ends for form in ('hybrid', 'body')),
-    *(('velocity', link, 'hybrid') for link in ends))
-feedforward = robot.fuse('inverse_dynamics')
-q = np.zeros(robot.nq)
-kernel(q, q, robot.gravity)
-feedforward(q, q, q, robot.gravity)
+    *(('velocity', link, 'hybrid') for link in ends),
+    parameters={name: len(values) for name, values in parameters.items()})
+q = np.zeros(n)
+kernel(q, q, robot.gravity, *parameters.values())
 '''
     + END
 )

@@ -55,7 +55,6 @@ def figures(quick: bool) -> Iterator[Figure]:
             ),
         },
         repeats=7 if quick else 25,
-        seconds=20e-3,
     )
     (ours, ours_median), (theirs, theirs_median) = times['ours'], times['theirs']
     yield Figure(

@@ -1,7 +1,8 @@
 """The joint torques of a robot term by term, and what a controller has to add: formulas.
 
-Terms are those of the measured state, the acceleration being that of the reference. Feedforward is
-for the followed motion: the reference for the joints it names, the measured state for the others.
+Gravity, Coriolis and friction torques are those of the measured state, the inertial ones are those
+of the acceleration of the reference there. Feedforward and payload torques are for the followed
+motion: the reference for the joints it names, the measured state for the others.
 """
 
 from __future__ import annotations
@@ -75,49 +76,33 @@ def torque_terms(robot: Robot) -> TorqueTerms:
         (of_joints(robot, robot.elsewhere('friction_torques', v=moved['v'])), 'reference'),
         lambda torques, reference: rows(reference)[GIVEN] * torques,
     )
-    gravity, coriolis, payload = (
-        of_joints(robot, output)
-        for output in (
-            'gravity_torques',
-            'coriolis_torques',
-            robot.elsewhere('payload_torques', a=accelerated),
-        )
-    )
-    needed = [
+    gravity, coriolis = (of_joints(robot, f'{name}_torques') for name in ('gravity', 'coriolis'))
+    rigid, payload = (
         of_joints(robot, robot.elsewhere(name, **moved))
         for name in ('inverse_dynamics', 'payload_torques')
-    ]
+    )
     return TorqueTerms(
         gravity,
         coriolis,
         of_joints(robot, 'friction_torques'),
         payload,
         of_joints(robot, inertia),
-        Formula('feedforward', (*needed, friction, gravity, coriolis, payload, 'shares'), added),
+        Formula('feedforward', (rigid, payload, friction, gravity, coriolis, 'shares'), added),
     )
 
 
 def added(
-    rigid: Array,
-    carried: Array,
-    friction: Array,
-    gravity: Array,
-    coriolis: Array,
-    payload: Array,
-    shares: Array,
+    rigid: Array, payload: Array, friction: Array, gravity: Array, coriolis: Array, shares: Array
 ) -> Array:
-    """Return feedforward: torques of the followed motion, less what the robot adds (n,)."""
-    return feedforward(
-        rigid + carried + shares[FRICTION] * friction,
-        (gravity, coriolis, payload),
-        shares[[GRAVITY, CORIOLIS, PAYLOAD]],
-    )
+    """Return feedforward (n,): torques of the followed motion, less what the robot adds."""
+    needed = rigid + shares[PAYLOAD] * payload + shares[FRICTION] * friction
+    return feedforward(needed, (gravity, coriolis), shares[[GRAVITY, CORIOLIS]])
 
 
 def energies() -> Formula:
-    """Return kinetic and potential energy of the robot, (2,) [J]."""
-    sources = ('kinetic_energy', 'potential_energy')
-    return Formula('energies', sources, lambda T, U: np.stack([T, U]))
+    """Return kinetic and potential energy of the robot, (2,) [J]; the first one is v M v / 2."""
+    sources = ('v', 'mass_matrix', 'potential_energy')
+    return Formula('energies', sources, lambda v, M, U: np.stack([0.5 * (v @ (M @ v)), U]))
 
 
 def followed(name: str, row: int, places: NDArray[np.intp]) -> Formula:
