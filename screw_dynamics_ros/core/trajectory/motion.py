@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from screw_dynamics_ros.core.arguments import Array, float_array
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -115,6 +114,8 @@ def derivative(time: Array, values: Array, order: int) -> Array:
     """Return a derivative of the cubic spline through some values (N, n) at their times (N,)."""
     if len(time) == 1 or not values.shape[1]:
         return np.zeros_like(values)
+    from scipy.interpolate import CubicSpline  # slow to import, and most motions have their rates
+
     return np.asarray(CubicSpline(time, values)(time, order))
 
 
