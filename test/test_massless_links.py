@@ -12,7 +12,7 @@ from compile_support import BACKENDS, close
 
 from screw_dynamics_ros.core import Drive, InertiaError, Robot
 from screw_dynamics_ros.core.dynamics.motion_constraint import fixed_point
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
+from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
 
 SOLID = Inertia(1.0, [0.1, 0.0, 0.05], np.diag([0.02, 0.03, 0.04]))
 X, Y, Z = np.eye(3)
@@ -61,6 +61,32 @@ def test_massless_wrist(backend, bend):
         robot.constrained_dynamics(q, v, tau, fixed_point('l4', [(1, 0, 0)]))
     moved, _ = robot.hybrid_dynamics(q, v, tau, tau, ['j2', 'j3'])
     assert np.isfinite(moved).all()
+
+
+@BACKENDS
+def test_massless_wrist_beside_mimic_joints(backend):
+    """The reduced equations of trees with mimic joints, too."""
+    free = wrist('reference').description
+    finger = np.eye(4)
+    finger[:3, 3] = 0.1, 0.0, 0.2
+    limits = Limits(-2.0, 2.0, 3.0, 100.0)
+    description = RobotDescription.from_parts(
+        'arm',
+        [*free.links, Link('f1', SOLID), Link('f2', SOLID)],
+        [*free.joints, Joint('f1', 'revolute', 'l1', 'f1', finger, X, limits),
+         Joint('f2', 'revolute', 'l1', 'f2', finger, Y, limits, Mimic('f1', -2.0, 0.1))])
+    robot = Robot(description, backend=backend)
+    v, tau = np.full(5, 0.1), np.ones(5)
+    straight, bent = np.array([[0.3, 0.2, 1e-9, 0.4, 0.1], [0.3, 0.2, 0.5, 0.4, 0.1]])
+    assert np.isnan(robot.forward_dynamics(straight, v, tau)).any()
+    with pytest.raises(InertiaError, match='in this configuration'):
+        robot.constrained_dynamics(straight, v, tau, fixed_point('l4', [X]))
+    a = robot.forward_dynamics(bent, v, tau)
+    close(robot.inverse_dynamics(bent, v, a), tau, 1e-10)
+    J = robot.jacobian(bent, 'l4')[[3]]
+    a, _ = robot.constrained_dynamics(bent, v, tau, fixed_point('l4', [X]))
+    bias = robot.acceleration(bent, v, 0 * v, 'l4')[3]
+    close(J @ a, -np.array([bias]), 1e-10)
 
 
 def test_one_sample_of_a_stack():

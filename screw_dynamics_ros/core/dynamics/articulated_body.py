@@ -26,7 +26,12 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     joint_motion,
     newton_euler,
 )
-from screw_dynamics_ros.core.dynamics.linear import is_zero, solve_positive_definite, symmetric
+from screw_dynamics_ros.core.dynamics.linear import (
+    is_zero,
+    solve_positive_definite,
+    symmetric,
+    triangular_factor,
+)
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
@@ -184,6 +189,23 @@ def not_a_number_below(D: Array, least: Array) -> Array:
     with np.errstate(invalid='ignore'):
         root = np.sqrt((D - least)[0, 0])
     return np.array([[root * root + least]])
+
+
+def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
+    """Return a mass matrix with NaN for the coordinates that nothing resists; see above.
+
+    `places` are the coordinates of its rows in v. Eliminated from the tips, each keeps the inertia
+    D that its joint feels as pivot.
+    """
+    leaning = [all(b.leans for b in tree.bodies if b.v.start <= k < b.v.stop) for k in places]
+    if not any(leaning):
+        return M
+    result, pivots = M.copy(), triangular_factor(M).diagonal()
+    for k in np.flatnonzero(leaning):
+        pivot = pivots[[k]][None]
+        excess = not_a_number_below(pivot, NOTHING * M[k, k]) - pivot  # zero or NaN
+        result[k, k] = M[k, k] + excess[0, 0]
+    return result
 
 
 def block_of(X: Array) -> slice:

@@ -81,6 +81,8 @@ class Terms:
         J M^-1 J^T: its inverse is the inertia felt along the constraints.
     drift, rate, displacement : (m,) arrays
         Accelerations without constraint forces, velocities and displacements along them.
+    mobility : (m,) array
+        The largest diagonal that inverse_inertia could have; see `greatest_mobility`.
     W : (6, m) array
         Wrenches of unit multipliers, at and in the link frames.
     """
@@ -89,6 +91,7 @@ class Terms:
     K: Array
     inverse_inertia: Array
     drift: Array
+    mobility: Array
     rate: Array
     displacement: Array
     W: Array
@@ -120,7 +123,11 @@ def constrained_motion(
     wanted = wanted_rates(constraints, terms.a_free.shape[:-1])
     wanted = wanted - gains.twice_alpha * terms.rate - gains.beta_squared * terms.displacement
     forces = constraint_forces(
-        terms.inverse_inertia + gains.compliance, terms.drift, wanted, gains.unilateral
+        terms.inverse_inertia + gains.compliance,
+        terms.drift,
+        wanted,
+        terms.mobility,
+        gains.unilateral,
     )
     if forces.conflicting.any() and not least_norm:
         raise InfeasibleConstraintsError(conflict(constraints, gains.of, forces))

@@ -38,9 +38,12 @@ from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Frame, Tree, per_body, zeros
 
-#: What both formulations return: a_free (nv,), K (nv, m), inverse_inertia (m, m), drift, rate A^T V
-#: and displacement (m,) each, and the wrenches of unit lambda (6, m) at and in the link frames.
-Equations = tuple[Array, Array, Array, Array, Array, Array, Array]
+#: a_free (nv,), K (nv, m), inverse_inertia (m, m), drift and greatest mobility (m,) each.
+Solution = tuple[Array, Array, Array, Array, Array]
+
+#: The same, rate A^T V and displacement (m,) each, and the wrenches of unit lambda (6, m) at and in
+#: the link frames.
+Equations = tuple[Array, Array, Array, Array, Array, Array, Array, Array]
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,10 @@ class Row:
     W, W_other, W_link : (6, m) arrays
         Wrenches of unit lambda in the frames of the body, of the other body, of the link.
     bias, rate, displacement : (m,) arrays
+    point : (3,) array
+        Where A is given, in the root frame [m].
+    moment, force : (m,) arrays
+        Squares of the magnitudes of moments and forces in A.
     """
 
     body: int
@@ -82,6 +89,9 @@ class Row:
     bias: Array
     rate: Array
     displacement: Array
+    point: Array
+    moment: Array
+    force: Array
 
 
 def motion(tree: Tree, q: Array, v: Array) -> Motion:
@@ -132,11 +142,13 @@ def row(tree: Tree, bodies: Motion, structure: Structure, parameters: Array) -> 
     if expressed_in is None:
         B = screws.conversion_matrix(C, 'body', representation).T @ A
         bias = B.T @ (se3.ad(V) @ V_o)
+        origin = bodies.C[o] @ reference.S if representation == 'spatial' else bodies.C[i] @ S
         if representation in ('hybrid', 'mixed'):
             bias = bias + B[3:].T @ centrifugal(V)
     else:
         axes = tree.frame(expressed_in)
-        from_j = se3.inverse(bodies.C[axes.body] @ axes.S @ at_point) @ (bodies.C[i] @ S)
+        origin = bodies.C[axes.body] @ axes.S @ at_point
+        from_j = se3.inverse(origin) @ (bodies.C[i] @ S)
         B = columns(screws.inverse_transform_wrench, from_j, A)
         V_j = seen_from(bodies, axes.body, axes.S @ at_point @ from_j)
         bias = B.T @ (se3.ad(V) @ V_j)
@@ -148,7 +160,8 @@ def row(tree: Tree, bodies: Motion, structure: Structure, parameters: Array) -> 
     if has_target:
         displacement = -(B.T @ pose_error(C, parameters[6 * m + 3 :].reshape(4, 4)))
     W_link = columns(screws.transform_wrench, se3.inverse(frame.S) @ S, B)
-    return Row(i, o, W, W_other, W_link, bias, B.T @ V, displacement)
+    given = origin[:3, 3], (A[:3] * A[:3]).sum(axis=0), (A[3:] * A[3:]).sum(axis=0)
+    return Row(i, o, W, W_other, W_link, bias, B.T @ V, displacement, *given)
 
 
 def seen_from(bodies: Motion, i: int, C: Array) -> Array:
@@ -180,6 +193,24 @@ def unit_wrenches(tree: Tree, rows: Sequence[Row]) -> dict[int, Array]:
     return E
 
 
+def greatest_mobility(tree: Tree, state: Motion, rows: Sequence[Row], resistance: Array) -> Array:
+    """Return (m,): the diagonal of inverse_inertia, had every wrench the best possible direction.
+
+    Each joint on the way gives way to the wrench with its lever as long as it is, against the
+    inertia `resistance` (nv,). What is smaller by orders is rounding: nothing moves that way.
+    """
+    result = []
+    for r in rows:
+        total = zeros(r.moment.shape, r.moment, resistance)
+        for i in (*tree.path(r.body), *tree.path(r.other)):
+            body, d = tree.bodies[i], r.point - state.C[i][:3, 3]
+            for k, X in zip(range(body.v.start, body.v.stop), body.X.T):
+                lever = r.moment + r.force * (d @ d) if X[:3].any() else r.force
+                total = total + body.multiplier**2 * lever / resistance[k]
+        result.append(total)
+    return np.concatenate(result)
+
+
 def constraint_equations(
     tree: Tree,
     q: Array,
@@ -189,7 +220,7 @@ def constraint_equations(
     structures: Sequence[Structure],
     parameters: Sequence[Array],
 ) -> Equations:
-    """Return a_free, K, inverse_inertia, drift, rate, displacement, and wrenches of unit lambda.
+    """Return all terms of the equations, see `Equations`.
 
     Parameters
     ----------
@@ -212,7 +243,7 @@ def constraint_equations(
 
 def recursive(
     tree: Tree, q: Array, v: Array, tau: Array, gravity: Array, state: Motion, rows: Sequence[Row]
-) -> tuple[Array, Array, Array, Array]:
+) -> Solution:
     """Return a_free, K, inverse_inertia and drift by the recursion of Popov and Vereshchagin."""
     at_rest = np.zeros(tree.nv)
     bodies = articulated_body.inward(tree, q, v, at_rest, tau, [False] * tree.nv)
@@ -242,12 +273,16 @@ def recursive(
             inherited = columns(screws.inverse_transform_twist, bodies.C[i], dV_unit[body.parent])
             K[body.v] = y[i] - solve_positive_definite(bodies.D[i], bodies.U[i].T @ inherited)
             dV_unit[i] = inherited + body.X @ K[body.v]
-    return a_free, K, inverse_inertia, rates(rows, dV)
+    resistance = zeros(tree.nv, *bodies.D.values())
+    for i, body in enumerate(tree.bodies):
+        resistance[body.v] = bodies.D[i].diagonal()
+    mobility = greatest_mobility(tree, state, rows, resistance)
+    return a_free, K, inverse_inertia, rates(rows, dV), mobility
 
 
 def dense(
     tree: Tree, q: Array, v: Array, tau: Array, gravity: Array, state: Motion, rows: Sequence[Row]
-) -> tuple[Array, Array, Array, Array]:
+) -> Solution:
     """Return a_free, K, inverse_inertia and drift by the mass matrix and the Jacobian."""
     E = unit_wrenches(tree, rows)
     J = zeros((E[GROUND].shape[1], tree.nv), *E.values())
@@ -261,6 +296,8 @@ def dense(
     M = mass_matrix(tree, q)
     for joint, (_, place) in tree.coordinates.items():
         articulated_body.check_moves_mass(M[place, place], joint)
+    M = articulated_body.resisted(tree, M, range(tree.nv))
     solution = solve_positive_definite(M, np.column_stack([tau - h, J.T]))
     a_free, K = solution[:, 0], solution[:, 1:]
-    return a_free, K, symmetric(J @ K), rates(rows, state.dV) + J @ a_free
+    mobility = greatest_mobility(tree, state, rows, M.diagonal())
+    return a_free, K, symmetric(J @ K), rates(rows, state.dV) + J @ a_free, mobility

@@ -42,7 +42,7 @@ WELL_CONDITIONED = 1e-6
 #: Part of the accelerations, scaled, that may be missing.
 FEASIBILITY_TOLERANCE = 1e-8
 
-#: A direction whose inverse inertia is so small, relative to the largest one, cannot be moved.
+#: A direction whose inverse inertia is so small, relative to its greatest mobility, does not move.
 IMMOVABLE = 1e-18
 
 
@@ -69,7 +69,11 @@ class ConstraintForces:
 
 
 def constraint_forces(
-    inverse_inertia: Array, drift: Array, wanted: Array, unilateral: Flags | None = None
+    inverse_inertia: Array,
+    drift: Array,
+    wanted: Array,
+    mobility: Array,
+    unilateral: Flags | None = None,
 ) -> ConstraintForces:
     """Solve for the multipliers of a sample or of a stack; NaN in gives NaN out.
 
@@ -79,20 +83,22 @@ def constraint_forces(
         J M^-1 J^T, compliances added.
     drift, wanted : (..., m) arrays
         Rates without constraint forces, and with them [rad/s^2, m/s^2].
+    mobility : (..., m) array
+        What the diagonal of inverse_inertia is compared with; see `greatest_mobility`.
     unilateral : (m,) array of bool, optional
     """
     if unilateral is None:
         if inverse_inertia.ndim == 2:
             factor, x, failed = dposv(inverse_inertia, wanted - drift)
-            pivots = factor.diagonal() ** 2
-            if not failed and (pivots > WELL_CONDITIONED * inverse_inertia.diagonal()).all():
+            least = WELL_CONDITIONED * np.maximum(inverse_inertia.diagonal(), 1e-6 * mobility)
+            if not failed and (factor.diagonal() ** 2 > least).all():
                 m = len(drift)
                 return ConstraintForces(x, np.zeros(m), np.array(m), np.zeros(m, dtype=bool))
         unilateral = np.zeros(drift.shape[-1], dtype=bool)
     finite = np.isfinite(inverse_inertia).all((-2, -1)) & np.isfinite(wanted - drift).all(-1)
     known: Flags = np.asarray(finite)
     W = np.where(known[..., None, None], inverse_inertia, np.eye(len(unilateral)))
-    scale = unit_scale(W)
+    scale = unit_scale(W, mobility)
     N = scale[..., None] * W * scale[..., None, :]
     r = np.where(known[..., None], scale * (wanted - drift), 0.0)
 
@@ -116,10 +122,10 @@ def constraint_forces(
     )
 
 
-def unit_scale(inverse_inertia: Array) -> Array:
+def unit_scale(inverse_inertia: Array, mobility: Array) -> Array:
     """Return the factors (..., m) that make the diagonal 1; 1 for what cannot be moved."""
     diagonal = np.diagonal(inverse_inertia, axis1=-2, axis2=-1)
-    movable = diagonal > IMMOVABLE * diagonal.max(-1, keepdims=True, initial=0.0)
+    movable = diagonal > IMMOVABLE * mobility
     return 1.0 / np.sqrt(np.where(movable, diagonal, 1.0))
 
 

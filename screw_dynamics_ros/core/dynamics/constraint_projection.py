@@ -93,6 +93,6 @@ def project_velocity(
 
 def smallest_change(terms: Terms, error: Array) -> Array:
     """Return the smallest change of velocity, in kinetic energy, that takes away `error` (m,)."""
-    forces = constraint_forces(terms.inverse_inertia, error, np.zeros_like(error))
+    forces = constraint_forces(terms.inverse_inertia, error, np.zeros_like(error), terms.mobility)
     change: Array = terms.K @ forces.multipliers
     return change

@@ -120,7 +120,8 @@ def composite_inertia(
     acceleration = zeros(tree.nv, torque, a, tau)
     acceleration[given] = a[given]
     if len(free):
-        a_f = solve_positive_definite(M[np.ix_(free, free)], tau[free] - torque[free])
+        M_ff = articulated_body.resisted(tree, M[np.ix_(free, free)], free.tolist())
+        a_f = solve_positive_definite(M_ff, tau[free] - torque[free])
         acceleration[free] = a_f
         torque = torque + M[:, free] @ a_f
     return acceleration, np.where(given, torque, tau)

@@ -78,7 +78,7 @@ def operational_space(
     terms = robot.constraint_terms(q, v, np.zeros(robot.nv), checked(tasks))
     J = (robot.mass_matrix(q) @ terms.K).T
     bias = terms.drift - J @ terms.a_free
-    inertia, rank = scaled_inverse(terms.inverse_inertia, terms.inverse_inertia)
+    inertia, rank = scaled_inverse(terms.inverse_inertia, terms.inverse_inertia, terms.mobility)
     J_bar = terms.K @ inertia
     return OperationalSpace(
         J,
@@ -108,9 +108,9 @@ def generalised_jacobian(
     return result
 
 
-def scaled_inverse(inverse_inertia: Array, whole: Array) -> tuple[Array, int]:
+def scaled_inverse(inverse_inertia: Array, whole: Array, mobility: Array) -> tuple[Array, int]:
     """Return the (pseudo-)inverse and the rank, rows scaled by the diagonal of `whole`."""
-    scale = unit_scale(whole)
+    scale = unit_scale(whole, mobility)
     N = scale[:, None] * inverse_inertia * scale
     inverse, rank = pseudo_inverse(np.where(np.isfinite(N), N, np.eye(len(N))))
     result = scale[:, None] * inverse * scale
@@ -185,7 +185,8 @@ def task_torques(
         start = rows.stop
         J_left = J[rows] @ N
         K_left = N @ terms.K[:, rows]  # M^-1 N^T = N M^-1
-        inertia, rank = scaled_inverse(J_left @ K_left, terms.inverse_inertia[rows, rows])
+        whole = terms.inverse_inertia[rows, rows]
+        inertia, rank = scaled_inverse(J_left @ K_left, whole, terms.mobility[rows])
         F = inertia @ (wanted[rows] - terms.drift[rows] - J[rows] @ a)
         tau, a = tau + J_left.T @ F, a + K_left @ F
         N = N - K_left @ inertia @ J_left
