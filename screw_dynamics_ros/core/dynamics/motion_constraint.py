@@ -51,7 +51,7 @@ class MotionConstraint:
         Relative to which link; it bears the opposite wrench. The root frame otherwise.
     expressed_in : str, optional
         In the frame of which link V and A are given, whatever `representation` says; `point` is in
-        that frame, too, and moves with it.
+        that frame, too, and moves with it; a target is then one for the frame of `link` itself.
     target : (4, 4) array, optional
         Where the frame at the point should be in the frame of `other`; needed if beta is not 0.
     alpha, beta : float
