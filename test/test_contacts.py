@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.dynamics.motion_constraint import (
     MotionConstraint,
     fixed_point,
     friction_pyramid,
+    sliding_frame,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
@@ -130,6 +131,10 @@ def test_block_on_a_plane(push, sticks):
         assert force[0] == pytest.approx(-0.5 * force[2])
     lifted = robot.constrained_dynamics(q, rest, rest, pyramid, {'block': [0, 0, 0, 0, 0, 30.0]})
     np.testing.assert_allclose(lifted.wrenches, 0, atol=1e-12)
+    with pytest.raises(ArgumentError, match='normal must be a finite vector'):
+        friction_pyramid('block', (0, 0, 0), 0.5)
+    with pytest.raises(ArgumentError, match='direction must be a finite vector'):
+        sliding_frame('block', (0, np.nan, 0))
     with pytest.raises(ArgumentError, match='coefficient'):
         friction_pyramid('block', UP, -0.1)
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.arguments import Array, float_array, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 
@@ -142,6 +142,16 @@ def check_target(constraint: MotionConstraint, target: Array) -> None:
         )
 
 
+def unit_vector(name: str, value: ArrayLike) -> Array:
+    """Return a vector (3,) at unit length; raises `ArgumentError` for zero."""
+    x = vector(name, 3, value)
+    length = np.linalg.norm(x)
+    if not 0.0 < length < np.inf:
+        raise ArgumentError(f'{name} must be a finite vector other than zero, got {value!r}')
+    unit: Array = x / length
+    return unit
+
+
 def fixed_frame(link: str, **keywords: object) -> MotionConstraint:
     """Return the constraint of all six directions, (6.39): `acceleration` (6,) is that of the link.
 
@@ -168,8 +178,7 @@ def fixed_point(
 
 def sliding_frame(link: str, direction: ArrayLike, **keywords: object) -> MotionConstraint:
     """Return the five directions that leave a link a translation along `direction` (3,), (6.38)."""
-    e = float_array('direction', direction)
-    across = np.linalg.svd(e[None] / np.linalg.norm(e))[2][1:]
+    across = np.linalg.svd(unit_vector('direction', direction)[None])[2][1:]
     A = np.zeros((6, 5))
     A[:3, :3], A[3:, 3:] = np.eye(3), across.T
     return MotionConstraint(link, A, **keywords)  # type: ignore[arg-type]
@@ -207,7 +216,7 @@ def friction_pyramid(
     edges : int
         Of the pyramid, at least 3.
     """
-    n = float_array('normal', normal) / np.linalg.norm(float_array('normal', normal))
+    n = unit_vector('normal', normal)
     if not 0.0 <= coefficient < np.inf or edges < 3:
         raise ArgumentError(
             f'friction_pyramid on {link!r}: the coefficient must be a finite number >= 0 and there '
