@@ -38,7 +38,7 @@ INSTRUCTIONS = {
 SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
 MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
 LONGEST_FUNCTION = 1500  # operations
-PIECE = 700  # operations of each function that a longer program is cut into
+PIECE = 400  # operations of each function that a longer program is cut into
 
 
 def scalar_kernel(program: Program, name: str, opaque: bool) -> str:
