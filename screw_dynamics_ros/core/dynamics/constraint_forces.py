@@ -26,8 +26,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dposv
-from scipy.optimize import nnls
 
 from screw_dynamics_ros.core.arguments import Array
 
@@ -89,6 +87,8 @@ def constraint_forces(
     """
     if unilateral is None:
         if inverse_inertia.ndim == 2:
+            from scipy.linalg.lapack import dposv  # SciPy is slow to import, few need it
+
             factor, x, failed = dposv(inverse_inertia, wanted - drift)
             least = WELL_CONDITIONED * np.maximum(inverse_inertia.diagonal(), 1e-6 * mobility)
             if not failed and (factor.diagonal() ** 2 > least).all():
@@ -139,6 +139,8 @@ def pseudo_inverse(N: Array) -> tuple[Array, Array]:
 
 def non_negative(N: Array, r: Array, unilateral: Flags) -> Array:
     """Return lambda of one sample with lambda >= 0 where unilateral."""
+    from scipy.optimize import nnls
+
     b, u = np.flatnonzero(~unilateral), np.flatnonzero(unilateral)
     inverse, _ = pseudo_inverse(N[np.ix_(b, b)])
     coupling = N[np.ix_(u, b)] @ inverse

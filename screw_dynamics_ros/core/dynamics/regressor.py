@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lstsq
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import body_states
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -143,7 +142,7 @@ def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -
         if size > tolerance * float(np.linalg.norm(y)):
             Q = np.column_stack([Q, rest / size])
             columns.append(k)
-    grouping = lstsq(Y[:, columns], Y)[0] if columns else np.zeros((0, count))
+    grouping = np.linalg.lstsq(Y[:, columns], Y, rcond=None)[0] if columns else np.zeros((0, count))
     grouping[np.abs(grouping) < tolerance] = 0.0
     names = tuple(f'{link}/{parameter}' for link in links for parameter in PARAMETERS)
     return BaseParameters(tuple(names[k] for k in columns), np.array(columns, dtype=int), grouping)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import expm
 
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.model.tree import Array, Tree
@@ -32,6 +31,8 @@ class StateSpace:
 
     def discretised(self, step: float) -> StateSpace:
         """Return the model with u held constant over each `step` [s] (zero-order hold)."""
+        from scipy.linalg import expm  # slow to import, few need it
+
         n, m = self.B.shape
         both = np.zeros((n + m, n + m))
         both[:n] = np.hstack([self.A, self.B])

@@ -39,7 +39,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
@@ -126,6 +125,8 @@ class MacroJoint:
             a, rate = -se3.ad(q @ self.screws), -se3.ad(v @ self.screws)
             both = np.block([[a, rate], [np.zeros((6, 6)), a]])
             padded = np.block([[both, np.eye(12)], [np.zeros((12, 24))]])
+            from scipy.linalg import expm  # slow to import, few need it
+
             return expm(padded)[:6, 18:] @ self.screws.T
         J = self.jacobian(q).T
         following = np.cumsum((v[:, None] * J)[::-1], axis=0)[::-1]
