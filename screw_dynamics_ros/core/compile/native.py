@@ -6,11 +6,16 @@ in a background thread.
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from screw_dynamics_ros.core.errors import BackendError
+
+#: Plain register allocation and no second scheduling: half the time to compile, and straight-line
+#: programs run as fast. LLVM has such options for the whole process only.
+OPTIONS = ('-regalloc=basic', '-enable-misched=false')
 
 
 @cache
@@ -27,6 +32,9 @@ def llvm() -> Any:
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    if 'numba' not in sys.modules:  # whose loops may want better
+        for option in OPTIONS:
+            binding.set_option('screw_dynamics', option)
     return binding
 
 
