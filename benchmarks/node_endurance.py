@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from figures import Figure
-from node_latency import PATIENCE, outputs_of, publish_description
+from node_latency import PATIENCE, has_own_rate, outputs_of, publish_description
 
 ROOT = Path(__file__).resolve().parents[1]
 RATE = 500.0  # Hz
@@ -115,7 +115,7 @@ class Recorder:
                                                  raw=True)
             for topic, kind in {**found, '/joint_states': JointState}.items()}
         self.unstamped = {topic for topic, kind in found.items()
-                          if kind.__name__ == 'Float64MultiArray'}
+                          if kind.__name__ == 'Float64MultiArray' and not has_own_rate(topic)}
         if priority:  # the threads of the middleware, which note the times
             use_real_time(priority + 1)
             use_ordinary_time()
@@ -136,7 +136,8 @@ class Recorder:
         wanted = [stamp for stamp, when in sent.items() if first < when < last]
         arrived: dict[str, dict[bytes, int]] = {
             topic: {self._stamp(topic, data): when for data, when in taken}
-            for topic, taken in times.items() if topic not in self.unstamped}
+            for topic, taken in times.items()
+            if topic not in self.unstamped and not has_own_rate(topic)}
         complete = [stamp for stamp in wanted
                     if all(stamp in of_topic for of_topic in arrived.values())]
         for topic, of_topic in arrived.items():

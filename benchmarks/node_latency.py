@@ -1,4 +1,7 @@
-"""Message in to last message out: `bringup` with all outputs subscribed, against a bare echo.
+"""Message in to last message out: `bringup` with its outputs subscribed, against a bare echo.
+
+Once with the outputs that make up the state of the model (frames, Jacobian, twist, torques, mass
+matrix, wrench), once with every topic there is: single terms, energies, momentum, markers.
 
 A client publishes a joint state, waits for the last of the messages `bringup` makes of it,
 publishes the same to the echo, and waits for its answer: thousands of times, in turns. Both answers
@@ -12,6 +15,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -26,6 +30,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 MOST = 1.5  # required ratio to the echo
+#: Topics of the model state; the others show parts of it, or have a rate of their own.
+STATE = re.compile(
+    '/tf$|/kinematics/(jacobian|twist)/|/wrench_estimator/(external_torque$|wrench/)'
+    '|/dynamics/(gravity|coriolis|feedforward|commands|mass_matrix)$')
 NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/')
 PATIENCE = 60.0  # s for nodes to come up and compile
 LOST = 1.0  # s after which a message counts as lost
@@ -51,23 +59,32 @@ def figures(quick: bool) -> Iterator[Figure]:
     with Children() as children:
         children.start('bringup', 'screw_dynamics_ros.nodes.bringup', [])
         children.start('echo', 'echo_node', [])
-        done = subprocess.run(
-            [sys.executable, str(HERE / 'node_latency.py'), '300' if quick else '3000'],
-            stdout=subprocess.PIPE, text=True)
-        if done.returncode:
-            output = {name: children.output(name) for name in children.pids()}
-            print(f'node latency could not be measured; last output: {output}', file=sys.stderr)
-            return
-    result = json.loads(done.stdout)
+        results = {}
+        for what in ('state', 'everything'):
+            done = subprocess.run(
+                [sys.executable, str(HERE / 'node_latency.py'), what, '300' if quick else '3000'],
+                stdout=subprocess.PIPE, text=True)
+            if done.returncode:
+                output = {name: children.output(name) for name in children.pids()}
+                print(f'node latency could not be measured; last output: {output}', file=sys.stderr)
+                return
+            results[what] = json.loads(done.stdout)
+    for what, result in results.items():
+        yield from compared_with_echo(what, result)
+
+
+def compared_with_echo(outputs: str, result: dict[str, Any]) -> Iterator[Figure]:
+    """Return the figures of one run of the client."""
     ours = result['times']['bringup']
     note = f'{len(result["outputs"])} messages out, last: {result["last"]}, lost: {result["lost"]}'
-    for name, what, required in (('echo', 'bare echo of message objects', MOST),
+    most = MOST if outputs == 'state' else float('nan')
+    for name, what, required in (('echo', 'echo of message objects', most),
                                  ('raw', 'echo of bytes', float('nan'))):
         theirs = result['times'][name]
         yield Figure(
             'Node latency: median (median column: 99th percentile)',
             'Panda',
-            f'bringup against {what}',
+            f'{outputs} against {what}',
             ours['median'],
             theirs['median'],
             ours['p99'],
@@ -100,10 +117,12 @@ def outputs_of(node: Any) -> dict[str, type]:
         package, _, kind = types[0].partition('/msg/')
         if (topic.startswith(NODES) or topic == '/tf') and node.count_publishers(topic):
             found[topic] = getattr(importlib.import_module(f'{package}.msg'), kind)
-    # What has a rate of its own does not come with every joint state: markers, singularities.
-    return {topic: kind for topic, kind in found.items()
-            if kind.__name__ not in ('ParameterEvent', 'MarkerArray')
-            and '/singularity/' not in topic}
+    return {topic: kind for topic, kind in found.items() if kind.__name__ != 'ParameterEvent'}
+
+
+def has_own_rate(topic: str) -> bool:
+    """Return whether a topic leaves out most joint states."""
+    return topic.endswith('/markers') or '/singularity/' in topic
 
 
 class Client:
@@ -182,15 +201,17 @@ class Client:
             raise RuntimeError(f'not all outputs arrive, missing at the end: {sorted(missing)}')
         return max(set(last), key=last.count)
 
-    def run(self, samples: int) -> dict[str, object]:
-        """Measure; return medians and 99th percentiles in microseconds."""
+    def run(self, what: str, samples: int) -> dict[str, object]:
+        """Measure with topics of the 'state', or 'everything': medians and 99 % in microseconds."""
         ready = self.wait(lambda: len(outputs_of(self.node)) >= 8 and all(
             publisher.get_subscription_count() for publisher in self.publishers.values()), PATIENCE)
         if not ready:
             raise RuntimeError(f'the nodes do not come up; topics: {sorted(outputs_of(self.node))}')
         self.wait(lambda: False, 1.0)
-        outputs = outputs_of(self.node)
-        last = self.last_topic(outputs)
+        outputs = {topic: kind for topic, kind in outputs_of(self.node).items()
+                   if what == 'everything' or STATE.match(topic)}
+        last = self.last_topic({
+            topic: kind for topic, kind in outputs.items() if not has_own_rate(topic)})
         for topic, kind in outputs.items():
             if topic != last:
                 self.silent.create_subscription(kind, topic, print, 10, raw=True)
@@ -222,6 +243,6 @@ class Client:
 
 
 if __name__ == '__main__':
-    print(json.dumps(Client().run(int(sys.argv[1]))))
+    print(json.dumps(Client().run(sys.argv[1], int(sys.argv[2]))))
     sys.stdout.flush()
     os._exit(0)  # what the middleware does at the end is of no interest
