@@ -281,20 +281,23 @@ def test_what_mobility_refuses():
 # --- loops ----------------------------------------------------------------------------------------
 
 
+def four_bar_pins(crank: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the crank of G17 meets the coupler, and the coupler the rocker."""
+    C = np.array([np.cos(crank), np.sin(crank)])
+    gap = np.array([3.0, 0.0]) - C
+    length = np.hypot(*gap)
+    x = (length**2 + 2.0**2 - 2.5**2) / (2 * length)
+    across = np.array([-gap[1], gap[0]]) / length
+    return C, C + x * gap / length + np.sqrt(4.0 - x**2) * across
+
+
 def four_bar() -> tuple[Loop, np.ndarray, np.ndarray]:
     """Return the linkage of G17, its closed configuration at crank angle 0.8, and pin positions.
 
     The loop is closed at q = 0, where the crank is at 0.3 rad; the joint angles are relative.
     """
+    pins = four_bar_pins
     A, D = np.zeros(2), np.array([3.0, 0.0])
-
-    def pins(crank: float) -> tuple[np.ndarray, np.ndarray]:
-        C = A + [np.cos(crank), np.sin(crank)]
-        gap = D - C
-        length = np.hypot(*gap)
-        x = (length**2 + 2.0**2 - 2.5**2) / (2 * length)
-        across = np.array([-gap[1], gap[0]]) / length
-        return C, C + x * gap / length + np.sqrt(4.0 - x**2) * across
 
     def angles(crank: float) -> np.ndarray:
         C, B = pins(crank)
@@ -320,6 +323,73 @@ def test_four_bar_linkage():
     rates = np.linalg.svd(loop.reduced_jacobian(q))[2][-1]
     np.testing.assert_allclose(loop.jacobian(q) @ rates, np.zeros(6), atol=1e-14)
     np.testing.assert_allclose(-rates[3] / rates[0], -0.0400704923, rtol=0, atol=1e-9)
+
+
+def pin_between_coupler_and_rocker(loop: Loop, q: np.ndarray) -> np.ndarray:
+    """Return where the coupler ends, on a linkage of `four_bar`."""
+    _, B0 = four_bar_pins(0.3)
+    return (loop.screws.poses(q)[1] @ [*B0, 0.0, 1.0])[:2]
+
+
+def test_passive_joints_follow_the_active_one():
+    """B-127, B-136: with a motor at the crank alone, three joints follow; G17 for the rocker."""
+    loop, q, _ = four_bar()
+    G = loop.active_map(q, [0])
+    assert G.shape == (4, 1)
+    assert G[0, 0] == 1.0
+    np.testing.assert_allclose(loop.jacobian(q) @ G, np.zeros((6, 1)), atol=1e-14)
+    np.testing.assert_allclose(-G[3, 0], -0.0400704923, rtol=0, atol=1e-9)
+    printed = np.linalg.pinv(loop.jacobian(q)[:, 1:]) @ loop.jacobian(q)[:, 0]  # sign of (5.28)
+    assert abs(-printed[2] - -0.0400704923) > 0.05
+    with pytest.raises(ArgumentError, match='cannot move independently: the loop has 1 freedoms'):
+        loop.active_map(q, [0, 3])
+    with pytest.raises(ArgumentError, match='different numbers from 0 to 3'):
+        loop.active_map(q, [4])
+
+
+def test_jacobian_of_the_active_joints_is_that_of_the_closed_mechanism():
+    """B-128: A G against differences of poses with the loop closed anew at each crank angle."""
+    loop, q, _ = four_bar()
+    h = 1e-4
+    around = [loop.closed(q + [s * h, 0, 0, 0], [0]).q for s in (-2, -1, 1, 2)]
+    pins = np.array([pin_between_coupler_and_rocker(loop, x) for x in around])
+    rate = np.array([1, -8, 8, -1]) @ pins / (12 * h)
+    twist = loop.jacobian(q)[:, :2] @ loop.active_map(q, [0])[:2, 0]  # of the coupler, root frame
+    x, y = pin_between_coupler_and_rocker(loop, q)
+    expected = twist[3:5] + twist[2] * np.array([-y, x])
+    np.testing.assert_allclose(rate, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(('start', 'pin'), [
+    ([0, 0.3, -0.3, 0.2], [1.95563934, 2.27141163]),
+    ([0, -2.4, 4.0, -1.6], [0.85058217, -1.27671571]),
+])
+def test_a_loop_closes_in_two_ways(start, pin):
+    """B-129: G17 closes to 1e-10 in fewer than ten steps; another start finds the other way."""
+    loop, q, _ = four_bar()
+    closing = loop.closed(np.array([q[0], *q[1:] + start[1:]]), [0], tolerance=1e-10)
+    assert closing.residual <= 1e-10
+    assert closing.iterations < 10
+    assert closing.q[0] == q[0]
+    np.testing.assert_allclose(pin_between_coupler_and_rocker(loop, closing.q), pin, atol=1e-8)
+
+
+def test_what_does_not_close():
+    """B-116, B-129: a loop cut at another joint closes alike; a triangle too short does not."""
+    loop, q, _ = four_bar()
+    with pytest.raises(ArgumentError, match='the loop does not close: the residual is still'):
+        loop.closed(q + [0, 0.5, 0, 0], [0, 1])
+    cut_elsewhere = Loop(np.roll(loop.screws.Y, -1, axis=0))
+    np.testing.assert_allclose(cut_elsewhere.residual(np.roll(q, -1)), np.zeros(3), atol=1e-13)
+    closing = cut_elsewhere.closed(np.roll(q, -1) + [0.1, -0.1, 0.05, 0], [3])
+    np.testing.assert_allclose(np.roll(closing.q, 1), q, atol=1e-10)
+
+
+def test_hidden_motion_of_passive_joints_is_told():
+    """B-128: where the passive columns are dependent, the active joints do not hold the loop."""
+    Y = screws.unit_screw([0, 0, 1], np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3.0, 0, 0]]))
+    with pytest.raises(ArgumentError, match='not held by the active joints'):
+        Loop(Y).active_map(np.zeros(4), [0])  # stretched: all pins on one line
 
 
 def test_loop_acceleration():

@@ -11,10 +11,20 @@ A joint that is traversed against its direction enters with -Y_j. Of the six equ
 are independent as the smallest subalgebra that contains the screws has dimensions: three for a
 planar linkage. The others hold by themselves and are projected away.
 
-Source: muller.md K-39; bruyninckx_1.md B-109.
+Some joints have motors (active), the others follow (passive). With the columns of J split so,
+
+    J_p q_p' = -J_a q_a',   q' = G q_a',   G_p = -J_p^+ J_a,  G_a = 1,
+
+and a Jacobian A of anything that moves with the loop becomes A G for the active joints alone.
+
+Source: muller.md K-39; bruyninckx_1.md B-109, B-127 (5.28, sign corrected), B-128 (5.29), B-129,
+B-136.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +34,26 @@ from screw_dynamics_ros.core.lie import screw_systems, screws, se3
 from screw_dynamics_ros.core.model.geometry import ConstructionScrews
 from screw_dynamics_ros.core.model.joints import generated_algebra
 from screw_dynamics_ros.core.model.tree import Array
+
+#: Singular values of the passive columns, relative to the largest, below which they are dependent.
+RANK_TOLERANCE = 1e-9
+
+
+class Closing(NamedTuple):
+    """A configuration that closes a loop.
+
+    Attributes
+    ----------
+    q : (m,) array
+    residual : float
+        Norm of `Loop.residual` there.
+    iterations : int
+        Newton steps taken.
+    """
+
+    q: Array
+    residual: float
+    iterations: int
 
 
 class Loop:
@@ -80,6 +110,83 @@ class Loop:
         V = np.cumsum(v[:, None] * J, axis=0)
         bias: Array = v @ screws.motor_product(V, J)
         return bias
+
+    def active_map(self, q: ArrayLike, active: Sequence[int]) -> Array:
+        """Return G, (m, k): the rates of all joints for those of the active ones, q' = G q_a'.
+
+        Parameters
+        ----------
+        q : (m,)
+        active : sequence of k int
+            Joints with motors, in the order of their rates; the others are passive.
+
+        Raises
+        ------
+        ArgumentError
+            If the passive joints could move while the active ones stand still (their columns are
+            dependent), or if the active joints hinder each other.
+        """
+        passive = self._passive(active)
+        J = self.jacobian(q)
+        J_a, J_p = J[:, list(active)], J[:, passive]
+        rank = screw_systems.rank(J_p, tolerance=RANK_TOLERANCE) if passive else 0
+        if rank < len(passive):
+            raise ArgumentError(
+                f'joints {passive} are not held by the active joints {list(active)}: their columns '
+                f'have rank {rank} of {len(passive)} at q = {np.asarray(q).tolist()}; make another '
+                'joint active, or leave this singular configuration'
+            )
+        G = np.zeros((len(self.screws), len(active)))
+        G[list(active)] = np.eye(len(active))
+        G[passive] = -np.linalg.pinv(J_p) @ J_a
+        error = float(np.abs(J @ G).max(initial=0.0))
+        if error > RANK_TOLERANCE * max(1.0, float(np.abs(J).max())):
+            raise ArgumentError(
+                f'the active joints {list(active)} cannot move independently: the loop has '
+                f'{self.mobility(q)} freedoms'
+            )
+        return G
+
+    def closed(
+        self,
+        q: ArrayLike,
+        active: Sequence[int],
+        *,
+        tolerance: float = 1e-12,
+        max_iterations: int = 50,
+    ) -> Closing:
+        """Return the configuration near q that closes the loop; the active joints stay where q is.
+
+        Newton's method on the passive joints. A loop closes in several ways; which one it is
+        depends on where q starts.
+
+        Raises
+        ------
+        ArgumentError
+            If it does not get there: the loop cannot be closed with these active joints, or not
+            from here.
+        """
+        q = self._numbers('q', q).copy()
+        passive = self._passive(active)
+        for iteration in range(max_iterations + 1):
+            residual = self.residual(q)
+            size = float(np.linalg.norm(residual))
+            if size <= tolerance:
+                return Closing(q, size, iteration)
+            q[passive] -= np.linalg.pinv(self.reduced_jacobian(q)[:, passive]) @ residual
+        raise ArgumentError(
+            f'the loop does not close: the residual is still {size:.3g} after {max_iterations} '
+            f'Newton steps with joints {list(active)} held; start nearer, or move these joints'
+        )
+
+    def _passive(self, active: Sequence[int]) -> list[int]:
+        joints = range(len(self.screws))
+        if len(set(active)) != len(active) or not set(active) <= set(joints):
+            raise ArgumentError(
+                f'active joints must be different numbers from 0 to {len(joints) - 1}, '
+                f'got {list(active)}'
+            )
+        return [j for j in joints if j not in active]
 
     def _numbers(self, name: str, x: ArrayLike) -> Array:
         x = np.asarray(x, dtype=np.float64)
