@@ -223,7 +223,7 @@ def test_closed_forms_as_printed_in_other_representations(seed):
 
 @pytest.mark.parametrize('seed', range(2))
 def test_christoffel_symbols(seed):
-    """D-36: all index orders against differences of M; trees, helical and mimic joints."""
+    """D-36, C-065: all index orders against differences of M; trees, helical and mimic joints."""
     rng = np.random.default_rng(seed)
     description = random_description(seed, 5, ('revolute', 'prismatic', 'planar'), mimic=1)
     for tree in (helical_tree(seed), build_tree(description)):

@@ -1,6 +1,6 @@
 """Rotors, armatures and friction: golden numbers, explicit rotor links, MuJoCo, energy.
 
-Spec ID: C-054 of bruyninckx_2.md (6.2.6 and its to-do), E-12.
+Spec IDs: C-054 of bruyninckx_2.md (6.2.6 and its to-do), E-12; B-008 of bruyninckx_1.md.
 """
 
 from __future__ import annotations
@@ -317,6 +317,18 @@ def test_friction_law():
     # 71 % of dry friction at the smoothing speed
     assert Drive(coulomb=1.0, smoothing=0.05).friction(0.05) == pytest.approx(np.sqrt(0.5))
     assert Drive(coulomb=1.0).friction(3.0) == pytest.approx(1.0, rel=1e-5)
+
+
+def test_viscous_and_dry_friction():
+    """B-008: 0.1 N m s/rad and 0.5 N m at -2 rad/s are -0.7 N m, where smoothing ends."""
+    drive = Drive(damping=0.1, coulomb=0.5, smoothing=1e-6)
+    assert drive.friction(-2.0) == pytest.approx(-0.7, rel=1e-12)
+    driven = Robot(two_masses(), drives={'q2': drive}, backend='reference')
+    close(driven.friction_torques([5.0, -2.0]), np.array([0.0, -0.7]))
+    with_it, without = driven.inverse_dynamics([0.3, 0.4], [5.0, -2.0], [0.0, 0.0]), Robot(
+        two_masses(), backend='reference'
+    ).inverse_dynamics([0.3, 0.4], [5.0, -2.0], [0.0, 0.0])
+    close(with_it - without, np.array([0.0, -0.7]))
 
 
 def test_slope_of_the_friction_law():

@@ -151,6 +151,7 @@ def test_every_inertia_counts(seed):
 @pytest.mark.parametrize('mimic', [0, 2])
 @SEEDS
 def test_terms_add_up_and_dynamics_invert_each_other(seed, mimic, floating):
+    """B-003: FD(ID(a)) = a; the terms add up."""
     robot = Robot(random_description(seed, 9, mimic=mimic), floating_base=floating, gravity=GRAVITY,
                   backend='reference')
     q, v, a = state(robot, seed)
@@ -204,7 +205,7 @@ def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
 @pytest.mark.parametrize('mimic', [0, 2])
 @SEEDS
 def test_mass_rate_minus_twice_coriolis_is_skew(seed, mimic, floating):
-    """D-36: dM/dt - 2 C is skew-symmetric, and dM/dt = C + C^T."""
+    """D-36, C-065: dM/dt - 2 C is skew-symmetric, and dM/dt = C + C^T."""
     robot = Robot(
         random_description(seed, 7, mimic=mimic), floating_base=floating, backend='reference'
     )
@@ -263,7 +264,7 @@ def simulate(robot: Robot, q: np.ndarray, v: np.ndarray, torque, wrench, seconds
 @pytest.mark.parametrize('floating', [False, True])
 @pytest.mark.parametrize('mimic', [0, 2])
 def test_energy_balance_over_a_second(mimic, floating):
-    """T + U changes by exactly the work of joint torques and external wrenches."""
+    """C-068: T + U changes by exactly the work of joint torques and external wrenches."""
     robot = Robot(random_description(3, 6, mimic=mimic), floating_base=floating, gravity=GRAVITY,
                   backend='python')
     q, v, amplitude = state(robot, 7)

@@ -136,8 +136,8 @@ def test_golden_planar_arm(representation):
 
 @SEEDS
 def test_outward_recursions_of_the_book(seed):
-    """B-119, B-120: material and screw form with the corrected transport of the bias, R and P
-    joints."""
+    """B-119, B-120, C-050: material and screw form with the corrected transport of the bias, for R
+    and P joints."""
     geometry = random_geometry(seed, N, 'RP', chain=True)
     tree, (q, v, a) = tree_of(geometry), random_trajectory(seed, N)[:3]
     hybrid = body_motions(tree, q, [v, a], 'hybrid')

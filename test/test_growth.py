@@ -1,6 +1,6 @@
 """How programs grow with the robot: operations of chains up to 200 joints.
 
-Spec IDs: D-27, D-38, D-42 (linear), D-40, D-43 (as the number of their results).
+Spec IDs: B-004, D-27, D-38, D-42 (linear), D-40, D-43 (as the number of their results).
 """
 
 from __future__ import annotations

@@ -47,6 +47,17 @@ def test_energy_and_wrench_do_not_depend_on_the_frame(rng, C):
     close(K_f[3], transported_matrix(C[3], K[3]), 1e-10)  # what the recursions use
 
 
+def test_spring_of_a_joint(C):
+    """B-009: 100 N m/rad about an axis anywhere, turned by 0.01 rad, give 1 N m about it."""
+    spring = np.diag([0, 0, 100.0, 0, 0, 0])
+    K = impedances.transform_impedance(C, spring)
+    turn = screws.transform_twist(C, np.array([0, 0, 0.01, 0, 0, 0]))
+    axis = screws.transform_twist(C, np.array([0, 0, 1.0, 0, 0, 0]))
+    close(screws.power(apply(K, turn), axis), np.ones(N), 1e-12)
+    elsewhere = screws.transform_twist(C, np.array([0.3, 0.1, 0, 0.2, 0.4, 0.5]))
+    close(apply(K, elsewhere), np.zeros((N, 6)), 1e-9)  # only this turn stretches it
+
+
 def test_compliance(rng, C):
     """B-106: the inverse of stiffness, C_f = S_fi C S_fi^T."""
     K = stiffnesses(rng)

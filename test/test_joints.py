@@ -392,6 +392,22 @@ def test_hidden_motion_of_passive_joints_is_told():
         Loop(Y).active_map(np.zeros(4), [0])  # stretched: all pins on one line
 
 
+def test_any_cut_of_a_loop_gives_the_same_rates():
+    """B-116: one cut for the one loop, and it does not matter which joint is cut."""
+    loop, q, _ = four_bar()
+    assert mobility.topology('A', [('A', 'C'), ('C', 'B'), ('B', 'D'), ('D', 'A')]).loops == 1
+    expected = np.linalg.svd(loop.reduced_jacobian(q))[2][-1]
+    for cut in range(1, 4):
+        # From the link behind the cut on, whose frame at q = 0 is that of the ground.
+        order = np.roll(np.arange(4), -cut)
+        turned = Loop(loop.screws.Y[order])
+        np.testing.assert_allclose(turned.closure(q[order]), np.eye(4), atol=1e-14)
+        assert turned.mobility(q[order]) == 1
+        rates = np.linalg.svd(turned.reduced_jacobian(q[order]))[2][-1]
+        rates *= np.sign(rates @ expected[order])
+        np.testing.assert_allclose(rates, expected[order], atol=1e-13)
+
+
 def test_loop_acceleration():
     """K-39: J q'' + sum [V_j, J_j] q_j' is the second derivative of a motion, here of an open
     chain."""

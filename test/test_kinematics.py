@@ -298,7 +298,8 @@ def test_representations_convert_into_each_other(seed):
 
 
 def test_columns_depend_on_the_joints_they_should():
-    """K-35: J^b does not depend on q_1, column j of J^s not on q_j and what follows."""
+    """K-35, B-124: J^b does not depend on q_1, column j of J^s not on q_j and what follows; J^h
+    on all but the last, whose axis carries the origin of the link."""
     robot = reference(random_description(5, 6, chain=True))
     q, _ = state(robot, 5)
     tip = robot.link_names[-1]
@@ -309,6 +310,10 @@ def test_columns_depend_on_the_joints_they_should():
         assert k == 5 or np.abs(changed[:, k + 1:] - J_s[:, k + 1:]).max() > 1e-2
         moved = np.abs(robot.jacobian(q + 0.7 * e, tip, 'body') - J_b).max()
         assert moved < 1e-13 if k == 0 else moved > 1e-2
+        hybrid = robot.jacobian(q + 0.7 * e, tip, 'hybrid') - robot.jacobian(q, tip, 'hybrid')
+        moved = np.abs(hybrid).max()
+        assert moved < 1e-13 if k == 5 else moved > 1e-2
+        assert k == 5 or np.abs(hybrid[3:, 0]).max() > 1e-2  # the first column among them
 
 
 # --- joints of several degrees of freedom ---------------------------------------------------------

@@ -153,7 +153,7 @@ def test_invariants_of_a_screw(C, X):
 @PROPERTY
 @given(poses(), twists(), twists(), twists())
 def test_products(C, X, Y, W):
-    """D-01, D-03, B-026, B-028: motor product, its dual, reciprocal product; invariance."""
+    """D-01, D-03, B-026, B-028, B-076: motor product, its dual, reciprocal product; invariance."""
     close(screws.motor_product(X, Y), se3.ad(X) @ Y)
     close(screws.dual_motor_product(X, W), se3.ad(X).T @ W)
     close(screws.power(screws.dual_motor_product(X, W), Y),
@@ -190,7 +190,7 @@ def test_golden_lines():
 @PROPERTY
 @given(poses(), poses(), twists(), twists())
 def test_frame_changes(C1, C2, V, W):
-    """K-06, D-03, B-066, B-069, B-070: Ad, Ad^-T, inverses, composition, invariant power."""
+    """K-06, D-03, B-030, B-066, B-069, B-070: Ad, Ad^-T, inverses, composition, invariant power."""
     close(screws.transform_twist(C1, V), se3.Ad(C1) @ V)
     close(screws.inverse_transform_twist(C1, V), np.linalg.inv(se3.Ad(C1)) @ V)
     close(screws.transform_wrench(C1, W), np.linalg.inv(se3.Ad(C1)).T @ W)

@@ -238,7 +238,7 @@ def test_exp_unit_screw_refuses_other_screws(bad):
 @PROPERTY
 @given(X=twists(pi - 1e-9), C=poses())
 def test_log_and_exp(group, X, C):
-    """K-05, K-36: log exp = 1 below pi, exp log = 1 everywhere."""
+    """K-05, K-36, B-074: log exp = 1 below pi, exp log = 1 everywhere."""
     close(group.log(group.exp(X)), X, 5e-12)
     close(group.exp(group.log(C)), C)
     assert np.linalg.norm(group.log(C)[:3]) <= pi + 1e-15

@@ -1,6 +1,6 @@
 """Momenta and the velocity of the centre of mass: Pinocchio, differences, conservation.
 
-Spec IDs: D-18, D-34 of muller.md.
+Spec IDs: D-18, D-34 of muller.md, C-055 of bruyninckx_2.md.
 """
 
 from __future__ import annotations

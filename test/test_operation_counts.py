@@ -108,7 +108,7 @@ def test_converting_the_body_fixed_acceleration_is_cheaper(representation):
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 def test_linear_growth(representation):
-    """All recursions are O(n): each further joint of a chain costs the same."""
+    """B-004: all recursions are O(n): each further joint of a chain costs the same."""
     counts = [
         operation_count(tree_of(random_geometry(0, n, 'R', chain=True)), representation, 2)
         for n in (3, 5, 7, 9)

@@ -1,6 +1,6 @@
 """Regressor and base parameters: Pinocchio, recovered torques, other parameters.
 
-Spec ID: D-43 of muller.md.
+Spec IDs: D-43 of muller.md, C-067 of bruyninckx_2.md.
 """
 
 from __future__ import annotations

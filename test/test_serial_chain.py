@@ -90,13 +90,16 @@ def test_joint_torques_in_both_orders(robot):
 
 @pytest.mark.parametrize('floating_base', [False, True])
 def test_one_interface_for_chains_and_trees(floating_base):
-    """C-012: the same calls for every model: FPK FVK IPK IVK IFK FFK and accelerations."""
+    """C-012, B-003, B-134, B-135: the same calls for every model: FPK FVK IPK IVK IFK FFK and
+    accelerations."""
     robot = Robot(random_description(4, 8), floating_base=floating_base, backend='reference')
     rng = np.random.default_rng(0)
     q, v, a = random_configuration(robot, rng), *rng.normal(size=(2, robot.nv))
     link = robot.link_names[-1]
     pose, twist = robot.link_pose(q, link), robot.velocity(q, v, link)
-    assert robot.inverse_kinematics(pose, link, q, respect_limits=False).success
+    found = robot.inverse_kinematics(pose, link, q + 0.02, respect_limits=False)
+    assert found.success
+    np.testing.assert_allclose(robot.link_pose(found.q, link), pose, atol=1e-8)
     np.testing.assert_allclose(
         robot.velocity(q, robot.inverse_velocity(q, twist, link).v, link), twist, atol=1e-9)
     acceleration = robot.acceleration(q, v, a, link)
@@ -176,6 +179,27 @@ def test_nearest_branch(robot, solution):
     found = robot.inverse_kinematics(arm_321.POSE_EXACT, 'tool', solution + 0.02, restarts=0)
     assert found.success
     np.testing.assert_allclose(found.q, solution, atol=2e-8)
+
+
+def test_every_solution_found_is_one(robot):
+    """B-135: starts anywhere lead to the eight golden solutions and to nothing else; at each of
+    them the joint rates found give the twist."""
+    rng, found = np.random.default_rng(0), set()
+    for start in rng.uniform(-np.pi, np.pi, (100, 6)):
+        result = robot.inverse_kinematics(arm_321.POSE_EXACT, 'tool', start)
+        assert result.success
+        np.testing.assert_allclose(
+            robot.link_pose(result.q, 'tool'), arm_321.POSE_EXACT, atol=1e-8
+        )
+        turns = (result.q - arm_321.SOLUTIONS) / (2 * np.pi)
+        apart = np.abs(turns - np.round(turns)).max(axis=1)
+        assert apart.min() < 1e-7
+        found.add(int(apart.argmin()))
+        rates = robot.inverse_velocity(result.q, arm_321.SPATIAL_TWIST, 'tool', 'spatial')
+        np.testing.assert_allclose(
+            robot.velocity(result.q, rates.v, 'tool', 'spatial'), arm_321.SPATIAL_TWIST, atol=1e-9
+        )
+    assert found == set(range(8))
 
 
 def test_stretched_wrist_keeps_its_sum(robot):

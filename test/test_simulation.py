@@ -1,4 +1,7 @@
-"""Simulated motion: energy, momentum of convergence, contact forces, and a posture that holds."""
+"""Simulated motion: energy, order of convergence, contact forces, and a posture that holds.
+
+C-062 of bruyninckx_2.md: the step of Runge and Kutta.
+"""
 
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
 """Singularity reports against numpy, scipy, the determinant of the 321 arm and differences.
 
-Spec IDs: C-020, C-022, C-033, C-110 of bruyninckx_2.md with the errata E-31, E-32, E-53.
+Spec IDs: C-020, C-022, C-033, C-110 of bruyninckx_2.md with the errata E-31, E-32, E-53;
+B-007 of bruyninckx_1.md.
 """
 
 import arm_321
@@ -11,6 +12,7 @@ from robots import urdf_path
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.kinematics.inverse_velocity import inverse_velocity
 from screw_dynamics_ros.core.kinematics.singularities import (
     manipulability_gradient,
     singularity_report,
@@ -106,6 +108,41 @@ def wrist_centre(q):
     height = L2 * np.sin(q[1]) + L3 * np.sin(q[1] + q[2])
     return np.array([-np.sin(q[0]) * height, np.cos(q[0]) * height,
                      L1 + L2 * np.cos(q[1]) + L3 * np.cos(q[1] + q[2])])
+
+
+@pytest.mark.parametrize('kind', SINGULAR)
+def test_rates_at_a_singularity_are_finite_and_flagged(arm, kind):
+    """B-007: the lost twist takes no infinite rates and is not called reached."""
+    q = SINGULAR[kind]
+    lost = arm.singularity(q, 'tool', 'body').lost_twists[:, 0]
+    for damping in (0.0, 0.1):
+        found = arm.inverse_velocity(q, lost, 'tool', 'body', damping=damping)
+        assert not found.success
+        assert found.rank == 5
+        assert np.linalg.norm(found.v) < 1e-6
+        assert '5 of the 6 directions' in found.message
+
+
+def test_the_stretched_arm_in_the_plane():
+    """B-007: 2R with q2 = 0: along the arm nothing moves, across it all is well; beyond it, no."""
+    arm = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    q = np.array([0.3, 0.0])
+    outward = np.array([np.cos(0.3), np.sin(0.3)])
+    J = arm.jacobian(q, 'tip')[3:5]
+    for twist, reached in ((outward, False), ([-outward[1], outward[0]], True)):
+        found = inverse_velocity(J, twist)
+        assert found.success == reached
+        assert found.rank == 1
+        assert np.linalg.norm(found.v) < 1.0
+    target = arm.link_pose(q, 'tip')
+    found = arm.inverse_kinematics(target, 'tip', q + 0.2)
+    assert found.success
+    np.testing.assert_allclose(found.q, q, atol=1e-8)
+    target[:2, 3] += 0.01 * outward
+    found = arm.inverse_kinematics(target, 'tip', q, restarts=3)
+    assert not found.success
+    assert found.residual == pytest.approx(0.01, rel=0.5)
+    assert np.isfinite(found.q).all()
 
 
 def test_reciprocal_wrenches_of_321(arm):

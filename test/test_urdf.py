@@ -1,7 +1,7 @@
 """Reading URDF: what is understood and what is accepted.
 
-B-091: inertia tensor, rpy of the inertial frame. Refusals are in test_urdf_refused.py, the
-comparison with Pinocchio in test_urdf_pinocchio.py.
+B-001: links and joints of the model; B-091: inertia tensor, rpy of the inertial frame. Refusals
+are in test_urdf_refused.py, the comparison with Pinocchio in test_urdf_pinocchio.py.
 """
 
 from __future__ import annotations
