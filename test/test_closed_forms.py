@@ -328,7 +328,7 @@ def test_the_three_forms_have_the_same_trajectory():
 
 
 def test_total_momentum_of_a_free_robot_is_conserved():
-    """D-34: without gravity the spatial momenta of the bodies add up to a constant."""
+    """D-34, D-45: without gravity the spatial momenta of the bodies add up to a constant."""
     description = random_description(4, 6, ('revolute', 'prismatic'), mimic=1)
     tree = build_tree(description, floating_base=True)
     robot = Robot(description, floating_base=True, backend='reference')

@@ -35,7 +35,7 @@ def check(robot, result, links, targets, *, limits=True):
 
 @pytest.mark.parametrize(('name', 'describe', 'links'), ROBOTS, ids=[name for name, *_ in ROBOTS])
 def test_reachable_poses_are_reached_within_limits(name, describe, links):
-    """At least 99.5 % of random reachable poses, to 1e-9, joints within limits; none is wrong."""
+    """B-003: 99.5 % of random reachable poses, to 1e-9, joints within limits; none is wrong."""
     robot = Robot(describe())
     targets = reachable_poses(robot, links, 200)
     solved = 0

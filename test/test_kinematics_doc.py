@@ -15,7 +15,8 @@ CORE = 'screw_dynamics_ros.core'
 REQUIRED = (
     [f'K-{k}' for k in range(10, 40)]
     + [f'D-{k:02}' for k in range(4, 17)]
-    + [f'B-{k}' for k in ('001', '002', '006', *range(107, 127))]
+    + [f'B-00{k}' for k in range(1, 10)]
+    + [f'B-{k}' for k in range(107, 137) if k not in (131, 132, 133)]
 )
 
 
@@ -59,3 +60,16 @@ def test_every_id_has_a_row():
     rows = re.findall(r'^\| ([KDB]-\d+) \|', PAGES[1].read_text(), re.MULTILINE)
     assert not [name for name in REQUIRED if name not in rows]
     assert len(rows) == len(set(rows))
+
+
+def test_the_vocabulary_is_that_of_the_sources():
+    """D-46: section 7 has the names [K] and [D] relate their own to."""
+    page = PAGES[0].read_text()
+    section = page[page.index('## 7. Vocabulary') : page.index('## 8. ')]
+    names = (
+        'Featherstone, Rodriguez, Jain, Kreutz, Lilly, Orin, Angeles, Bremer, Kane, Maisser, Liu, '
+        'Brockett, Gupta, Park, Legnani, Anderson, Bae, Haug, Hollerbach, Vukobratović, Fijany, '
+        'Naudet, Borri, Bottasso, Bauchau, Shabana, Waldron, Whitney, Sheth, left-invariant, '
+        'right-invariant, fixed-pole, velocity state, natural orthogonal complement'
+    )
+    assert not [name for name in names.split(', ') if name not in section]

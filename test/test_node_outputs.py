@@ -132,6 +132,7 @@ def test_jacobian(client, robot, oracle, rng):
 
 
 def test_twist(client, robot, oracle, rng):
+    """B-134: hybrid by default, in root axes, as the header says."""
     q, v, _, message = ask(client, robot, rng, TwistStamped, f'kinematics/twist/{TOOL}')
     assert message.header.frame_id == 'panda_link0'
     expected = oracle.jacobians(q, [TOOL], 'hybrid')[0] @ v

@@ -84,7 +84,7 @@ def target_request(frames, targets, names, position, **options):
 
 
 def test_forward_kinematics(client, robot, oracle, q):
-    """Several links relative to another, joints in any order; mimic joints do not count."""
+    """B-134: several links relative to another, joints in any order; mimic joints do not count."""
     order = np.random.default_rng(1).permutation(robot.nv)
     state = joint_state(
         [*(robot.joint_names[i] for i in order), 'panda_finger_joint2'],
@@ -151,7 +151,7 @@ def test_jacobian(client, robot, oracle, q, representation):
 
 
 def test_inverse_kinematics(client, robot, oracle, q):
-    """A target in the frame of another link as it is in the start position; limits respected."""
+    """B-135: target in the frame of another link as it is in the start position; limits kept."""
     start_q = 0.5 * (robot.limits.lower + robot.limits.upper)
     poses = dict(zip(robot.link_names, oracle.link_poses(start_q)))
     C = dict(zip(robot.link_names, oracle.link_poses(q)))[TOOL]

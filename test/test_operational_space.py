@@ -81,6 +81,7 @@ def test_posture_torques_in_the_constraint_solver():
 
 
 def test_singular_configuration_is_flagged():
+    """B-007: a stretched arm in the plane."""
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     tip = robot.link_names[-1]
     space = operational_space(robot, [0.2, 0.0], [0.0, 0.0], fixed_frame(tip))

@@ -1,6 +1,7 @@
-"""The examples of pages that have no test of their own run as they are printed."""
+"""Pages: examples of those without a test of their own run as printed; links lead somewhere."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ PAGES = (
     'doc/dynamics_derivatives.md',
     'doc/trajectories.md',
 )
+PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').glob('*.md'))
 
 
 @pytest.mark.parametrize('page', PAGES)
@@ -23,3 +25,19 @@ def test_examples_run(page, monkeypatch):
     results = doctest.testfile(str(ROOT / page), module_relative=False)
     assert results.attempted > 0
     assert results.failed == 0
+
+
+@pytest.mark.parametrize('page', ['README.md', 'CONTRIBUTING.md', *PAGES_OF_DOC])
+def test_links_lead_somewhere(page):
+    """Files and headings; an equation number right behind [D] would become a link as well."""
+    text = (ROOT / page).read_text()
+    for link in re.findall(r'\]\(([^)\s]+)\)', text):
+        if link.startswith('https://'):
+            continue
+        path, _, heading = link.partition('#')
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), link
+        if heading:
+            titles = re.findall(r'^#+ (.*)', target.read_text(), re.MULTILINE)
+            anchors = [re.sub(r'[^\w\- ]', '', title.lower()).replace(' ', '-') for title in titles]
+            assert heading in anchors, link
