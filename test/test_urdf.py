@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.model import Limits, Mimic, read_urdf
 
 # --- what is understood --------------------------------------------------------------------------
@@ -194,6 +195,36 @@ def test_continuous_joints_need_no_limits():
     assert not [
         f for f in read_urdf(one_joint(kind='continuous')).findings if 'limits' in f.message
     ]
+
+
+def test_two_links_and_a_link_without_inertia():
+    """B-001: masses, places and limits arrive; a link without <inertial> has mass 0."""
+    text = robot(
+        '<link name="a"/>',
+        '<link name="b"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>'
+        f'{UNIT_INERTIA}</inertial></link>',
+        joint(
+            'j',
+            'a',
+            'b',
+            '<origin xyz="0 0 0.5"/><axis xyz="0 0 1"/><dynamics damping="0.1" friction="0.5"/>'
+            '<limit lower="-1" upper="2" velocity="3" effort="4"/>',
+        ),
+    )
+    description = read_urdf(text)
+    a, b = description.links
+    assert a.inertia is None
+    assert b.inertia.mass == 2.0
+    np.testing.assert_array_equal(b.inertia.com, [0.1, 0, 0])
+    (read,) = description.joints
+    assert (read.type, read.parent, read.child) == ('revolute', 'a', 'b')
+    assert (read.damping, read.friction) == (0.1, 0.5)
+    assert read.limits == Limits(-1.0, 2.0, 3.0, 4.0)
+    np.testing.assert_array_equal(read.origin[:3, 3], [0, 0, 0.5])
+    model = Robot(description, backend='reference')
+    assert model.total_mass == 2.0
+    assert model.drives['j'] == Drive(damping=0.1, coulomb=0.5)
+    assert model.mass_matrix([0.3])[0, 0] == pytest.approx(b.inertia.matrix[2, 2] + 2 * 0.1**2)
 
 
 def test_damping_and_friction():
