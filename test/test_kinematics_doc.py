@@ -16,7 +16,7 @@ REQUIRED = (
     [f'K-{k}' for k in range(10, 40)]
     + [f'D-{k:02}' for k in range(4, 17)]
     + [f'B-00{k}' for k in range(1, 10)]
-    + [f'B-{k}' for k in range(107, 137) if k not in (131, 132, 133)]
+    + [f'B-{k}' for k in range(107, 137)]
 )
 
 

@@ -25,7 +25,14 @@ import numpy as np
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.lie import lines
 from screw_dynamics_ros.core.model.geometry import RESIDUE
-from screw_dynamics_ros.core.model.link_table import JointKind, LinkTable, Row, shift, turn
+from screw_dynamics_ros.core.model.link_table import (
+    JointKind,
+    LinkTable,
+    Row,
+    shift,
+    turn,
+    virtual_joint,
+)
 from screw_dynamics_ros.core.model.tree import Array
 
 #: Axes this close to parallel [rad], but not exactly, are reported. Within `lines.PARALLEL` they
@@ -89,6 +96,12 @@ class StandardRow(_DenavitHartenberg):
         """Tx(a) Rx(alpha)."""
         return self.link_part
 
+    @property
+    def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Turning about and sliding along Z, then along X and about X."""
+        Rx, _, Rz, Tx, _, Tz = np.eye(6)
+        return {'theta': Rz, 'd': Tz}, {'a': Tx, 'alpha': Rx}
+
     @classmethod
     def fit(cls, joint: JointKind, e: Array, p: Array | None) -> StandardRow:
         """Return the row after which Z is the line (e, p): X along the common normal, a >= 0."""
@@ -120,6 +133,14 @@ class ModifiedRow(_DenavitHartenberg):
     def after(self) -> Array:
         """Nothing."""
         return np.eye(4)
+
+    @property
+    def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Turning about and sliding along X of the frame before and Z of the frame after."""
+        F = self.joint_part
+        about_x, along_x = virtual_joint(0, F), virtual_joint(3, F)
+        _, _, Rz, _, _, Tz = np.eye(6)
+        return {'theta': Rz, 'd': Tz, 'a': along_x, 'alpha': about_x}, {}
 
 
 def standard(table: LinkTable) -> LinkTable:

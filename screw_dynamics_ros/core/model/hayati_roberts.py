@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.lie import lines, se3, so3
 from screw_dynamics_ros.core.model.denavit_hartenberg import NEARLY_PARALLEL, StandardRow
 from screw_dynamics_ros.core.model.geometry import RESIDUE
-from screw_dynamics_ros.core.model.link_table import JointKind, Row, shift, turn
+from screw_dynamics_ros.core.model.link_table import JointKind, Row, shift, turn, virtual_joint
 from screw_dynamics_ros.core.model.tree import Array
 
 
@@ -55,6 +55,17 @@ class HayatiRobertsRow(Row):
     def after(self) -> Array:
         """Tx(d) Ry(gamma) Rx(beta)."""
         return shift(0, self.d) @ turn(1, self.gamma) @ turn(0, self.beta)
+
+    @property
+    def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Turning about and sliding along Z, then along X, about Y and about X."""
+        Rx, _, Rz, _, _, Tz = np.eye(6)
+        about_x = turn(0, self.beta)
+        along_x = virtual_joint(3, turn(1, self.gamma) @ about_x)
+        return (
+            {'alpha': Rz, 'h': Tz},
+            {'d': along_x, 'gamma': virtual_joint(1, about_x), 'beta': Rx},
+        )
 
     @property
     def doubt(self) -> str:
@@ -128,6 +139,29 @@ class ContinuousRow(Row):
             return se3.pose(np.diag([1.0, -1.0, -1.0]), [self.lx, self.ly, 0.0])
         v = so3.hat([-b[1], b[0], 0.0])
         return se3.pose(np.eye(3) + v + v @ v / (1.0 + b[2]), [self.lx, self.ly, 0.0])
+
+    @property
+    def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Sliding along Z, then along X and Y, and the screws of b, which are no unit screws.
+
+        Raises DescriptionError where R_b has no derivative: b in the X-Y plane, or -Z.
+        """
+        b, R = self.direction, self.after[:3, :3]
+        if b[2] in (0.0, -1.0):
+            raise DescriptionError(
+                f'ContinuousRow: b = {b} has no derivative by bx and by; use StandardRow or '
+                'HayatiRobertsRow'
+            )
+        v = so3.hat([-b[1], b[0], 0.0])
+        moved = {'lx': np.r_[0.0, 0.0, 0.0, R[0]], 'ly': np.r_[0.0, 0.0, 0.0, R[1]]}
+        for name, v_dot, z_dot in (
+            ('bx', so3.hat([0.0, 1.0, 0.0]), -b[0] / b[2]),
+            ('by', so3.hat([-1.0, 0.0, 0.0]), -b[1] / b[2]),
+        ):
+            quadratic = v_dot @ v + v @ v_dot - v @ v * (z_dot / (1.0 + b[2]))
+            R_dot = v_dot + quadratic / (1.0 + b[2])
+            moved[name] = np.r_[so3.vee(R.T @ R_dot), 0.0, 0.0, 0.0]
+        return {'h': np.eye(6)[5]}, moved
 
     @property
     def doubt(self) -> str:

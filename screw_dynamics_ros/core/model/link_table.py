@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.model.description import Finding
 from screw_dynamics_ros.core.model.geometry import Geometry, JointFrames, SpatialScrews, joint_axes
@@ -42,6 +42,14 @@ def turn(axis: int, angle: float) -> Array:
 def shift(axis: int, distance: float) -> Array:
     """Return the translation (4, 4) by `distance` [m] along the axis 0, 1 or 2."""
     return se3.exp_unit_screw(np.eye(6)[3 + axis], distance)
+
+
+def virtual_joint(axis: int, C: Array) -> Array:
+    """Return the unit screw (6,) along or about an axis, in the axes of a frame with the pose C.
+
+    Axes 0, 1, 2 turn about X, Y, Z and 3, 4, 5 slide along them.
+    """
+    return screws.inverse_transform_twist(C, np.eye(6)[axis])
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,14 @@ class Row(ABC):
     @abstractmethod
     def after(self) -> Array:
         """The constant transform (4, 4) after the joint."""
+
+    @property
+    @abstractmethod
+    def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:
+        """How the ends of `before` and of `after` move for a unit rate of each constant (B-132).
+
+        Screws (6,) in the axes of these ends: errors of the constants are virtual joints.
+        """
 
     @property
     def doubt(self) -> str:

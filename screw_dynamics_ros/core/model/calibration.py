@@ -1,0 +1,358 @@
+r"""Kinematic calibration: the constants of a link table from measured poses of the last body.
+
+An error of a constant acts as a virtual joint, which moves everything behind it along a screw. To
+first order the displacement from the modelled to the measured pose is linear in the errors P,
+
+    log(T_model^-1 T_measured) = J_P P                                            (5.30)
+
+with these screws, seen in the last body, as the columns of J_P. Weighted least squares over all
+poses correct the table; repeating that is the Gauss-Newton method. What the measurements cannot
+tell shows in the singular values of the weighted J_P and is left as it is.
+
+Calibrated chains are general: their inverse kinematics is numeric (`Robot.from_geometry(table)`,
+then `inverse_kinematics` from the nominal solution, B-133).
+
+Source: bruyninckx_1.md B-132, section 5.6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.lie._arrays import check_pose
+from screw_dynamics_ros.core.model.link_table import Z_SCREWS, LinkTable
+from screw_dynamics_ros.core.model.tree import Array
+
+#: Small displacements of the base and of the tool, in their own axes: about and along X, Y, Z.
+DISPLACEMENTS = ('rx', 'ry', 'rz', 'x', 'y', 'z')
+
+CUTOFF = 1e-6
+
+#: Coefficients of an unidentifiable combination, relative to the largest, below this are rounding.
+NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What the measurements say about a link table.
+
+    Attributes
+    ----------
+    table : LinkTable
+        The corrected table; its `findings` name nearly parallel axes.
+    success : bool
+        Whether the corrections have converged. That the poses agree is for `misfit` to say.
+    message : str
+        Why the iteration stopped, and what cannot be identified.
+    iterations : int
+        Gauss-Newton steps.
+    residuals_before, residuals_after : (N, 6) or (N, 3) array
+        log(T_model^-1 T_measured) of each pose [rad, m] for the table given and the corrected one;
+        for measured points the displacement [m]; in the axes of the last body.
+    misfit : float
+        Root mean square of the weighted residuals after, for each degree of freedom: about 1 if
+        the deviations given are right; NaN if there are as many equations as unknowns.
+    parameters : tuple of k str
+        'joint.constant', 'base.rx', 'tool.x' and the like.
+    covariance : (k, k) array
+        Of the parameters [rad, m], to first order, for independent errors with the deviations
+        given; without its part along the unidentifiable combinations, which is infinite.
+    deviations : (k,) array
+        Standard deviations; infinite for what takes part in an unidentifiable combination.
+    singular_values : (k,) array
+        Falling, of the weighted J_P with columns of unit length.
+    rank : int
+        How many of them are above the cut-off.
+    unidentifiable : tuple of k - rank dict
+        Combinations {parameter: coefficient}, changes that the poses measured do not show to first
+        order. The corrections have no part of them, in the metric of the singular values.
+    """
+
+    table: LinkTable
+    success: bool
+    message: str
+    iterations: int
+    residuals_before: Array
+    residuals_after: Array
+    misfit: float
+    parameters: tuple[str, ...]
+    covariance: Array
+    deviations: Array
+    singular_values: Array
+    rank: int
+    unidentifiable: tuple[dict[str, float], ...]
+
+
+def error_jacobian(table: LinkTable, q: ArrayLike) -> tuple[tuple[str, ...], Array]:
+    """Return the names of all k parameters and J_P (..., 6, k) for q (..., n) (5.30).
+
+    Columns are twists of the last body in its own axes, (rad, m) for a unit of the parameter:
+    T(P + dP) = T(P) exp(J_P dP) to first order. Base and tool have six each.
+    """
+    q = np.asarray(q, dtype=np.float64)
+    if q.ndim == 0 or q.shape[-1] != len(table.rows):
+        raise ArgumentError(f'q must have shape (..., {len(table.rows)}), got {q.shape}')
+    columns: dict[str, Array] = {}
+
+    def add(owner: str, moved: dict[str, Array], C: Array) -> None:
+        for name, X in moved.items():
+            columns[f'{owner}.{name}'] = screws.inverse_transform_twist(C, X)
+
+    displacements = dict(zip(DISPLACEMENTS, np.eye(6)))
+    # C is the pose of the last body in the frame that has been reached, from the tool inwards.
+    add('tool', displacements, np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4)))
+    C = np.broadcast_to(table.tool, (*q.shape[:-1], 4, 4))
+    for i, (name, row) in reversed(list(enumerate(zip(table.names, table.rows)))):
+        before, after = row.error_screws
+        add(name, after, C)
+        C = se3.exp_unit_screw(Z_SCREWS[row.joint], q[..., i]) @ row.after @ C
+        add(name, before, C)
+        C = row.before @ C
+    add('base', displacements, C)
+    return tuple(columns), np.stack(list(columns.values()), axis=-1)
+
+
+def corrected(table: LinkTable, corrections: dict[str, float]) -> LinkTable:
+    """Return the table with corrections [rad, m] added to its constants.
+
+    Base and tool are displaced in their own axes by the exponential of their six. Raises
+    UnknownNameError for a parameter the table does not have.
+    """
+    ends = {'base': np.zeros(6), 'tool': np.zeros(6)}
+    rows = dict(zip(table.names, table.rows))
+    for parameter, correction in corrections.items():
+        owner, _, name = parameter.rpartition('.')
+        if owner in ends and name in DISPLACEMENTS:
+            ends[owner][DISPLACEMENTS.index(name)] += correction
+        elif owner in rows and name in rows[owner].parameters():
+            change: dict[str, Any] = {name: rows[owner].parameters()[name] + float(correction)}
+            rows[owner] = replace(rows[owner], **change)
+        else:
+            raise UnknownNameError(f'the table has no parameter {parameter!r}')
+    base, tool = table.base @ se3.exp(ends['base']), table.tool @ se3.exp(ends['tool'])
+    return LinkTable(rows.values(), base, tool, table.names)
+
+
+def calibrate(
+    table: LinkTable,
+    q: ArrayLike,
+    measured: ArrayLike,
+    *,
+    rotation_deviation: float,
+    position_deviation: float,
+    estimate_base: bool = False,
+    estimate_tool: bool = False,
+    fixed: Sequence[str] = (),
+    cutoff: float = CUTOFF,
+    tolerance: float = 1e-10,
+    max_iterations: int = 20,
+) -> Calibration:
+    """Return the table that agrees best with measured poses (B-132).
+
+    Parameters
+    ----------
+    table : LinkTable
+        The nominal one, `HayatiRobertsRow` for nearly parallel axes (`LinkTable.of(chain,
+        automatic)`): constants must move little if an axis does.
+    q : (N, n) array
+        Joint positions [rad, m], spread over the workspace, N much larger than needed.
+    measured : (N, 4, 4) or (N, 3) array
+        Poses of the last body in the root frame [m], or positions of its origin alone.
+    rotation_deviation, position_deviation : float
+        Standard deviations of the measurement for each axis [rad], [m]; equations are divided by
+        them. There is no natural weight of rotation against translation, hence no default; the
+        first does not matter if points are measured.
+    estimate_base, estimate_tool : bool
+        Whether the poses of base and tool are unknowns, too.
+    fixed : sequence of str
+        Parameters that are known, 'joint2.h' for instance.
+    cutoff : float
+        Singular values below this share of the largest count as zero (see `Calibration`).
+    tolerance : float
+        Largest correction [rad, m] at which the iteration has converged.
+    max_iterations : int
+
+    Raises
+    ------
+    ArgumentError
+        Wrong shapes, NaN, measured poses that are no rigid motions, fewer equations than unknowns,
+        nothing left to estimate, deviations or limits that are not positive.
+    UnknownNameError
+        `fixed` names a parameter the table does not have.
+    """
+    q, measured = _checked(table, q, measured)
+    for name, value in (
+        ('rotation_deviation', rotation_deviation),
+        ('position_deviation', position_deviation),
+        ('cutoff', cutoff),
+        ('tolerance', tolerance),
+        ('max_iterations', max_iterations),
+    ):
+        if not 0.0 < value < np.inf:
+            raise ArgumentError(f'{name} = {value} must be positive and finite')
+    _check_names(table)
+    weights = 1.0 / np.repeat([rotation_deviation, position_deviation], 3)
+    weights = weights[-3:] if measured.ndim == 2 else weights
+
+    every, _ = error_jacobian(table, q[:0])
+    for name in fixed:
+        if name not in every:
+            raise UnknownNameError(f'fixed: the table has no parameter {name!r}')
+    left_out = {*fixed}
+    for end, estimated in (('base', estimate_base), ('tool', estimate_tool)):
+        left_out |= set() if estimated else {f'{end}.{name}' for name in DISPLACEMENTS}
+    chosen = [k for k, name in enumerate(every) if name not in left_out]
+    names = tuple(every[k] for k in chosen)
+    equations = len(q) * len(weights)
+    if not names or equations < len(names):
+        raise ArgumentError(
+            f'{len(q)} measurements give {equations} equations for {len(names)} parameters; '
+            'measure more poses, many times as many equations as unknowns, and estimate at least '
+            'one parameter'
+        )
+
+    before = _residuals(table, q, measured)
+    iterations, converged = 0, False
+    while not converged and iterations < max_iterations:
+        e, A = _linearised(table, q, measured)
+        fit = _Fit((weights[:, None] * A[..., chosen]).reshape(equations, -1), cutoff)
+        step = fit.solve((weights * e).ravel())
+        table = corrected(table, dict(zip(names, step.tolist())))
+        iterations += 1
+        converged = bool(np.abs(step).max() < tolerance)
+    after = _residuals(table, q, measured)
+
+    freedoms = equations - fit.rank
+    combinations, involved = fit.unidentifiable(names)
+    deviations = np.where(involved, np.inf, np.sqrt(np.diag(fit.covariance)))
+    return Calibration(
+        table,
+        converged,
+        _message(converged, iterations, combinations, tolerance),
+        iterations,
+        before,
+        after,
+        float(np.sqrt(np.sum((weights * after) ** 2) / freedoms)) if freedoms else np.nan,
+        names,
+        fit.covariance,
+        deviations,
+        fit.s,
+        fit.rank,
+        combinations,
+    )
+
+
+class _Fit:
+    """Least squares by the singular values of A (m, k), m >= k, with columns of unit length."""
+
+    def __init__(self, A: Array, cutoff: float) -> None:
+        norms = np.linalg.norm(A, axis=0)
+        largest = norms.max() or 1.0
+        # A column of rounding errors must not be blown up to a column of unit length.
+        self.scale = np.where(norms > cutoff * largest, norms, largest)
+        self.U, self.s, self.V_T = np.linalg.svd(A / self.scale, full_matrices=False)
+        self.rank = int(np.sum(self.s > cutoff * self.s[0]))
+        # The pseudo-inverse of A is factor @ U[:, :rank].T.
+        self.factor = self.V_T[: self.rank].T / self.s[: self.rank] / self.scale[:, None]
+
+    def solve(self, b: Array) -> Array:
+        x: Array = self.factor @ (self.U[:, : self.rank].T @ b)
+        return x
+
+    @property
+    def covariance(self) -> Array:
+        return self.factor @ self.factor.T
+
+    def unidentifiable(self, names: tuple[str, ...]) -> tuple[tuple[dict[str, float], ...], Array]:
+        """Return a basis of the null space with few parameters each, and which take part."""
+        null: Array = self.V_T[self.rank :] / self.scale
+        if not len(null):
+            return (), np.zeros(len(names), dtype=bool)
+        from scipy.linalg import qr  # slow to import, few need it
+
+        # Each combination has one parameter of its own, the pivot; shared ones cancel.
+        pivots = qr(null, mode='r', pivoting=True)[1][: len(null)]
+        null = np.linalg.solve(null[:, pivots], null)
+        null = null / np.abs(null).max(axis=1, keepdims=True)
+        null[np.abs(null) < NEGLIGIBLE] = 0.0
+        combinations = tuple(
+            {names[k]: float(row[k]) for k in np.flatnonzero(row).tolist()} for row in null
+        )
+        return combinations, np.abs(null).max(axis=0) > 0.0
+
+
+def _residuals(table: LinkTable, q: Array, measured: Array) -> Array:
+    T = table.pose(q)
+    if measured.ndim == 2:
+        offset: Array = np.swapaxes(T[:, :3, :3], 1, 2) @ (measured - T[:, :3, 3])[..., None]
+        return offset[..., 0]
+    return se3.log(se3.inverse(T) @ measured)
+
+
+def _linearised(table: LinkTable, q: Array, measured: Array) -> tuple[Array, Array]:
+    """Return the residuals e and A, with e - A P to first order in P.
+
+    Of log(exp(-J_P P) exp(e)) the exact derivative is -dexp_inv(e) J_P. (5.30) leaves out dexp_inv,
+    which is right for small e but would bias the result if noise remains. The length of the
+    displacement of a point does not depend on the axes: there the lower rows of J_P are enough.
+    """
+    e, (_, J) = _residuals(table, q, measured), error_jacobian(table, q)
+    return e, J[:, 3:] if measured.ndim == 2 else se3.dexp_inv(e) @ J
+
+
+def _checked(table: LinkTable, q: ArrayLike, measured: ArrayLike) -> tuple[Array, Array]:
+    q, measured = float_array('q', q), float_array('measured', measured)
+    n = len(table.rows)
+    if q.ndim != 2 or q.shape[1] != n:
+        raise ArgumentError(f'q must have shape (N, {n}), one row for each pose, got {q.shape}')
+    if measured.shape not in ((len(q), 4, 4), (len(q), 3)):
+        raise ArgumentError(
+            f'measured must have shape ({len(q)}, 4, 4) or ({len(q)}, 3), as many as rows of q, '
+            f'got {measured.shape}'
+        )
+    for name, array in (('q', q), ('measured', measured)):
+        wrong = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+        if wrong.any():
+            raise ArgumentError(
+                f'{name}[{int(np.argmax(wrong))}] holds numbers that are not finite; leave out '
+                'measurements that failed'
+            )
+    if measured.ndim == 3:
+        check_pose('measured', measured)
+    return q, measured
+
+
+def _check_names(table: LinkTable) -> None:
+    names = [*table.names, 'base', 'tool']
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(
+                f'the table calls a joint {name!r}, the name of another joint or of an end of the '
+                'chain; give names that tell the parameters apart'
+            )
+
+
+def _message(
+    converged: bool,
+    iterations: int,
+    combinations: tuple[dict[str, float], ...],
+    tolerance: float,
+) -> str:
+    parts = [f'converged in {iterations} steps']
+    if not converged:
+        parts = [
+            f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
+            'parameters'
+        ]
+    if combinations:
+        sums = (' '.join(f'{x:+.3g} {k}' for k, x in c.items()) for c in combinations)
+        parts.append('these poses do not tell ' + ', '.join(sums))
+    return '; '.join(parts)
