@@ -110,6 +110,36 @@ def test_forward_kinematics(client, robot, oracle, q):
         )
 
 
+@pytest.mark.parametrize('representation', ['', 'body', 'spatial', 'mixed'])
+def test_twists_come_with_velocities(client, robot, oracle, q, representation):
+    """B-134: pose and twist, of a stated kind, in a stated frame; none without velocities."""
+    v = np.random.default_rng(2).uniform(-1, 1, robot.nv)
+    request = ForwardKinematics.Request(
+        joint_state=joint_state(robot.joint_names, q, velocity=v.tolist()),
+        frames=[TOOL],
+        reference_frame='panda_hand',
+        representation=representation,
+    )
+    answer = client.call(ForwardKinematics, FK, request)
+    assert answer.success, answer.message
+    (twist,) = answer.twists
+    root, link = f'left_{robot.link_names[0]}', f'left_{TOOL}'
+    assert twist.header.frame_id == {
+        'body': link, 'mixed': f'{root} (linear), {link} (angular)',
+    }.get(representation, root)
+    expected = oracle_jacobian(oracle, q, representation) @ v
+    linear, angular = twist.twist.linear, twist.twist.angular
+    np.testing.assert_allclose(
+        [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z], expected, atol=1e-12
+    )
+    request.joint_state.velocity = []
+    assert not client.call(ForwardKinematics, FK, request).twists
+    request.representation = 'bodily'
+    refused = client.call(ForwardKinematics, FK, request)
+    assert not refused.success
+    assert 'bodily' in refused.message
+
+
 def test_all_links_by_default(client, robot, oracle, q):
     answer = client.call(
         ForwardKinematics,
@@ -121,6 +151,14 @@ def test_all_links_by_default(client, robot, oracle, q):
     ]
     for transform, expected in zip(answer.transforms, oracle.link_poses(q)):
         np.testing.assert_allclose(transform_matrix(transform.transform), expected, atol=1e-12)
+
+
+def oracle_jacobian(oracle, q, representation):
+    """Return Pinocchio's Jacobian of the tool, angular rows first."""
+    if representation == 'mixed':  # angular velocity of body, linear velocity of hybrid twists
+        body, hybrid = (oracle.jacobians(q, [TOOL], kind)[0] for kind in ('body', 'hybrid'))
+        return np.vstack([body[:3], hybrid[3:]])
+    return oracle.jacobians(q, [TOOL], representation or 'hybrid')[0]
 
 
 @pytest.mark.parametrize('representation', ['', 'hybrid', 'body', 'spatial', 'mixed'])
@@ -135,15 +173,7 @@ def test_jacobian(client, robot, oracle, q, representation):
     )
     assert answer.success, answer.message
     assert tuple(answer.joint_names) == robot.joint_names
-    if representation == 'mixed':  # angular velocity of body, linear velocity of hybrid twists
-        expected = np.vstack(
-            [
-                oracle.jacobians(q, [TOOL], 'hybrid')[0][3:],
-                oracle.jacobians(q, [TOOL], 'body')[0][:3],
-            ]
-        )
-    else:
-        expected = oracle.jacobians(q, [TOOL], representation or 'hybrid')[0][SWAP]
+    expected = oracle_jacobian(oracle, q, representation)[SWAP]
     np.testing.assert_allclose(np.reshape(answer.jacobian, (6, -1)), expected, atol=1e-12)
 
 

@@ -34,6 +34,7 @@ from screw_dynamics_ros.nodes.transforms import TransformPublisher
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.conversions import TWIST_ROWS, swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.names import twist_frame
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
 
@@ -206,14 +207,6 @@ class Kinematics:
 def in_ros_order(what: str, link: str, representation: str) -> Formula:
     """Return the 'jacobian' or 'velocity' of a link, linear part first."""
     return Formula('linear first', ((what, link, representation),), swap_linear_angular)
-
-
-def twist_frame(representation: str, root: str, link: str) -> str:
-    """Return the frame in which a twist is resolved; for mixed ones, which have two, both.
-
-    No frame is called that: whoever transforms such a message is told instead of misled.
-    """
-    return {'body': link, 'mixed': f'{root} (linear), {link} (angular)'}.get(representation, root)
 
 
 def inertia_of_joints(robot: Robot) -> Formula:

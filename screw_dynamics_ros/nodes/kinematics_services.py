@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,20 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.time import Time
 
-from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
+from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.model import Model, velocity_labels
 from screw_dynamics_ros.nodes.requests import find_link, requested_state
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.conversions import pose, swap_linear_angular
-from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.names import shorten, twist_frame
 
 Array = NDArray[np.float64]
 
+DEFAULT_REPRESENTATION = 'hybrid'
 DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 RESTARTS = 20  # random starts between looks at the clock
@@ -62,7 +65,11 @@ class KinematicsServices:
             if request.reference_frame
             else root
         )
-        state = requested_state(model, request.joint_state)
+        moving = bool(request.joint_state.velocity) or (
+            not request.joint_state.name and model.mapper.has_velocity
+        )
+        fields = ('position', 'velocity') if moving else ('position',)
+        state = requested_state(model, request.joint_state, fields)
         stamp = Time(nanoseconds=state.stamp).to_msg()
         poses = dict(zip(robot.link_names, robot.link_poses(state.q)))
         to_reference = se3.inverse(poses[reference])
@@ -72,6 +79,19 @@ class KinematicsServices:
             )
             for link in links or robot.link_names
         ]
+        representation = request.representation or DEFAULT_REPRESENTATION
+        check_representation(representation)
+        if moving:
+            chosen = tuple(links) or robot.link_names
+            twists = velocities(robot, chosen, representation)(state.q, state.v)
+            response.twists = [
+                messages.stamped_twist(
+                    stamp,
+                    twist_frame(representation, prefix + root, prefix + link),
+                    swap_linear_angular(V).tolist(),
+                )
+                for link, V in zip(chosen, twists)
+            ]
 
     def _inverse_kinematics(self, model: Model, request: Any, response: Any) -> None:
         robot, prefix = model.robot, self._prefix
@@ -115,9 +135,15 @@ class KinematicsServices:
         robot = model.robot
         link = find_link(robot, request.frame, self._prefix, 'frame')
         q = requested_state(model, request.joint_state).q
-        J = robot.jacobian(q, link, request.representation or request.HYBRID)
+        J = robot.jacobian(q, link, request.representation or DEFAULT_REPRESENTATION)
         response.joint_names = velocity_labels(robot)
         response.jacobian = swap_linear_angular(J).reshape(-1).tolist()
+
+
+@lru_cache(maxsize=8)
+def velocities(robot: Robot, links: tuple[str, ...], representation: str) -> FusedKernel:
+    """Return the twists (omega, v) of links, (6,) each, as a function of (q, v)."""
+    return robot.fuse(*(('velocity', link, representation) for link in links))
 
 
 def solve(

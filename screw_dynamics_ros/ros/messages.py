@@ -61,11 +61,13 @@ def matrix(*labels: Sequence[str]) -> Template:
 
 def twist(frame_id: str) -> Template:
     """geometry_msgs/TwistStamped; numbers: linear, then angular."""
-    def build(stamp: Time, numbers: list[float]) -> TwistStamped:
-        return TwistStamped(header=Header(stamp=stamp, frame_id=frame_id),
-                            twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])))
+    return Template(lambda stamp, numbers: stamped_twist(stamp, frame_id, numbers), 6)
 
-    return Template(build, 6)
+
+def stamped_twist(stamp: Time, frame_id: str, numbers: Sequence[float]) -> TwistStamped:
+    """geometry_msgs/TwistStamped of (linear, angular)."""
+    return TwistStamped(header=Header(stamp=stamp, frame_id=frame_id),
+                        twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])))
 
 
 def wrench(frame_id: str) -> Template:

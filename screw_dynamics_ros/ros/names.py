@@ -33,3 +33,11 @@ def shorten(names: Sequence[str], most: int = 8) -> str:
     """Return the names for a message to people, the first few of a long list."""
     text = ', '.join(names[:most])
     return text + (f', ... ({len(names)} in all)' if len(names) > most else '')
+
+
+def twist_frame(representation: str, root: str, link: str) -> str:
+    """Return the frame in which a twist is resolved; for mixed ones, which have two, both.
+
+    No frame is called that: whoever transforms such a message is told instead of misled.
+    """
+    return {'body': link, 'mixed': f'{root} (linear), {link} (angular)'}.get(representation, root)
