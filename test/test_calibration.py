@@ -220,6 +220,12 @@ def test_base_and_tool_are_estimated():
     np.testing.assert_allclose(result.table.pose(other), truth.pose(other), rtol=0, atol=1e-9)
     involved = {name for combination in result.unidentifiable for name in combination}
     assert {'base.rz', 'joint1.theta', 'base.z', 'joint1.d', 'joint6.a', 'tool.x'} <= involved
+    for combination in result.unidentifiable:
+        together = corrected(result.table, {name: 1e-6 * c for name, c in combination.items()})
+        np.testing.assert_allclose(together.pose(q), result.table.pose(q), rtol=0, atol=1e-10)
+        for name, coefficient in combination.items():
+            alone = corrected(result.table, {name: 1e-6 * coefficient})
+            assert np.abs(alone.pose(q) - result.table.pose(q)).max() > 1e-9 * abs(coefficient)
     known_base = calibrate(nominal, q, truth.pose(q), estimate_tool=True, **EXACT)
     assert known_base.misfit > 1.0  # a wrong base cannot be explained by the rest
 
