@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from compile_support import (
@@ -22,9 +24,10 @@ from models import random_wrenches
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels
+from screw_dynamics_ros.core.compile import kernels, native
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 
+PYTHON = sys.executable
 SIZES = (0, 1, 7, 8, 9, 1000)
 
 
@@ -251,3 +254,27 @@ def test_nan_and_infinity_of_sine_and_cosine():
     for result in (kernel.single([x])[0], kernel.stack([x[None]])[0][0]):
         assert np.isnan(result[:, :3]).all()
         np.testing.assert_allclose(result[:, 3:], [np.sin(x[3:]), np.cos(x[3:])], rtol=2e-16)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('executable', [PYTHON, '', None, '/nowhere/python', '/bin/false'])
+def test_long_programs_are_compiled_in_a_child_if_there_can_be_one(
+    executable, monkeypatch, tmp_path
+):
+    """The code computes the same either way."""
+    codes = []
+
+    def in_child(text):
+        codes.append(compile_in_child(text))
+        return codes[-1]
+
+    compile_in_child = native.compile_in_child
+    monkeypatch.setattr(native, 'compile_in_child', in_child)
+    monkeypatch.setattr(native, 'LONG', 0)
+    monkeypatch.setattr(sys, 'executable', executable)
+    monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(tmp_path))
+    robot, reference = build('tree', 'native'), build('tree', 'reference')
+    q = states(robot, 1)['q'][0]
+    close(robot.gravity_torques(q), reference.gravity_torques(q), 1e-12)
+    assert codes
+    assert all((code is not None) == (executable == PYTHON) for code in codes)

@@ -6,16 +6,15 @@ in a background thread.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from screw_dynamics_ros.core.errors import BackendError
-
-#: Plain register allocation and no second scheduling: half the time to compile, and straight-line
-#: programs run as fast. LLVM has such options for the whole process only.
-OPTIONS = ('-regalloc=basic', '-enable-misched=false')
 
 
 @cache
@@ -32,9 +31,6 @@ def llvm() -> Any:
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    if 'numba' not in sys.modules:  # whose loops may want better
-        for option in OPTIONS:
-            binding.set_option('screw_dynamics', option)
     return binding
 
 
@@ -76,27 +72,66 @@ def target_identity() -> str:
     return f'{llvm().get_process_triple()} {processor} llvm {version}'
 
 
-def target_machine() -> Any:
-    """Return a new code generator for this processor.
+#: Of the code generator. Position-independent code reaches its constants relative to the
+#: instruction; the default of a just-in-time compiler loads a 64-bit address for each of them,
+#: which costs 8 % in time.
+TARGET = {'opt': 2, 'reloc': 'pic', 'codemodel': 'small', 'jit': True}
 
-    Position-independent code reaches its constants relative to the instruction; the default of a
-    just-in-time compiler loads a 64-bit address for each of them, which costs 8 % in time.
-    """
+
+def target_machine() -> Any:
+    """Return a new code generator for this processor."""
     target = llvm().Target.from_triple(llvm().get_process_triple())
     return target.create_target_machine(
-        cpu=llvm().get_host_cpu_name(),
-        features=host_features(),
-        opt=2,
-        reloc='pic',
-        codemodel='small',
-        jit=True,
+        cpu=llvm().get_host_cpu_name(), features=host_features(), **TARGET
     )
 
 
 def compile_object(ir: str) -> bytes:
     """Return the relocatable machine code of a module given as IR text."""
-    module = llvm().parse_assembly(f'target triple = "{llvm().get_process_triple()}"\n{ir}')
-    return target_machine().emit_object(module)
+    text = f'target triple = "{llvm().get_process_triple()}"\n{ir}'
+    code = compile_in_child(text) if len(text) > LONG else None
+    return code or target_machine().emit_object(llvm().parse_assembly(text))
+
+
+LONG = 1_000_000  # characters of IR, some 15 000 operations: two seconds of compiling
+
+#: Plain register allocation and no second scheduling: half the time, and long programs for one
+#: sample run as fast. LLVM has such options for a whole process only, so they get their own.
+OPTIONS = ('-regalloc=basic', '-enable-misched=false')
+
+CHILD = '''
+import json, sys
+from contextlib import suppress
+from llvmlite import binding
+settings = json.loads(sys.stdin.buffer.readline())
+with suppress(RuntimeError):
+    binding.initialize()
+binding.initialize_native_target()
+binding.initialize_native_asmprinter()
+for option in settings['options']:
+    binding.set_option('', option)
+target = binding.Target.from_triple(binding.get_process_triple())
+machine = target.create_target_machine(**settings['machine'])
+module = binding.parse_assembly(sys.stdin.buffer.read().decode())
+sys.stdout.buffer.write(machine.emit_object(module))
+'''
+
+
+def compile_in_child(text: str) -> bytes | None:
+    """Compile in a process of its own, with `OPTIONS`; None if there cannot be one."""
+    machine = {'cpu': llvm().get_host_cpu_name(), 'features': host_features(), **TARGET}
+    settings = json.dumps({'options': OPTIONS, 'machine': machine})
+    try:
+        child = subprocess.run(
+            [sys.executable, '-c', CHILD],
+            input=f'{settings}\n{text}'.encode(),
+            capture_output=True,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+            check=True,
+        )
+    except (OSError, ValueError, TypeError, subprocess.SubprocessError):
+        return None
+    return child.stdout
 
 
 class Library:
