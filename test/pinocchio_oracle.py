@@ -108,6 +108,13 @@ class Pinocchio:
         """Return the number of a link's frame; joints and links may have equal names."""
         return self.model.getFrameId(link, pin.FrameType.BODY)
 
+    def carry(self, link: str, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:
+        """Fix a body to a link: centre of mass, and inertia about it, in the axes of the link."""
+        frame = self.model.frames[self.frame_id(link)]
+        body = pin.Inertia(mass, np.array(com), np.array(inertia))
+        self.model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
+        self.data = self.model.createData()
+
     # --- what a Robot computes --------------------------------------------------------------------
 
     def link_poses(self, q: np.ndarray) -> np.ndarray:
@@ -117,6 +124,9 @@ class Pinocchio:
 
     def jacobians(self, q: np.ndarray, links: Sequence[str], representation: str) -> np.ndarray:
         """Return the Jacobians of some links, (number of links, 6, nv)."""
+        if representation == 'mixed':  # turns as in the body, moves as in the hybrid form
+            body, hybrid = (self.jacobians(q, links, kind) for kind in ('body', 'hybrid'))
+            return np.concatenate([body[:, :3], hybrid[:, 3:]], axis=1)
         pin.computeJointJacobians(self.model, self.data, self.q(q))
         pin.updateFramePlacements(self.model, self.data)
         return np.stack([

@@ -115,7 +115,7 @@ def test_counts_of_the_paper(n, monkeypatch):
     twists, wrenches, brackets, newton, inertias = count(
         'body',
         (recursions, 'to_body'),
-        (recursions, 'to_predecessor'),
+        (recursions, 'transform_wrench'),
         (recursions, 'bracket'),
         of_wrenches,
         of_inertias,

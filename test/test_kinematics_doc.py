@@ -1,15 +1,20 @@
 """doc/kinematics.md and doc/spec_kinematics.md: examples run, functions and tests named exist."""
 
 import doctest
-import importlib
-import re
-from pathlib import Path
 
 import pytest
+from doc_pages import (
+    ROOT,
+    absent,
+    missing_functions,
+    missing_tests,
+    named_functions,
+    named_tests,
+    rows_of,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / 'doc' / name for name in ('kinematics.md', 'spec_kinematics.md')]
-CORE = 'screw_dynamics_ros.core'
+FOLDERS = ('model', 'kinematics', 'lie', 'dynamics')
 
 #: Every ID the tables must have.
 REQUIRED = (
@@ -28,37 +33,19 @@ def test_examples_run():
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
 def test_functions_named_exist(page):
-    folders = ('model', 'kinematics', 'lie', 'dynamics')
-    modules = {
-        path.stem: f'{CORE}.{folder}.{path.stem}'
-        for folder in folders
-        for path in (ROOT / 'screw_dynamics_ros' / 'core' / folder).glob('[a-z]*.py')
-    }
-    named = {
-        match
-        for match in re.findall(r'`(\w+)\.([A-Za-z]\w*)(?:\.\w+)?[`(]', page.read_text())
-        if match[0] in modules
-    }
-    assert len(named) > 20
-    missing = [
-        f'{module}.{name}'
-        for module, name in sorted(named)
-        if not hasattr(importlib.import_module(modules[module]), name)
-    ]
-    assert not missing
+    assert len(named_functions(page, FOLDERS)) > 20
+    assert not missing_functions(page, FOLDERS)
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
 def test_tests_named_exist(page):
-    named = set(re.findall(r'`(test_\w+)`', page.read_text()))
-    assert len(named) > 10
-    defined = ''.join(path.read_text() for path in (ROOT / 'test').glob('test_*.py'))
-    assert not [name for name in sorted(named) if f'def {name}(' not in defined]
+    assert len(named_tests(page)) > 10
+    assert not missing_tests(page)
 
 
 def test_every_id_has_a_row():
-    rows = re.findall(r'^\| ([KDB]-\d+) \|', PAGES[1].read_text(), re.MULTILINE)
-    assert not [name for name in REQUIRED if name not in rows]
+    rows = rows_of(PAGES[1], 'KDB')
+    assert not absent(REQUIRED, rows)
     assert len(rows) == len(set(rows))
 
 

@@ -2,13 +2,12 @@
 
 import doctest
 import re
-from pathlib import Path
 
 import numpy as np
+from doc_pages import ROOT, missing_tests, named_tests
 
 from screw_dynamics_ros.core import lie
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / 'doc' / 'lie_groups.md'
 
 
@@ -28,7 +27,5 @@ def test_functions_named_exist():
 
 
 def test_tests_named_exist():
-    named = set(re.findall(r'`(test_\w+)`', PAGE.read_text()))
-    assert len(named) > 40
-    defined = ''.join(path.read_text() for path in (ROOT / 'test').glob('test_lie_*.py'))
-    assert not [name for name in named if f'def {name}(' not in defined]
+    assert len(named_tests(PAGE)) > 40
+    assert not missing_tests(PAGE, 'test_lie_*.py')

@@ -50,15 +50,9 @@ def oracle(robot):
 def loaded(robot):
     """Return Pinocchio's model with the payload."""
     oracle = Pinocchio(URDF, robot)
-    frame = oracle.model.frames[oracle.frame_id(TOOL)]
     xx, xy, xz, yy, yz, zz = LOAD['payload_inertia']
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    oracle.model.appendBodyToJoint(
-        frame.parentJoint,
-        pin.Inertia(LOAD['payload_mass'], np.array(LOAD['payload_center_of_mass']), inertia),
-        frame.placement,
-    )
-    oracle.data = oracle.model.createData()
+    inertia = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    oracle.carry(TOOL, LOAD['payload_mass'], LOAD['payload_center_of_mass'], inertia)
     return oracle
 
 

@@ -52,11 +52,7 @@ def oracle(robot):
 @pytest.fixture(scope='module')
 def loaded(robot):
     oracle = Pinocchio(URDF, robot)
-    frame = oracle.model.frames[oracle.frame_id(TOOL)]
-    oracle.model.appendBodyToJoint(
-        frame.parentJoint, pin.Inertia(MASS, np.array(COM), np.zeros((3, 3))), frame.placement
-    )
-    oracle.data = oracle.model.createData()
+    oracle.carry(TOOL, MASS, COM, np.zeros((3, 3)))
     return oracle
 
 

@@ -53,9 +53,6 @@ def state(robot):
 
 def jacobian_of(oracle, q, representation, link=TOOL):
     """Return the Jacobian of Pinocchio, angular rows first."""
-    if representation == 'mixed':
-        return np.vstack([jacobian_of(oracle, q, 'body', link)[:3],
-                          jacobian_of(oracle, q, 'hybrid', link)[3:]])
     return oracle.jacobians(q, [link], representation)[0]
 
 

@@ -127,7 +127,7 @@ def test_twists_come_with_velocities(client, robot, oracle, q, representation):
     assert twist.header.frame_id == {
         'body': link, 'mixed': f'{root} (linear), {link} (angular)',
     }.get(representation, root)
-    expected = oracle_jacobian(oracle, q, representation) @ v
+    expected = oracle.jacobians(q, [TOOL], representation or 'hybrid')[0] @ v
     linear, angular = twist.twist.linear, twist.twist.angular
     np.testing.assert_allclose(
         [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z], expected, atol=1e-12
@@ -153,14 +153,6 @@ def test_all_links_by_default(client, robot, oracle, q):
         np.testing.assert_allclose(transform_matrix(transform.transform), expected, atol=1e-12)
 
 
-def oracle_jacobian(oracle, q, representation):
-    """Return Pinocchio's Jacobian of the tool, angular rows first."""
-    if representation == 'mixed':  # angular velocity of body, linear velocity of hybrid twists
-        body, hybrid = (oracle.jacobians(q, [TOOL], kind)[0] for kind in ('body', 'hybrid'))
-        return np.vstack([body[:3], hybrid[3:]])
-    return oracle.jacobians(q, [TOOL], representation or 'hybrid')[0]
-
-
 @pytest.mark.parametrize('representation', ['', 'hybrid', 'body', 'spatial', 'mixed'])
 def test_jacobian(client, robot, oracle, q, representation):
     """Rows linear first; hybrid unless asked otherwise."""
@@ -173,7 +165,7 @@ def test_jacobian(client, robot, oracle, q, representation):
     )
     assert answer.success, answer.message
     assert tuple(answer.joint_names) == robot.joint_names
-    expected = oracle_jacobian(oracle, q, representation)[SWAP]
+    expected = oracle.jacobians(q, [TOOL], representation or 'hybrid')[0][SWAP]
     np.testing.assert_allclose(np.reshape(answer.jacobian, (6, -1)), expected, atol=1e-12)
 
 

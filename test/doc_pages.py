@@ -1,0 +1,58 @@
+"""What the tests of doc/ have in common: pages name functions, tests and IDs that exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CORE = 'screw_dynamics_ros.core'
+
+
+def named_functions(page: Path, folders: Sequence[str]) -> set[tuple[str, str]]:
+    """Return the (module, name) in code on a page; modules are those of folders of the core."""
+    modules = modules_of(folders)
+    named = re.findall(r'`(\w+)\.([A-Za-z]\w*)', page.read_text())
+    return {(module, name) for module, name in named if module in modules}
+
+
+def missing_functions(page: Path, folders: Sequence[str]) -> list[str]:
+    """Return what a page names and its module does not have."""
+    modules = modules_of(folders)
+    return [
+        f'{module}.{name}'
+        for module, name in sorted(named_functions(page, folders))
+        if not hasattr(importlib.import_module(modules[module]), name)
+    ]
+
+
+def modules_of(folders: Sequence[str]) -> dict[str, str]:
+    """Return the full names of the modules in folders of the core."""
+    return {
+        path.stem: f'{CORE}.{folder}.{path.stem}'
+        for folder in folders
+        for path in (ROOT / 'screw_dynamics_ros' / 'core' / folder).glob('[a-z]*.py')
+    }
+
+
+def named_tests(page: Path) -> set[str]:
+    """Return the tests in code on a page."""
+    return set(re.findall(r'`(test_\w+)`', page.read_text()))
+
+
+def missing_tests(page: Path, files: str = 'test_*.py') -> list[str]:
+    """Return the tests a page names that no file defines."""
+    defined = ''.join(path.read_text() for path in (ROOT / 'test').glob(files))
+    return [name for name in sorted(named_tests(page)) if f'def {name}(' not in defined]
+
+
+def rows_of(page: Path, kinds: str) -> list[str]:
+    """Return the IDs that have a row in the tables of a page; `kinds` are their letters."""
+    return re.findall(rf'^\| ([{kinds}]-\d+) \|', page.read_text(), re.MULTILINE)
+
+
+def absent(required: Iterable[str], rows: Sequence[str]) -> list[str]:
+    """Return the IDs without a row."""
+    return [name for name in required if name not in rows]
