@@ -154,9 +154,6 @@ class Dynamics:
             self._publishers.get(kind, topic), template, {output: template.array(0)},
             velocity=velocity))
 
-    def prepare(self) -> None:
-        """Nothing is left to finish."""
-
     def status(self) -> Status:
         """Report the outputs, the reference and what is compensated elsewhere."""
         status = Status('outputs')

@@ -67,7 +67,6 @@ class ModelHost:
         self.scheduling_fault = ''
         self._parts: list[tuple[Part, list[Channel]]] = []
         self._listened: list[Channel] = []
-        self._active: list[Part] = []  # those of the channels with listeners
         self._observers: list[Callable[[JointStateMapper], None]] = []
         self._robot: tuple[str, Robot] | None = None
         self.origin = TOPIC
@@ -245,8 +244,6 @@ class ModelHost:
 
     def _publish(self, mapper: JointStateMapper) -> None:
         """Publish all messages somebody listens to."""
-        for part in self._active:
-            part.prepare()
         stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
         for channel in self._listened:
@@ -261,8 +258,6 @@ class ModelHost:
 
     def _look_for_listeners(self) -> None:
         self._listened = [channel for channel in self.channels if channel.listened]
-        self._active = [part for part, channels in self._parts
-                        if any(channel in self._listened for channel in channels)]
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()

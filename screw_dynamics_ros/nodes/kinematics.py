@@ -178,9 +178,6 @@ class Kinematics:
                     singularities.joint_metric))
         return drawings
 
-    def prepare(self) -> None:
-        """Nothing is shared between the channels."""
-
     def status(self) -> Status:
         """Report the outputs."""
         status = Status('outputs')

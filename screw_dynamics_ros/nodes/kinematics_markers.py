@@ -15,8 +15,8 @@ from screw_dynamics_ros.core.kinematics.ellipsoids import velocity_ellipsoid
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.model.description import Joint
-from screw_dynamics_ros.nodes.markers import Drawing, color, scale
-from screw_dynamics_ros.ros.markers import Shape, draw_arrow, draw_ellipsoid, draw_line
+from screw_dynamics_ros.nodes.markers import Drawing, color, scale, screw
+from screw_dynamics_ros.ros.markers import Shape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 Array = NDArray[np.float64]
@@ -80,16 +80,8 @@ def twist(
 
     `velocity` is called for its body twist (6,), angular part first.
     """
-    linear, angular = parameters['linear_velocity_scale'], parameters['angular_velocity_scale']
+    scales = parameters['linear_velocity_scale'], parameters['angular_velocity_scale']
     length, width = parameters['axis_length'], parameters['marker_width']
-
-    def draw(numbers: Sequence[Array]) -> None:
-        V = velocity() if is_known() else np.zeros(6)
-        axis = screw_axis(V)
-        draw_arrow(numbers[0], linear * V[3:])
-        draw_arrow(numbers[1], angular * V[:3])
-        draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
-
     colors = [
         parameters[f'{what}_color']
         for what in ('linear_velocity', 'angular_velocity', 'screw_axis')
@@ -99,7 +91,7 @@ def twist(
         Shape('arrow', 'angular_velocities', frame_id, colors[1], width),
         Shape('line', 'screw_axes', frame_id, colors[2], 0.5 * width),
     ]
-    return Drawing(shapes, draw)
+    return screw(shapes, velocity, is_known, screw_axis, scales, length)
 
 
 def ellipsoids(

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from visualization_msgs.msg import MarkerArray
 
+from screw_dynamics_ros.core.lie.screws import Screw
 from screw_dynamics_ros.nodes.part import Channel
-from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all
+from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all, draw_arrow, draw_line
 from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.timers import at_most
@@ -59,6 +60,41 @@ class Drawing:
     shapes: Sequence[Shape]
     draw: Callable[[Sequence[Array]], None]
     fixed: bool = False
+
+
+def screw(
+    shapes: Sequence[Shape],
+    value: Callable[[], Array],
+    is_known: Callable[[], bool],
+    axis_of: Callable[[Array], Screw],
+    scales: tuple[float, float],
+    length: float,
+) -> Drawing:
+    """Return a twist or a wrench (6,), angular part first: two arrows and its axis as a line.
+
+    Parameters
+    ----------
+    shapes : sequence of 3 Shape
+        Arrows of the linear and of the angular part from the origin, and the line.
+    value, is_known : callable
+        What to draw, and whether there is anything.
+    axis_of : callable
+        `screw_axis` or `wrench_axis`.
+    scales : (float, float)
+        Lengths of arrows of size 1, linear and angular [m].
+    length : float
+        Of the line [m].
+    """
+    linear, angular = scales
+
+    def draw(numbers: Sequence[Array]) -> None:
+        X = value() if is_known() else np.zeros(6)
+        axis = axis_of(X)
+        draw_arrow(numbers[0], linear * X[3:])
+        draw_arrow(numbers[1], angular * X[:3])
+        draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
+
+    return Drawing(shapes, draw)
 
 
 class MarkerTopic:

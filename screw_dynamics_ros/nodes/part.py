@@ -94,8 +94,5 @@ class Part(Protocol):
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model and return the topics there are now."""
 
-    def prepare(self) -> None:
-        """Finish what the kernel has computed, for each state that anybody listens to."""
-
     def status(self) -> Status:
         """Report on /diagnostics."""

@@ -153,9 +153,6 @@ class WrenchEstimator:
         self._publishers.retire()
         return self._channels
 
-    def prepare(self) -> None:
-        """Nothing is left to finish."""
-
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
         status = Status('outputs')

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.lie.screws import wrench_axis
-from screw_dynamics_ros.nodes.markers import Drawing, color, scale
+from screw_dynamics_ros.nodes.markers import Drawing, color, scale, screw
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.markers import Shape, draw_arrow, draw_line
+from screw_dynamics_ros.ros.markers import Shape
 from screw_dynamics_ros.ros.parameters import Parameters
 
 Array = NDArray[np.float64]
@@ -33,18 +33,14 @@ def wrench(
 
     `values` is called for the wrench in the link frame (6,), force first.
     """
-    force_scale, moment_scale, length, width = (parameters[name] for name in (
-        'force_scale', 'moment_scale', 'axis_length', 'marker_width'))
-
-    def draw(numbers: Sequence[Array]) -> None:
-        W = swap_linear_angular(values()) if is_known() else np.zeros(6)
-        axis = wrench_axis(W)
-        draw_arrow(numbers[0], force_scale * W[3:])
-        draw_arrow(numbers[1], moment_scale * W[:3])
-        draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
-
-    return Drawing([
+    width = parameters['marker_width']
+    shapes = [
         Shape('arrow', 'forces', frame_id, parameters['force_color'], width),
         Shape('arrow', 'moments', frame_id, parameters['moment_color'], width),
         Shape('line', 'wrench_axes', frame_id, parameters['screw_axis_color'], 0.5 * width),
-    ], draw)
+    ]
+    scales = parameters['force_scale'], parameters['moment_scale']
+    return screw(
+        shapes, lambda: swap_linear_angular(values()), is_known, wrench_axis, scales,
+        parameters['axis_length'],
+    )

@@ -1,9 +1,11 @@
-"""Names: of frames as parts of topic names, and many of them for people."""
+"""Names: of frames as parts of topic names, of joints in messages, and many of them for people."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
 
 def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
@@ -27,6 +29,23 @@ def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
             distinct, number = f'{token}_{number}', number + 1
         tokens[frame] = distinct
     return tokens
+
+
+def check_joint_names(
+    what: str, names: Sequence[str], joints: Sequence[str], known: Collection[str] = ()
+) -> None:
+    """Check the joints a message names: each one of `joints` or of `known`, and only once.
+
+    `what` is the message in the words of an error. Raises `UnknownNameError` and `ArgumentError`.
+    """
+    for name in names:
+        if name not in joints and name not in known:
+            raise UnknownNameError(
+                f'{what} names joint {name!r}, which the robot does not have; '
+                f'it has {shorten(joints, 30)}'
+            )
+        if names.count(name) > 1:
+            raise ArgumentError(f'{what} names joint {name!r} twice')
 
 
 def shorten(names: Sequence[str], most: int = 8) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.names import check_joint_names
 
 Array = NDArray[np.float64]
 
@@ -49,12 +50,7 @@ def read_reference(message: Any, joints: Sequence[str], known: Collection[str] =
         raise ArgumentError('the reference has no points; give at least one')
     if not names:
         raise ArgumentError('the reference names no joint')
-    for name in names:
-        if names.count(name) > 1:
-            raise ArgumentError(f'the reference names joint {name!r} twice')
-        if name not in joints and name not in known:
-            raise UnknownNameError(
-                f'the reference names joint {name!r}, which the robot does not have')
+    check_joint_names('the reference', names, joints, known)
     given = np.zeros(len(joints), dtype=bool)
     vectors = []
     for field, optional in (('positions', False), ('velocities', True), ('accelerations', True)):

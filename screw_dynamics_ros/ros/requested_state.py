@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
-from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.names import check_joint_names, shorten
 
 Array = NDArray[np.float64]
 
@@ -85,16 +85,7 @@ def read_requested_state(
         named and has no measured state.
     """
     names = list(message.name)
-    for name in names:
-        if name not in joints and name not in known:
-            raise UnknownNameError(
-                f'joint_state names joint {name!r}, which the robot does not '
-                f'have; it has {shorten(joints, 30)}'
-            )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ArgumentError(f'joint_state names joint {twice!r} twice')
-
+    check_joint_names('joint_state', names, joints, known)
     index = {name: i for i, name in enumerate(joints)}
 
     def vector(field: str, values: Sequence[float]) -> Array:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.names import check_joint_names
 
 Array = NDArray[np.float64]
 
@@ -58,14 +58,7 @@ def read_trajectory(
         finite, or only some points have velocities or accelerations.
     """
     names = list(message.joint_names)
-    for name in names:
-        if name not in joints and name not in known:
-            raise UnknownNameError(
-                f'the trajectory names joint {name!r}, which the robot does not have; '
-                f'it has {shorten(joints, 30)}'
-            )
-        if names.count(name) > 1:
-            raise ArgumentError(f'the trajectory names joint {name!r} twice')
+    check_joint_names('the trajectory', names, joints, known)
     if not message.points:
         raise ArgumentError('the trajectory has no points; give at least one')
     columns = [k for k, name in enumerate(names) if name in joints]
