@@ -20,8 +20,7 @@ import numpy as np
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inertia import momentum
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
+from screw_dynamics_ros.core.kinematics.recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
@@ -47,24 +46,22 @@ def momentum_dynamics(
         As in `forward_dynamics`.
     """
     v = forward_dynamics(tree, q, np.zeros(tree.nv), p, np.zeros(3))
-    C, V, h, W, g = per_body(5)
-    g[GROUND], V[GROUND] = gravity, np.zeros(6)
+    motions = body_motions(tree, q, [v], 'body')
+    h, W, g = per_body(3)
+    g[GROUND] = gravity
     applied = applied_wrenches(tree, wrenches)
-    for i, body in enumerate(tree.bodies):
-        C[i] = relative_pose(body, q)
-        g[i] = C[i][:3, :3].T @ g[body.parent]
-        V_p = inverse_transform_twist(C[i], V[body.parent])
-        V[i] = V_p + body.X @ (body.multiplier * v[body.v])
-        h[i] = momentum((body.m, body.h, body.I), V[i])
+    for i, (body, motion) in enumerate(zip(tree.bodies, motions)):
+        g[i] = motion.B[:3, :3].T @ g[body.parent]
+        h[i] = momentum((body.m, body.h, body.I), motion.V[0])
         W[i] = np.concatenate([hat(body.h) @ g[i], body.m * g[i]]) + applied.get(i, 0.0)
 
     rate = zeros(tree.nv, tau, *h.values(), *W.values())
     rate[:] = tau - friction_torques(tree, v) if tree.with_friction else tau
     for i in reversed(range(len(tree.bodies))):
-        body = tree.bodies[i]
-        own = body.X.T @ W[i] + (ad(V[i]) @ body.X).T @ h[i]
+        body, motion = tree.bodies[i], motions[i]
+        own = body.X.T @ W[i] + (ad(motion.V[0]) @ body.X).T @ h[i]
         rate[body.v] = rate[body.v] + body.multiplier * own
         if body.parent != GROUND:
-            h[body.parent] = h[body.parent] + transform_wrench(C[i], h[i])
-            W[body.parent] = W[body.parent] + transform_wrench(C[i], W[i])
+            h[body.parent] = h[body.parent] + motion.handed_down(h[i])
+            W[body.parent] = W[body.parent] + motion.handed_down(W[i])
     return v, rate

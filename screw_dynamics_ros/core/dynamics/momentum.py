@@ -10,23 +10,23 @@ import numpy as np
 from screw_dynamics_ros.core.dynamics.energy import center_of_mass
 from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, added, momentum, transported
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
+from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
 
 
 def total_momentum(tree: Tree, q: Array, v: Array) -> Array:
     """Return the sum of all momenta, (6,): (angular, linear) about the origin, in root axes."""
-    C, V, P = per_body(3)
-    for i, body in enumerate(tree.bodies):
-        C[i] = relative_pose(body, q)
-        V_p = np.zeros(6) if body.parent == GROUND else V[body.parent]
-        V[i] = inverse_transform_twist(C[i], V_p) + body.X @ (body.multiplier * v[body.v])
-        P[i] = momentum((body.m, body.h, body.I), V[i])
+    motions = body_motions(tree, q, [v], 'body')
+    P = {
+        i: momentum((body.m, body.h, body.I), motion.V[0])
+        for i, (body, motion) in enumerate(zip(tree.bodies, motions))
+    }
     P[GROUND] = np.zeros(6)
     for i in reversed(range(len(tree.bodies))):
         p = tree.bodies[i].parent
-        P[p] = P[p] + transform_wrench(C[i], P[i])
+        P[p] = P[p] + motions[i].handed_down(P[i])
     return P[GROUND]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,12 +79,9 @@ class MixedProblems(CompiledFunctions):
         (bruyninckx_2.md C-071 to C-081).
         """
         constraints = checked(constraints)
-        jacobian: Any = getattr(self, 'jacobian')  # noqa: B009
-        for link, wrench in (external_wrenches or {}).items():
-            W = self._input(f'external wrench on {link}', 6, wrench)
-            tau = float_array('tau', tau) + np.einsum(
-                '...ij,...i->...j', jacobian(q, link, 'body'), W
-            )
+        if external_wrenches:
+            holding = self._evaluate('inverse_force', (q,), (), external_wrenches)
+            tau = float_array('tau', tau) - holding
         terms = self.constraint_terms(q, v, tau, constraints)
         if terms.a_free.ndim == 1 and not np.isfinite(terms.a_free).all():
             self._blame_inertia((q, v, tau))

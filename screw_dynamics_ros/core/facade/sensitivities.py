@@ -13,11 +13,10 @@ from screw_dynamics_ros.core.dynamics.regressor import (
     random_configurations,
 )
 from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
-from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.facade.dynamic_functions import DynamicFunctions
 
 
-class Sensitivities(DynamicFunctions, CompiledFunctions):
+class Sensitivities(DynamicFunctions):
     """What is made of the derivatives of a `Robot`'s dynamics; doc/dynamics_derivatives.md."""
 
     def inverse_dynamics_rates(

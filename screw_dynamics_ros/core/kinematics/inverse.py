@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.fused import compiled_into
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.model.limits import spread
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
 SMALLEST_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
@@ -252,12 +253,11 @@ class InverseKinematics:
 
 def coordinate_limits(tree: Tree) -> tuple[Array, Array]:
     """Return lower and upper limits of all coordinates, (nq,) each; free bodies have none."""
-    lower, upper = np.full(tree.nq, -np.inf), np.full(tree.nq, np.inf)
-    for (place, _), low, high in zip(
-        tree.coordinates.values(), tree.limits.lower, tree.limits.upper
-    ):
-        lower[place], upper[place] = low, high
-    return lower, upper
+    places = [q for q, _ in tree.coordinates.values()]
+    return (
+        spread(tree.limits.lower, places, np.full(tree.nq, -np.inf)),
+        spread(tree.limits.upper, places, np.full(tree.nq, np.inf)),
+    )
 
 
 def check_targets(defects: Sequence[float], links: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     AdaptiveDamping,
@@ -156,7 +157,4 @@ def matrix(name: str, value: ArrayLike) -> Array:
 
 def rate(name: str, size: int, value: ArrayLike) -> Array:
     """Return a vector (size,) of finite numbers; raises `ArgumentError`."""
-    array = finite(name, value)
-    if array.shape != (size,):
-        raise ArgumentError(f'{name} must have shape ({size},), got {array.shape}')
-    return array
+    return finite(name, vector(name, size, value))

@@ -36,6 +36,7 @@ from screw_dynamics_ros.core.kinematics.derivatives import (
 )
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
 
@@ -146,7 +147,7 @@ class BodyFixedMotion(BodyMotion):
 
     def handed_down(self, W: Array) -> Array:
         """Return Ad_{C_i,p}^T W."""
-        return to_predecessor(self.B, W)
+        return transform_wrench(self.B, W)
 
 
 class SpatialMotion(BodyMotion):
@@ -297,12 +298,6 @@ def to_body(B: Array, y: Array) -> Array:
     """Return Ad_B^-1 y: screws of the predecessor in the body, (6,) or (6, n)."""
     R, r = B[:3, :3], B[:3, 3]
     return np.concatenate([R.T @ y[:3], R.T @ (y[3:] - hat(r) @ y[:3])])
-
-
-def to_predecessor(B: Array, W: Array) -> Array:
-    """Return Ad_B^-T W: a wrench (6,) on the body as one on the predecessor, in its frame."""
-    f = B[:3, :3] @ W[3:]
-    return np.concatenate([B[:3, :3] @ W[:3] + hat(B[:3, 3]) @ f, f])
 
 
 def to_root(C: Array, X: Array) -> Array:

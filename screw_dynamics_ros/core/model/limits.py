@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import Array
 
@@ -14,33 +16,34 @@ if TYPE_CHECKING:
 
 def coordinate_names(robot: Robot) -> list[str]:
     """Return for each of the nq coordinates its joint, for a floating base the root link."""
-    names = [robot.link_names[0]] * robot.nq
-    for joint in robot.joint_names:
-        q = robot.joint_coordinates(joint)[0]
-        names[q] = [joint] * (q.stop - q.start)
-    return names
+    names = np.full(robot.nq, robot.link_names[0], dtype=object)
+    return spread(robot.joint_names, places(robot)[0], names).tolist()
 
 
 def velocity_names(robot: Robot) -> list[str]:
     """Return for each of the nv velocities its joint, for a floating base the root link."""
-    names = [robot.link_names[0]] * robot.nv
-    for joint in robot.joint_names:
-        v = robot.joint_coordinates(joint)[1]
-        names[v] = [joint] * (v.stop - v.start)
-    return names
+    names = np.full(robot.nv, robot.link_names[0], dtype=object)
+    return spread(robot.joint_names, places(robot)[1], names).tolist()
 
 
 def of_coordinates(robot: Robot, limit: Array, unlimited: float) -> Array:
     """Return a limit over `joint_names` for each of the nq coordinates; a free base has none."""
-    values = np.full(robot.nq, unlimited)
-    for joint, value in zip(robot.joint_names, limit):
-        values[robot.joint_coordinates(joint)[0]] = value
-    return values
+    return spread(limit, places(robot)[0], np.full(robot.nq, unlimited))
 
 
 def of_velocities(robot: Robot, limit: Array) -> Array:
     """Return a limit over `joint_names` for each of the nv velocities; a free base has none."""
-    values = np.full(robot.nv, np.inf)
-    for joint, value in zip(robot.joint_names, limit):
-        values[robot.joint_coordinates(joint)[1]] = value
-    return values
+    return spread(limit, places(robot)[1], np.full(robot.nv, np.inf))
+
+
+def places(robot: Robot) -> tuple[list[slice], list[slice]]:
+    """Return where the coordinates and the velocities of `joint_names` stand."""
+    both = [robot.joint_coordinates(joint) for joint in robot.joint_names]
+    return [q for q, _ in both], [v for _, v in both]
+
+
+def spread(values: Iterable[Any], places: Iterable[slice], result: NDArray[Any]) -> NDArray[Any]:
+    """Write each of the values to its place in `result`; return that."""
+    for value, place in zip(values, places):
+        result[place] = value
+    return result

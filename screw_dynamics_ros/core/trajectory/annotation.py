@@ -56,10 +56,22 @@ def annotate(
     friction : bool
         Whether the friction of the drives counts, be it only that of the robot description.
     """
+    efforts = required_efforts(robot, motion, payloads, friction=friction)
+    return Annotation(motion, efforts, exceeded_limits(robot, motion, efforts))
+
+
+def required_efforts(
+    robot: Robot,
+    motion: Motion,
+    payloads: Mapping[str, RigidBody] | None = None,
+    *,
+    friction: bool = True,
+) -> Array:
+    """Return the efforts (N, nv) of a motion; parameters as in `annotate`."""
     q, v, a = motion.q, motion.v, motion.a
     efforts = robot.drive_torques(q, v, a) if friction else robot.inverse_dynamics(q, v, a)
     if robot.with_friction and not friction:
         efforts -= robot.friction_torques(v)
     if payloads:
         efforts += robot.payload_torques(q, v, a, payloads)
-    return Annotation(motion, efforts, exceeded_limits(robot, motion, efforts))
+    return efforts

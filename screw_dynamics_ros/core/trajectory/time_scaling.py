@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.model.limits import of_velocities, velocity_names
 from screw_dynamics_ros.core.model.rigid_body import RigidBody
 from screw_dynamics_ros.core.model.tree import mimic_map
-from screw_dynamics_ros.core.trajectory.annotation import annotate
+from screw_dynamics_ros.core.trajectory.annotation import required_efforts
 from screw_dynamics_ros.core.trajectory.motion import Motion
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def largest_speed_factor(
     """
     q, v, rest = motion.q, motion.v, np.zeros(robot.nv)
     static = robot.gravity_torques(q)
-    total = annotate(robot, motion, payloads, friction=False).efforts
+    total = required_efforts(robot, motion, payloads, friction=False)
     if payloads:
         static = static + robot.payload_torques(q, rest, rest, payloads)
     dynamic, linear = total - static, np.zeros_like(v)
