@@ -88,7 +88,9 @@ class Drive:
                 raise ArgumentError(f'Drive: {field.name} is {value!r}; give a finite number')
         for name in ('rotor_inertia', 'armature', 'damping', 'coulomb'):
             if getattr(self, name) < 0.0:
-                raise ArgumentError(f'Drive: {name} is {getattr(self, name)}; it is not negative')
+                raise ArgumentError(
+                    f'Drive: {name} is {getattr(self, name)}; it must not be negative'
+                )
         for name in ('stribeck_speed', 'smoothing'):
             if getattr(self, name) <= 0.0:
                 raise ArgumentError(f'Drive: {name} is {getattr(self, name)}; it must be positive')
@@ -98,7 +100,7 @@ class Drive:
             _is_number(self.breakaway) and self.coulomb <= self.breakaway < math.inf
         ):
             raise ArgumentError(
-                f'Drive: breakaway is {self.breakaway!r}; it is finite and at least coulomb, '
+                f'Drive: breakaway is {self.breakaway!r}; it must be finite and at least coulomb, '
                 f'{self.coulomb}'
             )
         if self.rotor_axis is not None:
