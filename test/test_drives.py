@@ -1,4 +1,4 @@
-"""Rotors, armatures and friction: golden numbers, explicit rotor links, MuJoCo, energy.
+"""Armatures and friction: golden numbers, MuJoCo, Pinocchio, energy.
 
 Spec IDs: C-054 of bruyninckx_2.md (6.2.6 and its to-do), E-12; B-008 of bruyninckx_1.md.
 """
@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_wrenches, to_urdf
+from drive_support import GRAVITY, SCALAR, close, random_drives, state, two_masses
+from models import random_description, random_wrenches, to_urdf
 from robots import joint, links, robot, urdf_path
 
 from screw_dynamics_ros.core import (
@@ -24,11 +25,8 @@ from screw_dynamics_ros.core import (
 )
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
 from screw_dynamics_ros.core.dynamics.recursive_newton_euler import recursive_inverse_dynamics
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, Mimic, RobotDescription
-from screw_dynamics_ros.core.model.tree import build_tree, mimic_map, rotation_of_z_to
-
-GRAVITY = (0.7, -1.3, -9.6)
-SCALAR = ('revolute', 'prismatic', 'continuous')
+from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.model.tree import build_tree, mimic_map
 
 BACKENDS = pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
 
@@ -37,50 +35,6 @@ BACKENDS = pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
 def _backend_exists(request: pytest.FixtureRequest) -> None:
     if 'backend' in request.fixturenames and request.getfixturevalue('backend') == 'native':
         pytest.importorskip('llvmlite')
-
-
-def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = 1e-11) -> None:
-    np.testing.assert_allclose(
-        actual, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max())
-    )
-
-
-def state(robot: Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed + 500)
-    return (random_configuration(robot, rng), *rng.uniform(-1, 1, (2, robot.nv)))
-
-
-def random_drives(description: RobotDescription, seed: int = 0) -> dict[str, Drive]:
-    """Return drives for two thirds of the joints: felt inertia and all kinds of friction."""
-    rng = np.random.default_rng(seed)
-    return {
-        joint.name: Drive(
-            rotor_inertia=float(rng.uniform(1e-5, 1e-4)),
-            gear_ratio=float(rng.uniform(30, 100)),
-            armature=float(rng.uniform(0, 0.2)),
-            damping=float(rng.uniform(0, 0.5)),
-            coulomb=float(rng.uniform(0, 0.5)),
-            breakaway=float(rng.uniform(0.5, 1.0)),
-        )
-        for k, joint in enumerate(description.joints)
-        if joint.type in SCALAR and k % 3
-    }
-
-
-def two_masses() -> RobotDescription:
-    """Return the planar arm of section 8.2: unit lengths, unit point masses at the tips."""
-    mass = Inertia(1.0, np.array([1.0, 0, 0]), np.zeros((3, 3)))
-    tip = np.eye(4)
-    tip[0, 3] = 1.0
-    axis = np.array([0, 0, 1.0])
-    return RobotDescription.from_parts(
-        'arm',
-        [Link('base'), Link('one', mass), Link('two', mass)],
-        [
-            Joint('q1', 'continuous', 'base', 'one', np.eye(4), axis),
-            Joint('q2', 'continuous', 'one', 'two', tip, axis),
-        ],
-    )
 
 
 # --- felt inertia ---------------------------------------------------------------------------------
@@ -182,118 +136,6 @@ def test_a_joint_without_mass_can_have_a_rotor():
         Robot(description, backend='reference').forward_dynamics(q, v, tau)
     driven = Robot(description, drives={'tool': Drive(armature=0.1)}, backend='reference')
     assert driven.forward_dynamics(q, v, [0, 0, 0.2])[2] == pytest.approx(2.0)
-
-
-# --- spinning rotors ------------------------------------------------------------------------------
-
-
-def with_rotors(floating: bool):
-    """Return a robot with spinning rotors, and the same one with its rotors as links."""
-    rng = np.random.default_rng(8)
-    description = random_description(8, 6, SCALAR, chain=True)
-    rotors = {  # joint: (inertia, gear ratio, axis, carrier)
-        'joint2': (2e-3, 40.0, [0.3, -0.5, 0.8], None),
-        'joint4': (1e-3, -25.0, [0.0, 0.0, 1.0], 'link3'),
-        'joint5': (3e-3, 15.0, [1.0, 0.0, 0.0], 'link5'),  # on the moved link itself
-        'joint6': (1e-3, 30.0, [0.0, 1.0, 0.0], 'link2'),  # behind a belt over several joints
-    }
-    drives = {
-        name: Drive(J, G, armature=0.1, rotor_axis=tuple(axis), carrier=carrier)
-        for name, (J, G, axis, carrier) in rotors.items()
-    }
-    made, joints = {link.name: link for link in description.links}, list(description.joints)
-    for name, (J, G, axis, carrier) in rotors.items():
-        carrier = carrier or next(j.parent for j in joints if j.name == name)
-        origin = np.eye(4)
-        origin[:3, :3] = rotation_of_z_to(np.array(axis) / np.linalg.norm(axis))
-        origin[:3, 3] = rng.uniform(-0.1, 0.1, 3)
-        # the carrier was weighed with the rotor in it: its mass, and its held inertia
-        m, across = 0.2, 0.6 * J
-        R, r = origin[:3, :3], origin[:3, 3]
-        whole = made[carrier].inertia
-        left = whole.mass - m
-        com = (whole.mass * whole.com - m * r) / left
-        about = [
-            mass * (d @ d * np.eye(3) - np.outer(d, d))
-            for mass, d in ((left, com - whole.com), (m, r - whole.com))
-        ]
-        held = R @ np.diag([across, across, J]) @ R.T
-        matrix = whole.matrix - about[0] - about[1] - held
-        made[carrier] = replace(made[carrier], inertia=Inertia(left, com, matrix))
-        made[f'{name}_rotor'] = Link(
-            f'{name}_rotor', Inertia(m, np.zeros(3), np.diag([across, across, J]))
-        )
-        joints.append(
-            Joint(
-                f'{name}_spin', 'continuous', carrier, f'{name}_rotor', origin, np.eye(3)[2],
-                mimic=Mimic(name, G),
-            )
-        )  # fmt: skip
-    explicit = RobotDescription.from_parts('explicit', list(made.values()), joints)
-    armatures = {name: Drive(armature=0.1) for name in rotors}
-    arguments = {'floating_base': floating, 'gravity': GRAVITY, 'backend': 'reference'}
-    return (
-        Robot(description, drives=drives, **arguments),
-        Robot(explicit, drives=armatures, **arguments),
-    )
-
-
-@pytest.mark.parametrize('floating', [False, True])
-def test_spinning_rotors_are_links_that_mimic(floating):
-    """C-054: all functions equal those of a robot that has every rotor as a link of its own."""
-    robot, explicit = with_rotors(floating)
-    assert robot.joint_names == explicit.joint_names
-    assert robot.link_names == tuple(n for n in explicit.link_names if not n.endswith('_rotor'))
-    q, v, a = state(robot)
-    wrenches = random_wrenches(robot, np.random.default_rng(9))
-    close(robot.mass_matrix(q), explicit.mass_matrix(q))
-    close(robot.coriolis_matrix(q, v) @ v, explicit.coriolis_torques(q, v))
-    tau = explicit.inverse_dynamics(q, v, a, wrenches)
-    close(robot.inverse_dynamics(q, v, a, wrenches), tau)
-    close(robot.forward_dynamics(q, v, tau, wrenches), a, 1e-9)
-    close(robot.gravity_torques(q), explicit.gravity_torques(q))
-    close(robot.center_of_mass(q), explicit.center_of_mass(q))
-    assert robot.kinetic_energy(q, v) == pytest.approx(explicit.kinetic_energy(q, v), rel=1e-12)
-    # wrenches between the links, spin included; those on rotors belong to their carriers
-    rows = dict(zip(explicit.link_names, explicit.joint_wrenches(q, v, a)))
-    close(robot.joint_wrenches(q, v, a), np.stack([rows[link] for link in robot.link_names]), 1e-10)
-    # and the spin matters: felt at the joint only, torques are others
-    felt = {
-        name: Drive(drive.rotor_inertia, drive.gear_ratio, drive.armature)
-        for name, drive in robot.drives.items()
-    }
-    arguments = {'floating_base': floating, 'gravity': GRAVITY}
-    simple = Robot(robot.description, drives=felt, backend='reference', **arguments)
-    assert np.abs(simple.inverse_dynamics(q, v, a) - tau).max() > 1e-2
-    # compiled, on regrouped masses
-    compiled = Robot(robot.description, drives=robot._drives, backend='python', **arguments)
-    close(compiled.inverse_dynamics(q, v, a, wrenches), tau)
-    close(compiled.joint_wrenches(q, v, a), robot.joint_wrenches(q, v, a))
-
-
-def test_spin_of_a_rotor_by_hand():
-    """C-054: the joint feels J n (n q'' + a . w'), the base joint J n a . (a q'')."""
-    arm = two_masses()
-    J, n = 1e-3, 20.0
-    driven = Robot(arm, backend='reference', drives={'q2': Drive(J, n, rotor_axis=(0, 0, 2.0))})
-    bare = Robot(arm, backend='reference')
-    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 2))
-    extra = driven.inverse_dynamics(q, v, a) - bare.inverse_dynamics(q, v, a)
-    close(extra, J * n * np.array([a[1], n * a[1] + a[0]]))
-
-
-def test_felt_inertia_is_the_limit_of_large_gear_ratios():
-    """C-054: with G^2 J kept, the spin's part goes with 1 / G."""
-    q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, 2))
-    felt = Robot(two_masses(), backend='reference', drives={'q2': Drive(armature=0.4)})
-    errors = []
-    for G in (10.0, 100.0, 1000.0):
-        spinning = Drive(0.4 / G**2, G, rotor_axis=(0, 0, 1))
-        exact = Robot(two_masses(), backend='reference', drives={'q2': spinning})
-        difference = exact.inverse_dynamics(q, v, a) - felt.inverse_dynamics(q, v, a)
-        errors.append(np.abs(difference).max())
-    assert errors[0] / errors[1] == pytest.approx(10, rel=1e-6)
-    assert errors[1] / errors[2] == pytest.approx(10, rel=1e-6)
 
 
 # --- friction -------------------------------------------------------------------------------------
