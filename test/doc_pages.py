@@ -14,7 +14,7 @@ CORE = 'screw_dynamics_ros.core'
 def named_functions(page: Path, folders: Sequence[str]) -> set[tuple[str, str]]:
     """Return the (module, name) in code on a page; modules are those of folders of the core."""
     modules = modules_of(folders)
-    named = re.findall(r'`(\w+)\.([A-Za-z]\w*)', page.read_text())
+    named = re.findall(r'`(?:[a-z]+\.)?(\w+)\.([A-Za-z]\w*)', page.read_text())
     return {(module, name) for module, name in named if module in modules}
 
 
@@ -31,7 +31,7 @@ def missing_functions(page: Path, folders: Sequence[str]) -> list[str]:
 def modules_of(folders: Sequence[str]) -> dict[str, str]:
     """Return the full names of the modules in folders of the core."""
     return {
-        path.stem: f'{CORE}.{folder}.{path.stem}'
+        path.stem: f'{CORE}.{folder.replace("/", ".")}.{path.stem}'
         for folder in folders
         for path in (ROOT / 'screw_dynamics_ros' / 'core' / folder).glob('[a-z]*.py')
     }

@@ -13,14 +13,14 @@ import pytest
 from compile_support import close, needs_llvmlite
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.constraint_projection import (
-    project_configuration,
-    project_velocity,
-)
-from screw_dynamics_ros.core.dynamics.motion_constraint import (
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
     fixed_point,
+)
+from screw_dynamics_ros.core.dynamics.constraints.projection import (
+    project_configuration,
+    project_velocity,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription

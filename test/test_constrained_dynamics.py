@@ -16,8 +16,8 @@ from models import random_configuration, random_description, random_unit
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics import constraint_equations
-from screw_dynamics_ros.core.dynamics.motion_constraint import (
+from screw_dynamics_ros.core.dynamics.constraints import equations
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
     fixed_point,
@@ -133,17 +133,15 @@ def test_formulations_agree(case):
     robot = Robot(description, floating_base=floating, backend='reference')
     tree, (q, v, tau) = robot._tree, state(robot)
     constraints = [on(robot.link_names[-1], 3, 1), on('link2', 2, 2, other='link4')]
-    moving = constraint_equations.motion(tree, q, v)
-    rows = [constraint_equations.row(tree, moving, c.structure, c.parameters) for c in constraints]
+    moving = equations.motion(tree, q, v)
+    rows = [equations.row(tree, moving, c.structure, c.parameters) for c in constraints]
     arguments = (tree, q, v, tau, robot.gravity, moving, rows)
-    for x, y in zip(
-        constraint_equations.recursive(*arguments)[:4], constraint_equations.dense(*arguments)[:4]
-    ):
+    for x, y in zip(equations.recursive(*arguments)[:4], equations.dense(*arguments)[:4]):
         close(x, y)
     J, bias = jacobian_and_bias(robot, q, v, constraints)
-    K = constraint_equations.recursive(*arguments)[1]
+    K = equations.recursive(*arguments)[1]
     close(K, np.linalg.solve(robot.mass_matrix(q), J.T))
-    drift = constraint_equations.recursive(*arguments)[3]
+    drift = equations.recursive(*arguments)[3]
     close(drift, J @ robot.forward_dynamics(q, v, tau) + bias)
 
 

@@ -16,7 +16,7 @@ from constraint_oracle import jacobian_and_bias, solve_kkt
 from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.motion_constraint import (
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
     MotionConstraint,
     fixed_point,
     friction_pyramid,

@@ -16,7 +16,7 @@ from doc_pages import (
 PAGES = [ROOT / 'doc' / name for name in ('dynamics.md', 'spec_dynamics.md')]
 CONSTRAINED = ROOT / 'doc' / 'constrained_dynamics.md'
 DERIVATIVES = ROOT / 'doc' / 'dynamics_derivatives.md'  # test_pages runs its examples
-FOLDERS = ('model', 'kinematics', 'lie', 'dynamics', 'trajectory')
+FOLDERS = ('model', 'kinematics', 'lie', 'dynamics', 'dynamics/constraints', 'trajectory')
 
 #: IDs the table must have.
 REQUIRED = [f'D-{k}' for k in (*range(17, 44), 45)] + [f'C-0{k}' for k in range(50, 87)]

@@ -15,8 +15,8 @@ from robots import urdf_path
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import Specification
 from screw_dynamics_ros.core.dynamics import hybrid_dynamics
-from screw_dynamics_ros.core.dynamics.constrained_dynamics import specification
-from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import specification
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.model.tree import build_tree

@@ -11,7 +11,7 @@ import pytest
 from compile_support import BACKENDS, close
 
 from screw_dynamics_ros.core import Drive, InertiaError, Robot
-from screw_dynamics_ros.core.dynamics.motion_constraint import fixed_point
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
 
 SOLID = Inertia(1.0, [0.1, 0.0, 0.05], np.diag([0.02, 0.03, 0.04]))
@@ -73,8 +73,12 @@ def test_massless_wrist_beside_mimic_joints(backend):
     description = RobotDescription.from_parts(
         'arm',
         [*free.links, Link('f1', SOLID), Link('f2', SOLID)],
-        [*free.joints, Joint('f1', 'revolute', 'l1', 'f1', finger, X, limits),
-         Joint('f2', 'revolute', 'l1', 'f2', finger, Y, limits, Mimic('f1', -2.0, 0.1))])
+        [
+            *free.joints,
+            Joint('f1', 'revolute', 'l1', 'f1', finger, X, limits),
+            Joint('f2', 'revolute', 'l1', 'f2', finger, Y, limits, Mimic('f1', -2.0, 0.1)),
+        ],
+    )
     robot = Robot(description, backend=backend)
     v, tau = np.full(5, 0.1), np.ones(5)
     straight, bent = np.array([[0.3, 0.2, 1e-9, 0.4, 0.1], [0.3, 0.2, 0.5, 0.4, 0.1]])

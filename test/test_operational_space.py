@@ -11,7 +11,7 @@ from models import random_configuration, random_description
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.motion_constraint import (
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
     fixed_point,

@@ -1,7 +1,7 @@
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
-from screw_dynamics_ros.core.dynamics.constrained_dynamics import ConstrainedMotion
-from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import ConstrainedMotion
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     BackendError,

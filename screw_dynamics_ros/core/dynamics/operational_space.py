@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, vector
-from screw_dynamics_ros.core.dynamics.constrained_dynamics import wanted_rates
-from screw_dynamics_ros.core.dynamics.constraint_forces import pseudo_inverse, unit_scale
-from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, checked
+from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import wanted_rates
+from screw_dynamics_ros.core.dynamics.constraints.forces import pseudo_inverse, unit_scale
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -9,14 +9,18 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, float_array
 from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
-from screw_dynamics_ros.core.dynamics.constrained_dynamics import (
+from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import (
     ConstrainedMotion,
     Terms,
     constrained_motion,
     specification,
 )
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+    MotionConstraint,
+    Structure,
+    checked,
+)
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
-from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure, checked
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.fused import compiled_into

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics import articulated_body
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import Structure
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics, joint_motion
 from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.dynamics.motion_constraint import Structure
 from screw_dynamics_ros.core.kinematics.inverse import pose_error
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie import screws, se3

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.compile.kernels import Specification
-from screw_dynamics_ros.core.dynamics.constraint_equations import constraint_equations
-from screw_dynamics_ros.core.dynamics.constraint_forces import (
+from screw_dynamics_ros.core.dynamics.constraints.equations import constraint_equations
+from screw_dynamics_ros.core.dynamics.constraints.forces import (
     ConstraintForces,
     Flags,
     constraint_forces,
 )
-from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, Structure
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+    MotionConstraint,
+    Structure,
+)
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, vector
-from screw_dynamics_ros.core.dynamics.constrained_dynamics import Terms
-from screw_dynamics_ros.core.dynamics.constraint_forces import constraint_forces
-from screw_dynamics_ros.core.dynamics.motion_constraint import MotionConstraint, checked
+from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import Terms
+from screw_dynamics_ros.core.dynamics.constraints.forces import constraint_forces
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
 from screw_dynamics_ros.core.kinematics.inverse import displaced
 from screw_dynamics_ros.core.model.tree import JointLimits
