@@ -17,13 +17,30 @@ def vector_type(lanes: int, element: str = 'double') -> str:
     return element if lanes == 1 else f'<{lanes} x {element}>'
 
 
-class Writer:
-    """Lines of one IR function, with fresh names for intermediate values."""
+WINDOW = 32  # doubles that x86 instructions with a displacement of one byte reach from one address
 
-    def __init__(self, opaque_pointers: bool) -> None:
+
+class Writer:
+    """Lines of one IR function, with fresh names for intermediate values.
+
+    Attributes
+    ----------
+    lines : list of str
+    bases : set of str
+        The pointers from which addresses were computed.
+    compact : bool
+        Take addresses from pointers that are near, so that instructions are three bytes shorter:
+        programs of one sample run as fast as the processor can fetch them.
+    prefix : str
+        Of fresh names; lines of several writers may make one function.
+    """
+
+    def __init__(self, opaque_pointers: bool, compact: bool = False, prefix: str = 't') -> None:
         self.lines: list[str] = []
-        self.opaque = opaque_pointers
-        self._count = 0
+        self.bases: set[str] = set()
+        self.opaque, self.compact = opaque_pointers, compact
+        self._prefix, self._count = prefix, 0
+        self._windows: dict[tuple[str, int], str] = {}
 
     def pointer(self, pointee: str) -> str:
         """Return the type of a pointer to `pointee`."""
@@ -32,7 +49,7 @@ class Writer:
     def __call__(self, expression: str) -> str:
         """Append `%name = expression` and return the name."""
         self._count += 1
-        name = f'%t{self._count}'
+        name = f'%{self._prefix}{self._count}'
         self.lines.append(f'  {name} = {expression}')
         return name
 
@@ -42,7 +59,19 @@ class Writer:
 
     def address(self, base: str, index: int | str) -> str:
         """Return the address of double number `index` after `base`."""
+        self.bases.add(base)
+        if self.compact and isinstance(index, int):
+            window, place = divmod(index, WINDOW)
+            base, index = self._window(base, window), place - WINDOW // 2
         return self(f'getelementptr double, {self.pointer("double")} {base}, i64 {index}')
+
+    def _window(self, base: str, number: int) -> str:
+        """Return a pointer to the middle of a window, hidden from the compiler's arithmetic."""
+        if (base, number) not in self._windows:
+            P, middle = self.pointer('double'), number * WINDOW + WINDOW // 2
+            address = self(f'getelementptr double, {P} {base}, i64 {middle}')
+            self._windows[base, number] = self(f'call {P} asm "", "=r,0"({P} {address})')
+        return self._windows[base, number]
 
     def vector_address(self, base: str, index: int | str, lanes: int) -> str:
         """Return the address of double number `index` after `base`, as one of a vector."""

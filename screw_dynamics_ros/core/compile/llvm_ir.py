@@ -20,6 +20,8 @@ from itertools import pairwise
 from screw_dynamics_ros.core.compile.ir_sincos import sincos_function
 from screw_dynamics_ros.core.compile.ir_transpose import blocks, columns_to_rows, rows_to_columns
 from screw_dynamics_ros.core.compile.ir_writer import Writer, constant, vector_type
+from screw_dynamics_ros.core.compile.packing import packed
+from screw_dynamics_ros.core.compile.sums import chained
 from screw_dynamics_ros.core.compile.tracing import WITH_CONSTANT, Element, Program, operands
 
 # `contract` allows fused multiply-add. Nothing may assume that NaN or infinity do not occur.
@@ -33,17 +35,24 @@ INSTRUCTIONS = {
     'shift': 'fadd',
     'scale': 'fmul',
     'reciprocal': 'fdiv',
+    'vadd': 'fadd',
+    'vsub': 'fsub',
+    'vmul': 'fmul',
 }
 
+VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})
+
+PACK = 4  # elements of a matrix that one sample computes at once
 SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
 MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
-LONGEST_FUNCTION = 1500  # operations
-PIECE = 400  # operations of each function that a longer program is cut into
+#: Operations of the longest function, and of those that a longer program is cut into, for one
+#: sample and for stacks. These are slowed down by what one function hands to the next.
+LONGEST_FUNCTION, PIECE = (1500, 12_000), (400, 2000)
 
 
 def scalar_kernel(program: Program, name: str, opaque: bool) -> str:
     """Return IR of `void name(double* input0, ..., double* output0, ...)` for one sample."""
-    return _Kernel(program, 1, opaque).text(name)
+    return _Kernel(packed(chained(program), PACK), 1, opaque).text(name)
 
 
 def stack_kernel(
@@ -54,7 +63,7 @@ def stack_kernel(
     Inputs and outputs are C-ordered (samples, elements), but for the `uniform` inputs, which are
     the same for all samples; `tiles` counts groups of `lanes` samples.
     """
-    kernel = _Kernel(program, lanes, opaque, uniform)
+    kernel = _Kernel(chained(program), lanes, opaque, uniform)
     w = Writer(opaque)
     P = w.pointer('double')
     steps = [0 if input_name in uniform else size * lanes for input_name, size in program.inputs]
@@ -124,16 +133,19 @@ class _Kernel:
         self.program, self.lanes, self.opaque, self.uniform = program, lanes, opaque, uniform
         self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
         self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
+        self._outputs = self.parameters[len(program.inputs) :]
         self.parts = self._schedule()
-        self.single = sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION
+        self.single = (
+            sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION[lanes > 1]
+        )
         if not self.single:
             self.parts = [piece for part in self.parts for piece in self._pieces(part)]
+        self.stored: set[tuple[str, int]] = set()  # places of outputs that are written at once
+        self.computed = {i for part in self.parts for i in part.operations}
         self.targets = self._assign_targets() if lanes == 1 else {}
         self.cleared = {
             base: len(elements)
-            for (_, elements), base in zip(
-                program.outputs, self.parameters[len(program.inputs) :]
-            )
+            for (_, elements), base in zip(program.outputs, self.parameters[len(program.inputs) :])
             if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
         }
         self.places = self._assign_places()
@@ -156,25 +168,44 @@ class _Kernel:
                 parts[depth[i]].operations.append(i)
         return [*parts, _Part([i for i in computed if i not in needed], [])]
 
-    @staticmethod
-    def _pieces(part: _Part) -> list[_Part]:
+    def _pieces(self, part: _Part) -> list[_Part]:
         """Cut a part into pieces of at most `PIECE` operations."""
-        count = max(1, -(-len(part.operations) // PIECE))
+        count = max(1, -(-len(part.operations) // PIECE[self.lanes > 1]))
         edges = [len(part.operations) * k // count for k in range(count + 1)]
         pieces = [_Part(part.operations[a:b], []) for a, b in pairwise(edges)]
         pieces[-1].angles = part.angles
         return pieces
 
     def _assign_targets(self) -> dict[int, list[tuple[str, int]]]:
-        """Return the outputs, and the places there, that an operation's result goes to at once."""
-        computed = {i for part in self.parts for i in part.operations}
+        """Return the outputs, and the places there, that an operation's result goes to at once.
+
+        Four lanes of a pack that are neighbours in an output go there together.
+        """
         targets: dict[int, list[tuple[str, int]]] = {}
-        bases = self.parameters[len(self.program.inputs) :]
+        bases = self._outputs
         for (_, elements), base in zip(self.program.outputs, bases):
             for place, element in enumerate(elements):
-                if type(element) is int and element in computed:
+                if type(element) is not int or (base, place) in self.stored:
+                    continue
+                lanes = elements[place : place + PACK]
+                whole = self._pack_of(lanes)
+                if whole is not None:
+                    targets.setdefault(whole, []).append((base, place))
+                    self.stored.update((base, place + k) for k in range(PACK))
+                elif element in self.computed:
                     targets.setdefault(element, []).append((base, place))
+                    self.stored.add((base, place))
         return targets
+
+    def _pack_of(self, elements: Sequence[Element]) -> int | None:
+        """Return the operation whose lanes, one after the other, the elements are."""
+        lanes = [self.program.operations[e] if type(e) is int else () for e in elements]
+        wanted = [('lane', k, lanes[0][-1]) for k in range(PACK)]
+        return lanes[0][-1] if lanes == wanted else None
+
+    def doubles(self, i: int) -> int:
+        """Return how many doubles the result of an operation is."""
+        return PACK if self.program.operations[i][0] in VECTORS else self.lanes
 
     def _assign_places(self) -> dict[int, int]:
         """Return where in the workspace sines, cosines and shared values are, in units of lanes."""
@@ -199,9 +230,9 @@ class _Kernel:
         home = {i: k for k, part in enumerate(self.parts) for i in part.operations}
         uses = [
             (e, len(self.parts))
-            for _, es in self.program.outputs
-            for e in es
-            if e not in self.targets
+            for (_, es), base in zip(self.program.outputs, self._outputs)
+            for place, e in enumerate(es)
+            if (base, place) not in self.stored
         ]
         for k, part in enumerate(self.parts):
             uses += [(angle, k) for angle in part.angles]
@@ -213,7 +244,7 @@ class _Kernel:
                 continue  # one sample reads its inputs where they are
             if home.get(i, 0) != k:
                 places[i] = self.workspace
-                self.workspace += 1
+                self.workspace += self.doubles(i) // self.lanes
         return places
 
     def text(self, name: str, linkage: str = '') -> str:
@@ -227,12 +258,11 @@ class _Kernel:
             parts.append(sincos_function(self._sincos_lanes, self.opaque))
         main = [f'  %w = alloca double, i64 {max(self.workspace, 1) * self.lanes}, align 64']
         if self.cleared:
-            clear = Writer(self.opaque)
+            clear = Writer(self.opaque, prefix='c')
             parts.append(clear.declare_clear())
             for base, size in self.cleared.items():
                 clear.clear(base, size)
             main += clear.lines
-        passed = ', '.join(f'{P} {p}' for p in [*self.parameters, '%w'])
         noalias = [f'{P} noalias {p}' for p in self.parameters]
         step: _Step | None = None
         for k in range(len(self.parts) + 1):
@@ -240,10 +270,11 @@ class _Kernel:
                 step = _Step(self)
             self._write_part(step, k)
             if not self.single:
-                head = ', '.join([*noalias, f'{P} noalias %w'])
+                used = [p for p in (*self.parameters, '%w') if p in step.w.bases]
+                head = ', '.join(f'{P} noalias {p}' for p in used)
                 parts += [f'define internal void @{name}_{k}({head}) noinline {{', *step.w.lines]
                 parts += ['  ret void', '}']
-                main.append(f'  call void @{name}_{k}({passed})')
+                main.append(f'  call void @{name}_{k}({", ".join(f"{P} {p}" for p in used)})')
         if self.single and step is not None:
             main += step.w.lines
         definition = f'define {linkage} void @{name}({", ".join(noalias)}) noinline {{'
@@ -301,12 +332,12 @@ class _Kernel:
         w.do(f'call void @sincos({P} {sine}, {P} {cosine}, i64 {padded // group})')
 
     def _write_outputs(self, step: _Step) -> None:
-        bases = self.parameters[len(self.program.inputs) :]
+        bases = self._outputs
         for (_, elements), base in zip(self.program.outputs, bases):
             if self.lanes == 1:
                 for i, element in enumerate(elements):
                     done = base in self.cleared and is_zero(element)
-                    if not done and element not in self.targets:
+                    if not done and (base, i) not in self.stored:
                         step.w.store(step.value(element), base, i)
                 continue
             size = len(elements)
@@ -321,17 +352,17 @@ class _Step:
 
     def __init__(self, kernel: _Kernel) -> None:
         self.kernel = kernel
-        self.w = Writer(kernel.opaque)
+        self.w = Writer(kernel.opaque, compact=kernel.lanes == 1)
         self.names: dict[int, str] = {}
 
     def define(self, i: int, name: str) -> None:
         """Give operation i a name, and leave its value in the workspace if others need it."""
         self.names[i] = name
+        doubles = self.kernel.doubles(i)
         if i in self.kernel.places:
-            lanes = self.kernel.lanes
-            self.w.store(name, '%w', self.kernel.places[i] * lanes, lanes)
+            self.w.store(name, '%w', self.kernel.places[i] * self.kernel.lanes, doubles)
         for base, place in self.kernel.targets.get(i, ()):
-            self.w.store(name, base, place)
+            self.w.store(name, base, place, doubles)
 
     def value(self, element: Element) -> str:
         """Return the name of an element's value, loaded if it was not computed in this function."""
@@ -341,7 +372,7 @@ class _Step:
         if element not in self.names:
             if element in kernel.places:
                 place = kernel.places[element] * kernel.lanes
-                self.names[element] = self.w.load('%w', place, kernel.lanes)
+                self.names[element] = self.w.load('%w', place, kernel.doubles(element))
             else:  # an input of one sample
                 _, name, k = kernel.program.operations[element]
                 inputs = [input_name for input_name, _ in kernel.program.inputs]
@@ -350,9 +381,16 @@ class _Step:
 
     def operation(self, i: int) -> None:
         """Write one operation."""
-        op, T = self.kernel.program.operations[i], vector_type(self.kernel.lanes)
+        op, T = self.kernel.program.operations[i], vector_type(self.kernel.doubles(i))
         kind = op[0]
-        if kind == 'neg':
+        if kind == 'splat':
+            self.define(i, self.w.splat(self.value(op[1]), PACK))
+        elif kind == 'pack':
+            self.define(i, self.gathered(op[1:]))
+        elif kind == 'lane':
+            vector = self.value(op[2])
+            self.define(i, self.w(f'extractelement {vector_type(PACK)} {vector}, i32 {op[1]}'))
+        elif kind in ('neg', 'vneg'):
             self.define(i, self.w(f'fneg {FLAGS} {T} {self.value(op[1])}'))
         elif kind == 'sqrt':
             suffix = 'f64' if self.kernel.lanes == 1 else f'v{self.kernel.lanes}f64'
@@ -368,3 +406,13 @@ class _Step:
             first = float(op[1]) if kind in WITH_CONSTANT else op[1]
             a, b = self.value(first), self.value(op[2])
             self.define(i, self.w(f'{INSTRUCTIONS[kind]} {FLAGS} {T} {a}, {b}'))
+
+    def gathered(self, elements: Sequence[Element]) -> str:
+        """Write a vector of scalars."""
+        constants = [constant(e) if isinstance(e, float) else 'undef' for e in elements]
+        x = '<' + ', '.join(f'double {c}' for c in constants) + '>'
+        for lane, element in enumerate(elements):
+            if type(element) is int:
+                T, value = vector_type(PACK), self.value(element)
+                x = self.w(f'insertelement {T} {x}, double {value}, i32 {lane}')
+        return x

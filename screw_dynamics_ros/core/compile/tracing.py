@@ -21,7 +21,7 @@ Operation = tuple[Any, ...]
 
 # Operations `(name, constant, index)`. They have names of their own because 2 == 2.0: an index and
 # a constant must not be taken for one another when common subexpressions are shared.
-WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal', 'min', 'max'})
+WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal', 'min', 'max', 'lane'})
 
 
 class Recorder:
@@ -267,7 +267,9 @@ def operands(operation: Operation) -> list[int]:
     kind = operation[0]
     if kind == 'input':
         return []
-    return [operation[2]] if kind in WITH_CONSTANT else list(operation[1:])
+    if kind == 'pack':
+        return [e for e in operation[1:] if type(e) is int]
+    return list(operation[2:] if kind in WITH_CONSTANT else operation[1:])
 
 
 def program(

@@ -1,0 +1,283 @@
+"""Let one vector instruction do the same for several elements of a matrix: packs.
+
+One sample of a robot's dynamics is computed by scalar instructions. But the elements in a row of a
+product of matrices are sums of products that share one factor each, so that four of them (on AVX)
+take as many instructions as one: superword-level parallelism (Larsen and Amarasinghe 2000).
+
+Rows of the outputs are where packs begin. What they read becomes a pack in turn if its lanes are
+such sums again; otherwise scalars are gathered, which pays if several packs read them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from screw_dynamics_ros.core.compile.tracing import (
+    WITH_CONSTANT,
+    Element,
+    Operation,
+    Program,
+    operands,
+)
+
+GATHER = 1.2  # what it costs to put a scalar into a pack, in instructions
+
+#: Operations, ~i for the negative result of operation i, and constants.
+Lanes = tuple[Element, ...]
+#: A sign and the up to two operations it multiplies.
+Term = tuple[float, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class PackedTerm:
+    """Terms side by side: sign times the factor they share, if there is one, times the others."""
+
+    sign: float
+    factor: int | None
+    others: Lanes
+
+
+@dataclass(eq=False)
+class Pack:
+    """A vector of values: the sum of `terms`, or gathered from scalars if there are none.
+
+    It waits for operation `time` of the program; packs of the same time are made by `number`.
+    """
+
+    lanes: Lanes
+    number: int
+    terms: list[PackedTerm]
+    time: int
+
+
+def packed(program: Program, width: int) -> Program:
+    """Return a program that does the same with packs of `width`, where that is less work.
+
+    Its further operations make vectors, `('pack', *elements)`, `('splat', i)`, `('vadd' | 'vsub' |
+    'vmul', i, j)` and `('vneg', i)`, and take a lane out of one, `('lane', k, i)`.
+    """
+    packs = _Packs(program, width)
+    return _Writer(program, packs).program() if packs.home else program
+
+
+class _Packs:
+    """The choice of packs for a program.
+
+    Attributes
+    ----------
+    packs : dict
+        By their lanes; those come first that others read.
+    home : dict
+        The pack and the lane where the result of an operation is computed.
+    """
+
+    def __init__(self, program: Program, width: int) -> None:
+        self.operations = program.operations
+        self.uses = Counter(k for op in program.operations for k in operands(op))
+        self.uses.update(e for _, es in program.outputs for e in es if type(e) is int)
+        self.packs: dict[Lanes, Pack] = {}
+        self.home: dict[int, tuple[Pack, int]] = {}
+        self._sums: dict[Lanes, list[PackedTerm]] = {}  # no terms: not worth it
+        seeds = [
+            tuple(elements[start : start + width])
+            for shape, elements in program.outputs
+            if len(shape) > 1
+            for row in range(0, len(elements), shape[-1])
+            for start in range(row, row + shape[-1] - width + 1, width)
+        ]
+        sums = self._reachable(seeds)
+        demand = Counter(term.others for terms in sums.values() for term in terms)
+        for lanes in sorted(sums, key=last):
+            gathering = (
+                GATHER * len(lanes) / demand[term.others]
+                for term in sums[lanes]
+                if not self._sums[term.others]
+            )
+            work = sum(1 for term in sums[lanes] for e in term.others if e != 0.0)
+            pays = len(sums[lanes]) + sum(gathering) < work - len(lanes) / 2
+            self._sums[lanes] = sums[lanes] if pays else []
+        for seed in seeds:
+            if self._sums[seed]:
+                self._make(seed)
+
+    def _reachable(self, seeds: list[Lanes]) -> dict[Lanes, list[PackedTerm]]:
+        """Return the sums of all lanes that are read if everything that can becomes a pack."""
+        found: dict[Lanes, list[PackedTerm]] = {}
+        stack = list(seeds)
+        while stack:
+            lanes = stack.pop()
+            if lanes not in found:
+                found[lanes] = self._aligned(lanes)
+                stack += [term.others for term in found[lanes]]
+        return found
+
+    def _terms(self, root: int) -> list[Term]:
+        """Return the terms of the sum that ends with operation `root`.
+
+        A partial sum or product that others use, too, is a term of its own.
+        """
+        terms: list[Term] = []
+        stack = [(1.0, root)]
+        while stack:
+            sign, i = stack.pop()
+            op = self.operations[i]
+            kind = op[0] if i == root or self.uses[i] == 1 else ''
+            if kind in ('add', 'sub'):
+                stack += [(sign if kind == 'add' else -sign, op[2]), (sign, op[1])]
+            elif kind == 'neg':
+                stack.append((-sign, op[1]))
+            else:
+                terms.append((sign, (op[1], op[2]) if kind == 'mul' else (i,)))
+        return terms
+
+    def _aligned(self, lanes: Lanes) -> list[PackedTerm]:
+        """Return the terms of the lanes side by side, or nothing if they are no sums."""
+        if any(e < 0 for e in lanes):
+            return []
+        terms = [self._terms(e) if type(e) is int else [] for e in lanes]
+        if any(len(ts) < 2 and e != 0.0 for e, ts in zip(lanes, terms)) or not any(terms):
+            return []
+        frequency = Counter(
+            f for ts in terms for f in {f for _, fs in ts if len(fs) == 2 for f in fs}
+        )
+        rows: dict[tuple[int | None, int], list[tuple[float, Element]]] = {}
+        for lane, ts in enumerate(terms):
+            seen: Counter[int | None] = Counter()
+            for sign, fs in ts:
+                factor, other = None, fs[0]
+                if len(fs) == 2:
+                    factor, other = sorted(fs, key=lambda f: (-frequency[f], f))
+                row = rows.setdefault((factor, seen[factor]), [(0.0, 0.0)] * len(lanes))
+                row[lane] = sign, other
+                seen[factor] += 1
+        result = []
+        for (factor, _), row in rows.items():
+            sign = next(sign for sign, _ in row if sign)
+            others = tuple(~e if type(e) is int and s != sign else e for s, e in row)
+            if sum(s != 0.0 for s, _ in row) < 2:
+                return []
+            result.append(PackedTerm(sign, factor, others))
+        return result
+
+    def _make(self, seed: Lanes) -> None:
+        """Make a pack, after all those it reads."""
+        stack = [seed]
+        while stack:
+            lanes = stack[-1]
+            terms = self._sums[lanes]
+            missing = [term.others for term in terms if term.others not in self.packs]
+            if missing and lanes not in self.packs:
+                stack += missing
+                continue
+            stack.pop()
+            if lanes in self.packs:
+                continue
+            factors = [term.factor for term in terms if term.factor is not None]
+            waits = [self.packs[term.others].time for term in terms] + factors
+            time = max(waits, default=last(lanes))
+            pack = self.packs[lanes] = Pack(lanes, len(self.packs), terms, time)
+            for k, e in enumerate(lanes):
+                if terms and type(e) is int:
+                    self.home.setdefault(e, (pack, k))
+
+
+def last(lanes: Lanes) -> int:
+    """Return the last operation among some lanes."""
+    return max((max(e, ~e) for e in lanes if type(e) is int), default=-1)
+
+
+class _Writer:
+    """Writes the program that makes the packs and what is left of the scalars."""
+
+    def __init__(self, program: Program, packs: _Packs) -> None:
+        self.before, self.packs = program, packs.packs
+        self.home = packs.home
+        self.operations: list[Operation] = []
+        self.index: dict[Operation, int] = {}
+        self.order: list[int | Pack] = [*range(len(program.operations)), *self.packs.values()]
+        self.order.sort(key=lambda x: (x.time, 1, x.number) if isinstance(x, Pack) else (x, 0, 0))
+        self.place = {x: n for n, x in enumerate(self.order)}
+        self.result: dict[int | Pack, int] = {}
+        self.now = 0
+
+    def program(self) -> Program:
+        """Write all that the outputs need."""
+        end = len(self.order)
+        needed = {
+            self.place[self._source(e, end)]
+            for _, elements in self.before.outputs
+            for e in elements
+            if type(e) is int
+        }
+        for n in reversed(range(end)):
+            if n in needed:
+                needed.update(self.place[x] for x in self._reads(n))
+        for n, x in enumerate(self.order):
+            self.now = n
+            if n in needed:
+                self.result[x] = self._pack(x) if isinstance(x, Pack) else self._scalar(x)
+        self.now = end
+        outputs = [
+            (shape, [self._value(e) if type(e) is int else e for e in elements])
+            for shape, elements in self.before.outputs
+        ]
+        return Program(self.before.inputs, self.operations, outputs)
+
+    def _source(self, i: int, now: int) -> int | Pack:
+        """Return where to read the result of operation i: a pack, if there is one already."""
+        home = self.home.get(i)
+        return home[0] if home is not None and self.place[home[0]] < now else i
+
+    def _reads(self, n: int) -> Iterator[int | Pack]:
+        """Return what operation or pack number n in order reads."""
+        x = self.order[n]
+        if isinstance(x, int):
+            scalars = operands(self.before.operations[x])
+        elif x.terms:
+            scalars = [term.factor for term in x.terms if term.factor is not None]
+            yield from (self.packs[term.others] for term in x.terms)
+        else:
+            scalars = [max(e, ~e) for e in x.lanes if type(e) is int]
+        yield from (self._source(i, n) for i in scalars)
+
+    def _put(self, *operation: object) -> int:
+        if operation not in self.index:
+            self.index[operation] = len(self.operations)
+            self.operations.append(operation)
+        return self.index[operation]
+
+    def _value(self, i: int) -> int:
+        source = self._source(i, self.now)
+        if isinstance(source, Pack):
+            return self._put('lane', self.home[i][1], self.result[source])
+        return self.result[source]
+
+    def _element(self, e: Element) -> Element:
+        if type(e) is float:
+            return e
+        return self._value(int(e)) if e >= 0 else self._put('neg', self._value(~int(e)))
+
+    def _scalar(self, i: int) -> int:
+        kind, *arguments = self.before.operations[i]
+        if kind == 'input':
+            return self._put(kind, *arguments)
+        if kind in WITH_CONSTANT:
+            return self._put(kind, arguments[0], self._value(arguments[1]))
+        return self._put(kind, *map(self._value, arguments))
+
+    def _pack(self, pack: Pack) -> int:
+        if not pack.terms:
+            return self._put('pack', *map(self._element, pack.lanes))
+        total: int | None = None
+        for term in sorted(pack.terms, key=lambda term: -term.sign):
+            x = self.result[self.packs[term.others]]
+            if term.factor is not None:
+                x = self._put('vmul', self._put('splat', self._value(term.factor)), x)
+            if total is None:
+                total = x if term.sign > 0.0 else self._put('vneg', x)
+            else:
+                total = self._put('vadd' if term.sign > 0.0 else 'vsub', total, x)
+        assert total is not None
+        return total

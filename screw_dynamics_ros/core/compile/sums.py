@@ -1,0 +1,82 @@
+"""Turn each sum of products into one chain, so that all products but the first are fused.
+
+(a b + c d) + (e f + g h) takes two products, two fused ones and an addition, a b + c d + e f + g h
+one product and three fused ones. Recursions add sums to sums all the time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from screw_dynamics_ros.core.compile.tracing import WITH_CONSTANT, Operation, Program, operands
+
+SUMS = frozenset({'add', 'sub', 'neg', 'shift'})
+
+#: Operations between a sum and one it contains beyond which that is left alone: its terms would
+#: have to be kept too long.
+NEAR = 40
+
+
+def chained(program: Program) -> Program:
+    """Return a program that adds the terms of each sum one after the other.
+
+    Those that are known last come last: what waits for them is only the end of the chain.
+    """
+    before = program.operations
+    uses = Counter(i for op in before for i in operands(op))
+    uses.update(e for _, elements in program.outputs for e in elements if type(e) is int)
+    inner = {  # sums that are terms of one other sum
+        i
+        for n, op in enumerate(before)
+        if op[0] in SUMS
+        for i in operands(op)
+        if before[i][0] in SUMS and uses[i] == 1 and n - i < NEAR
+    }
+    operations: list[Operation] = []
+    new: dict[int, int] = {}
+
+    def put(*operation: object) -> int:
+        operations.append(operation)
+        return len(operations) - 1
+
+    def chain(root: int) -> int:
+        """Write the sum that ends with operation `root`."""
+        terms: list[tuple[float, int]] = []
+        constant = 0.0
+        stack = [(1.0, root)]
+        while stack:
+            sign, i = stack.pop()
+            op = before[i]
+            if i != root and i not in inner:
+                terms.append((sign, new[i]))
+                continue
+            if op[0] == 'shift':
+                constant += sign * op[1]
+            stack += [(-sign if op[0] == 'neg' else sign, k) for k in operands(op)[:1]]
+            stack += [(-sign if op[0] == 'sub' else sign, k) for k in operands(op)[1:]]
+        terms.sort(key=lambda term: term[1])
+        first = next((term for term in terms if term[0] > 0.0), terms[0])
+        terms.remove(first)
+        total = first[1] if first[0] > 0.0 else put('neg', first[1])
+        if constant:
+            total = put('shift', constant, total)
+        for sign, i in terms:
+            total = put('add' if sign > 0.0 else 'sub', total, i)
+        return total
+
+    for i, op in enumerate(before):
+        if i in inner:
+            continue
+        if op[0] in SUMS and not inner.isdisjoint(operands(op)):
+            new[i] = chain(i)
+        elif op[0] == 'input':
+            new[i] = put(*op)
+        elif op[0] in WITH_CONSTANT:
+            new[i] = put(op[0], op[1], new[op[2]])
+        else:
+            new[i] = put(op[0], *(new[k] for k in op[1:]))
+    outputs = [
+        (shape, [new[e] if type(e) is int else e for e in elements])
+        for shape, elements in program.outputs
+    ]
+    return Program(program.inputs, operations, outputs)
