@@ -143,6 +143,11 @@ def test_what_is_refused(robot):
     q = np.zeros(robot.nq)
     with pytest.raises(ArgumentError, match='at least one task'):
         robot.prioritised_velocity(q, [])
+    for tasks in ([3], 3, [TOOL], TOOL, Task(TOOL, np.zeros(6)), [Level(np.eye(6), np.zeros(6))]):
+        with pytest.raises(ArgumentError, match=r'sequence of Task\(link, rate\).* got'):
+            robot.prioritised_velocity(q, tasks)
+        with pytest.raises(ArgumentError, match=r'sequence of Task\(link, rate\).* got'):
+            robot.prioritised_acceleration(q, np.zeros(robot.nv), tasks)
     with pytest.raises(UnknownNameError, match="no link named 'tool'"):
         robot.prioritised_velocity(q, [Task('tool', np.zeros(6))])
     with pytest.raises(ArgumentError, match=r"rate of the task of 'panda_\w+' must have"):

@@ -35,6 +35,7 @@ from screw_dynamics_ros.core.kinematics.task_priority import (
     Level,
     Task,
     TaskPriorityResult,
+    checked,
     task_priority,
 )
 from screw_dynamics_ros.core.kinematics.weighted_inverse import finite
@@ -164,13 +165,13 @@ class InverseProblems(CompiledFunctions):
 
         `options`: joint_metric, secondary, cutoff; see `kinematics.task_priority`.
         """
-        return task_priority([self._level(q, None, task) for task in tasks], **options)
+        return task_priority([self._level(q, None, task) for task in checked(tasks)], **options)
 
     def prioritised_acceleration(
         self, q: ArrayLike, v: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
         """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
-        return task_priority([self._level(q, v, task) for task in tasks], **options)
+        return task_priority([self._level(q, v, task) for task in checked(tasks)], **options)
 
     def joint_limited_velocity(
         self,

@@ -112,6 +112,16 @@ class TaskPriorityResult:
     message: str
 
 
+def checked(tasks: object) -> Sequence[Task]:
+    """Return a sequence of tasks as it is; raises `ArgumentError` if it is none."""
+    if not isinstance(tasks, Sequence) or not all(isinstance(task, Task) for task in tasks):
+        raise ArgumentError(
+            'tasks must be a sequence of Task(link, rate), the most important one first, '
+            f'got {tasks!r}'
+        )
+    return tasks
+
+
 def task_priority(
     levels: Sequence[Level],
     *,
