@@ -1,4 +1,4 @@
-"""Node `dynamics`: joint torques, mass matrix, energies and momentum of a robot."""
+"""Node `dynamics`: joint torques, mass matrix, constraint wrenches and more of a robot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from trajectory_msgs.msg import JointTrajectory
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
-from screw_dynamics_ros.nodes import payload, reports, torque_terms
+from screw_dynamics_ros.nodes import (
+    constraint_wrenches,
+    constraints,
+    payload,
+    reports,
+    torque_terms,
+)
+from screw_dynamics_ros.nodes.constraint_wrenches import ConstraintWrenches
 from screw_dynamics_ros.nodes.dynamics_services import DynamicsServices
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
@@ -46,7 +53,13 @@ TABLE = (
         'Time after which a reference is no longer followed [s]; feedforward then follows the '
         'measured state. 0: never.', minimum=0.0),
     *payload.TABLE,
+    constraints.SPECIFICATION,
+    *constraint_wrenches.TABLE,
 )
+
+#: Parameters that topics are made of.
+SHAPING = {'joints', constraints.SPECIFICATION.name,
+           *(specification.name for specification in constraint_wrenches.TABLE)}
 
 MASS_MATRIX, ENERGIES = 'mass_matrix', torque_terms.energies()
 MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
@@ -66,6 +79,7 @@ class Outputs:
     reference : (4 n,) array
         See `torque_terms.GIVEN`.
     payload : (10 n_bodies,) array
+    constraints : ConstraintWrenches
     """
 
     terms: TorqueTerms
@@ -74,10 +88,11 @@ class Outputs:
     absent: tuple[str, ...]
     reference: Array
     payload: Array
+    constraints: ConstraintWrenches
 
 
 class Dynamics:
-    """Torques term by term, `~/feedforward`, `~/commands`, mass matrix, energies and momentum.
+    """Torques term by term, `~/feedforward`, `~/commands`, mass matrix, constraint wrenches, ...
 
     Feedforward is what moves the robot along the reference: inverse dynamics of its first point.
     Without one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
@@ -96,10 +111,12 @@ class Dynamics:
         self._refused = ''
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         payload.check(self._parameters, {}, None)
+        constraints.read(self._parameters['constraints'])
         self._apply({})
         node.create_subscription(JointTrajectory, '~/reference', self._on_reference, qos.COMMAND)
         host.observe(self._observe)
         DynamicsServices(host, self._parameters).register(node)
+        host.diagnostics.add(self._constraint_status, node)
 
     def plan(self, robot: Robot) -> Plan:
         """Choose the order of the commands."""
@@ -109,7 +126,8 @@ class Dynamics:
         terms = torque_terms.torque_terms(robot)
         commands = torque_terms.commands(terms, [joints.index(name) for name in order])
         outputs = Outputs(
-            terms, commands, order, absent, np.zeros(4 * len(joints)), robot.payload_parameters({}))
+            terms, commands, order, absent, np.zeros(4 * len(joints)), robot.payload_parameters({}),
+            ConstraintWrenches(*constraints.choose(self._parameters['constraints'], robot), robot))
         return Plan(
             [terms.gravity, terms.coriolis, terms.friction, terms.inertia, terms.payload,
              terms.feedforward, MASS_MATRIX, ENERGIES, MOMENTUM, *[commands][:len(order)]],
@@ -144,6 +162,9 @@ class Dynamics:
             if outputs.order:
                 self._add(Float64MultiArray, '~/commands', messages.matrix(outputs.order),
                           outputs.commands, True)
+            self._channels += outputs.constraints.bind(
+                model, self._moving_torques, outputs.payload, self._publishers,
+                self._host.parameters['frame_prefix'], self._parameters)
         self._publishers.retire()
         return self._channels
 
@@ -176,6 +197,23 @@ class Dynamics:
         payload.report(status, self._parameters, self._model.robot)
         reports.report_channels(status, self._channels, self._host)
         return status
+
+    def _constraint_status(self) -> Status:
+        if self._outputs is None:
+            return Status('constraints')
+        return self._outputs.constraints.status()
+
+    def _moving_torques(self) -> Array:
+        """Return what the drives give less what friction takes, (n,) [N m, N]."""
+        assert self._outputs is not None
+        model, terms = self._model, self._outputs.terms
+        if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
+            torques = model.mapper.tau - model.results[terms.friction]
+        else:
+            torques = model.results[terms.feedforward] - model.results[terms.friction]
+            for term, share in zip(TERMS, self._shares):
+                torques += (1.0 - share) * model.results[getattr(terms, term)]
+        return torques
 
     # --- reference ------------------------------------------------------------------------------
 
@@ -218,6 +256,7 @@ class Dynamics:
     def _check(self, values: dict[str, Any]) -> None:
         model = self._host.model
         payload.check(self._parameters, values, model.robot if model is not None else None)
+        constraints.check(values, model.robot if model is not None else None)
         if model is None:
             return
         for name in values.get('joints', ()):
@@ -230,7 +269,7 @@ class Dynamics:
         self._shares[:] = [term not in compensated for term in TERMS]
         if self._outputs is not None:
             self._load_payload()
-        if 'joints' in values:
+        if values.keys() & SHAPING:
             self._host.reload()
 
 

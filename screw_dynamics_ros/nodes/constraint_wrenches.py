@@ -1,0 +1,207 @@
+"""The wrenches by which the environment holds links: `~/constraint_wrench/<link>`.
+
+With the constraints A^T dV/dt = 0 and the torques tau of the drives (bruyninckx_2.md C-072),
+
+    M a + C v + g = tau + sum J^T W,    W = A lambda the wrench of the environment on the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import ConstrainedMotion
+from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+    MotionConstraint,
+    fixed_frame,
+)
+from screw_dynamics_ros.nodes.constraints import BlockedMotions
+from screw_dynamics_ros.nodes.model import Model, neutral
+from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.ros import messages
+from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.names import shorten, topic_tokens
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.publishers import Publishers
+from screw_dynamics_ros.ros.timers import at_most
+
+Array = NDArray[np.float64]
+
+MEASURED, FEEDFORWARD = 'measured', 'feedforward'
+
+TABLE = (
+    Specification(
+        'constraint_torques',
+        MEASURED,
+        'The torques that the constraints hold against. measured: the efforts of the joint states; '
+        'feedforward: what ~/feedforward asks for and what the robot adds by itself.',
+        choices=(MEASURED, FEEDFORWARD),
+    ),
+    Specification(
+        'constraint_rate',
+        100.0,
+        'Rate at which ~/constraint_wrench/<link> are published [Hz], no faster than joint states '
+        'come.',
+        minimum=1.0,
+        maximum=1000.0,
+    ),
+)
+
+
+class ConstraintWrenches:
+    """The wrenches of the constraints of one robot.
+
+    Parameters
+    ----------
+    constraints : mapping
+        Each with what it was made of.
+    faults : list of str
+        Why other constraints are not among them.
+    robot : Robot
+        What the constraints need is compiled for it.
+    """
+
+    def __init__(
+        self,
+        constraints: Mapping[BlockedMotions, MotionConstraint],
+        faults: list[str],
+        robot: Robot,
+    ) -> None:
+        self._blocked = list(constraints)
+        self._faults = faults
+        # What holds the joints that no joint state can tell of.
+        held = [
+            fixed_frame(joint.child, other=joint.parent)
+            for joint in robot.description.joints
+            if joint.type in ('planar', 'floating')
+        ]
+        self._constraints = [*constraints.values(), *held]
+        self._wanted = sum(constraint.size for constraint in constraints.values())
+        self._motion: ConstrainedMotion | None = None
+        self._fault = ''
+        self._channels: list[Channel] = []
+        if constraints:
+            self._compile(robot)
+
+    def _compile(self, robot: Robot) -> None:
+        """Compile what is needed; a robot for which it cannot be has no constraint wrenches."""
+        start, rest = neutral(robot), np.zeros(robot.nv)
+        try:
+            robot.constraint_terms(start, rest, rest, self._constraints)
+            robot.payload_torques(start, rest, rest, {})
+        except ScrewDynamicsError as error:
+            self._faults = [*self._faults, f'no constraint wrenches: {error}']
+            self._blocked = []
+
+    def bind(
+        self,
+        model: Model,
+        torques: Callable[[], Array],
+        payload: Array,
+        publishers: Publishers,
+        prefix: str,
+        parameters: Parameters,
+    ) -> list[Channel]:
+        """Return the topics.
+
+        `torques` gives those that move the robot and its payload, (n,) over the joints of the
+        model [N m, N]; `payload` is what `Robot.payload_torques` takes. Its weight counts and what
+        its velocity takes, its accelerations do not: they are not part of the equations solved.
+        """
+        self._model, self._torques, self._payload = model, torques, payload
+        self._torques_name: str = parameters['constraint_torques']
+        self._is_due = at_most(parameters['constraint_rate'])
+        self._solved_state, self._is_solved = 0, False
+        self._numbers: list[Array] = []
+        tokens = topic_tokens(blocked.link for blocked in self._blocked)
+        for link, token in tokens.items():
+            template = messages.wrench(prefix + link)
+            self._numbers.append(template.array(0))
+            publisher = publishers.get(WrenchStamped, f'~/constraint_wrench/{token}')
+            self._channels.append(
+                Channel(
+                    publisher,
+                    template,
+                    {},
+                    velocity=True,
+                    effort=self._torques_name == MEASURED,
+                    is_valid=self._is_known,
+                )
+            )
+        return self._channels
+
+    def _is_known(self) -> bool:
+        """Whether the wrenches are due and known; those of all links come from one solution."""
+        state = self._model.mapper.accepted
+        if state != self._solved_state:
+            self._solved_state, self._is_solved = state, self._is_due() and self._solve()
+        return self._is_solved
+
+    def _solve(self) -> bool:
+        """Compute the wrenches of the present state; return whether there are any."""
+        model, q, v = self._model, self._model.q, self._model.v
+        tau = model.whole_v(self._torques())
+        if self._payload.any():
+            tau -= model.robot.payload_torques(q, v, np.zeros_like(v), self._payload)
+        self._motion, self._fault = None, ''
+        try:
+            motion = model.robot.constrained_dynamics(q, v, tau, self._constraints, least_norm=True)
+        except ScrewDynamicsError as error:
+            self._fault = str(error)
+            return False
+        self._motion = motion
+        if not (motion.feasible and np.isfinite(motion.wrenches).all()):
+            return False
+        for numbers, wrench in zip(self._numbers, motion.wrenches):
+            numbers[:] = swap_linear_angular(wrench)
+        return True
+
+    def status(self) -> Status:
+        """Report the constraints and, while somebody listens, whether they can be met."""
+        status = Status('constraints')
+        for fault in self._faults:
+            status.report(Level.ERROR, fault)
+        status.values['constraints'] = ', '.join(map(str, self._blocked)) or 'none'
+        if not any(channel.listened for channel in self._channels):
+            return status
+        status.values['torques'] = self._torques_name
+        if self._fault:
+            status.report(Level.ERROR, f'no constraint wrenches: {self._fault}')
+        motion = self._motion
+        if motion is None:
+            return status
+        freedoms = self._model.robot.nv - len(self._model.joints)  # of joints that are held
+        rank = int(motion.forces.rank) - freedoms
+        status.values['directions'] = f'{self._wanted}, {rank} independent'
+        if not motion.feasible:
+            status.report(
+                Level.ERROR,
+                'no constraint wrenches: the constraints contradict each other or what the joints '
+                f'can do; not met: {self._conflict(motion)}; block fewer motions in the parameter '
+                'constraints',
+            )
+        elif rank < self._wanted:
+            status.report(
+                Level.WARN,
+                f'the constraint wrenches are not unique, {self._wanted} motions are blocked and '
+                f'{rank} of them are independent: the smallest ones are published',
+            )
+        return status
+
+    def _conflict(self, motion: ConstrainedMotion) -> str:
+        """Return the blocked motions that are not, and by how much."""
+        parts, first = [], 0
+        for blocked in self._blocked:
+            those = slice(first, first + len(blocked.motions))
+            missed = motion.forces.conflicting[those]
+            if missed.any():
+                words = [word for word, is_missed in zip(blocked.motions, missed) if is_missed]
+                error = np.abs(motion.forces.error[those][missed]).max()
+                parts.append(f'{blocked.link}: {" ".join(words)} by {error:.3g} rad/s^2, m/s^2')
+            first = those.stop
+        return shorten(parts) or 'planar and floating joints, which are held'
