@@ -181,6 +181,21 @@ class Client:
         raise AssertionError(f'nothing on {topic}: ' + '\n'.join(
             f'{name}: {text[:2]}' for name, text in self.diagnostics.items()))
 
+    def ask_unstamped(self, topic, stamped, *state):
+        """Return a message without a stamp that belongs to a state.
+
+        The same state is sent again and again; `stamped` is a topic whose stamps tell when no
+        message of another state can be on its way any more.
+        """
+        self.ask(stamped, *state)
+        self.received[topic].clear()
+
+        def answer():
+            self.ask(stamped, *state)
+            return self.wait(lambda: self.received[topic], 0.3, fail=False)
+
+        return self.wait(answer, what=topic)[-1]
+
     def with_stamp(self, topic, stamp):
         """Return the message on a topic with this stamp, if there is one."""
         return next((message for message in reversed(self.received[topic])

@@ -250,6 +250,24 @@ def test_friction_of_the_description_counts_if_drives_are_given():
     assert bare.drives['j1'] == Drive(damping=0.5, coulomb=2.0)
 
 
+def test_friction_may_be_left_to_a_term_of_its_own():
+    """Felt inertias count, friction does not: for whoever adds `friction_torques` himself."""
+    drives = {'j1': Drive(armature=0.3, coulomb=1.0)}
+    whole = Robot.from_urdf(friction_urdf(), backend='reference', drives=drives)
+    without = Robot.from_urdf(friction_urdf(), backend='reference', drives=drives, friction=False)
+    q, v, a = state(whole)
+    friction = whole.friction_torques(v)
+    assert np.abs(friction).min() > 0.1
+    close(without.friction_torques(v), friction)
+    close(without.inverse_dynamics(q, v, a), whole.inverse_dynamics(q, v, a) - friction)
+    close(without.forward_dynamics(q, v, without.inverse_dynamics(q, v, a)), a)
+    assert not without.with_friction
+    assert not copy.copy(without).with_friction
+    counted = Robot.from_urdf(friction_urdf(), backend='reference', friction=True)
+    assert counted.with_friction
+    assert copy.copy(counted).with_friction
+
+
 def test_energy_goes_into_friction():
     """C-054: T + U falls by exactly the work against friction; rotors hold energy."""
     description = random_description(9, 4, SCALAR, chain=True)

@@ -142,10 +142,9 @@ def test_terms_of_the_measured_state(client, robot, oracle, state):
 def test_energy(client, robot, oracle, state):
     """Kinetic and potential energy; the messages carry no stamp, so all are of the same state."""
     q, v = state
-    client.ask('dynamics/feedforward', robot.joint_names, q, v)
-    client.received['dynamics/energy'].clear()
-    client.ask('dynamics/feedforward', robot.joint_names, q, v)
-    message = client.wait(lambda: client.received['dynamics/energy'], what='energies')[-1]
+    message = client.ask_unstamped(
+        'dynamics/energy', 'dynamics/feedforward', robot.joint_names, q, v
+    )
     assert message.layout.dim[0].label == 'kinetic,potential'
     kinetic = oracle.kinetic_energy(q, v)
     potential = -robot.gravity @ oracle.mass_and_moment(q)[1]
@@ -155,10 +154,9 @@ def test_energy(client, robot, oracle, state):
 def test_momentum(client, robot, oracle, state):
     """Linear, then angular about the centre of mass, in root axes."""
     q, v = state
-    client.ask('dynamics/feedforward', robot.joint_names, q, v)
-    client.received['dynamics/momentum'].clear()
-    client.ask('dynamics/feedforward', robot.joint_names, q, v)
-    message = client.wait(lambda: client.received['dynamics/momentum'], what='momentum')[-1]
+    message = client.ask_unstamped(
+        'dynamics/momentum', 'dynamics/feedforward', robot.joint_names, q, v
+    )
     assert message.layout.dim[0].label == 'px,py,pz,lx,ly,lz'
     momentum = pin.computeCentroidalMomentum(
         oracle.model, oracle.data, oracle.q(q), oracle.G(q) @ v
@@ -211,9 +209,9 @@ def test_following_a_reference(client, robot, oracle, loaded, state, carried):
         **TOLERANCE,
     )
     np.testing.assert_allclose(sum(found[term] for term in TERMS), expected, **TOLERANCE)
-    client.received['dynamics/commands'].clear()
-    client.ask('dynamics/feedforward', robot.joint_names, q, v)
-    message = client.wait(lambda: client.received['dynamics/commands'], what='commands')[-1]
+    message = client.ask_unstamped(
+        'dynamics/commands', 'dynamics/feedforward', robot.joint_names, q, v
+    )
     np.testing.assert_allclose(message.data, expected, **TOLERANCE)
 
 

@@ -61,8 +61,11 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
         drives: Mapping[str, Drive] | None = None,
+        friction: bool | None = None,
     ) -> None:
-        tree = build_tree(description, floating_base=floating_base, drives=drives)
+        tree = build_tree(
+            description, floating_base=floating_base, drives=drives, friction=friction
+        )
         super().__init__(tree, backend)
         self.description = description
         self._drives = None if drives is None else dict(drives)
@@ -79,6 +82,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
         drives: Mapping[str, Drive] | None = None,
+        friction: bool | None = None,
     ) -> Robot:
         """Return the robot a URDF describes.
 
@@ -94,8 +98,10 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
             Machine code (needs llvmlite), plain Python, or the recursions on NumPy arrays; `auto`
             takes the fastest there is.
         drives : {joint: Drive}, optional
-            Rotors, armatures and friction. If given, be it empty, friction takes part in inverse
-            and forward dynamics; joints not named have that of the URDF.
+            Rotors, armatures and friction; joints not named have the friction of the URDF.
+        friction : bool, optional
+            Whether friction takes part in inverse and forward dynamics: if drives are given, be it
+            an empty dict, unless said otherwise.
         """
         return cls(
             read_urdf(text_or_path),
@@ -103,6 +109,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
             gravity=gravity,
             backend=backend,
             drives=drives,
+            friction=friction,
         )
 
     @classmethod
@@ -118,6 +125,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         backend: str = 'auto',
         drives: Mapping[str, Drive] | None = None,
+        friction: bool | None = None,
     ) -> Robot:
         """Return the robot of a product of exponentials or of a Denavit-Hartenberg table.
 
@@ -129,7 +137,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         name, links, inertias, limits
             As in `core.model.robot_geometry.description_of`: the bodies are 'body1', 'body2', ...,
             massless, and the joints unlimited if not given.
-        floating_base, gravity, backend, drives
+        floating_base, gravity, backend, drives, friction
             As in `from_urdf`.
         """
         if isinstance(geometry, LinkTable):
@@ -140,6 +148,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
             gravity=gravity,
             backend=backend,
             drives=drives,
+            friction=friction,
         )
 
     def __repr__(self) -> str:
@@ -225,6 +234,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
             gravity=tuple(self._gravity.tolist()),
             backend=self.backend,
             drives=self._drives,
+            friction=self.with_friction,
         )
         return make, (self.description,)
 

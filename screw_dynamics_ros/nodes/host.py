@@ -16,9 +16,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import DescriptionError, Drive, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.model.description import RobotDescription
 from screw_dynamics_ros.core.model.urdf import read_urdf
 from screw_dynamics_ros.nodes import reports, shared_parameters
+from screw_dynamics_ros.nodes.drives import DriveParameters
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.nodes.part import Channel, Part, Plan
 from screw_dynamics_ros.ros import qos
@@ -68,7 +70,7 @@ class ModelHost:
         self._parts: list[tuple[Part, list[Channel]]] = []
         self._listened: list[Channel] = []
         self._observers: list[Callable[[JointStateMapper], None]] = []
-        self._robot: tuple[str, Robot] | None = None
+        self._robot: tuple[str, dict[str, Any], Robot] | None = None
         self.origin = TOPIC
         self._topic_text = ''
         self._parameter_rules = False  # a description given as parameter shuts out the topic
@@ -78,6 +80,8 @@ class ModelHost:
             node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
         self.gravity[:] = self.parameters['gravity']
         shared_parameters.policies(self.parameters)
+        self._drives = DriveParameters(
+            node, self.parameters['drive_joints'], self._check_drives, self._load_parameter)
         self.diagnostics = Diagnostics(node)
         self.diagnostics.add(lambda: reports.description_status(self))
         self.diagnostics.add(lambda: reports.joint_state_status(self))
@@ -156,9 +160,10 @@ class ModelHost:
 
     def _build(self, text: str) -> tuple[Model, list[Plan]]:
         """Make the model of a description; runs in the thread of the loader."""
-        if self._robot is None or self._robot[0] != text:
-            self._robot = text, self._read(text)
-        robot = self._robot[1]
+        made_of = text, self._drives.values
+        if self._robot is None or self._robot[:2] != made_of:
+            self._robot = *made_of, self._read(text)
+        robot = self._robot[2]
         plans = [part.plan(robot) for part, _ in self._parts]
         model = Model(
             text, robot, [output for plan in plans for output in plan.outputs],
@@ -181,8 +186,10 @@ class ModelHost:
         if '<' not in text:  # a path would be opened
             raise DescriptionError(f'the robot description is not XML but {text[:60]!r}; publish '
                                    'the text of the URDF, not its name')
-        return Robot(read_urdf(text, inertia_check=self.parameters['inertia_check']),
-                     backend=self.parameters['backend'])
+        description = read_urdf(text, inertia_check=self.parameters['inertia_check'])
+        # Friction is a term of its own: fed back from a measured velocity it can drive a robot.
+        return Robot(description, backend=self.parameters['backend'],
+                     drives=self._drives.on(description), friction=False)
 
     def _take_over(self, outcome: Outcome[tuple[Model, list[Plan]]]) -> None:
         """Use a new model, or keep the old one and remember why."""
@@ -279,6 +286,11 @@ class ModelHost:
             shared_parameters.effort_calibration(self.parameters, self.model.joints, values)
         if values.get('robot_description'):
             self._read(values['robot_description'])
+
+    def _check_drives(self, drives: Callable[[RobotDescription], dict[str, Drive]]) -> None:
+        """Refuse drives that the present robot cannot have; raises `ScrewDynamicsError`."""
+        if self.model is not None:
+            drives(self.model.robot.description)
 
     def _apply_parameters(self, values: dict[str, Any]) -> None:
         if 'gravity' in values:

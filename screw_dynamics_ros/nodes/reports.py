@@ -82,7 +82,8 @@ def description_status(host: ModelHost) -> Status:
         status.values.update({
             'robot': robot.description.name, 'source': host.origin, 'backend': robot.backend,
             'total mass [kg]': f'{robot.total_mass:.6g}', 'joints': ', '.join(robot.joint_names),
-            'root link': robot.description.root})
+            'root link': robot.description.root,
+            'drives': ', '.join(host.parameters['drive_joints']) or 'friction of the description'})
     if host.compiling:
         status.report(Level.OK, 'compiling a robot description')
     elif host.reason:

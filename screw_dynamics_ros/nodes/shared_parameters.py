@@ -9,6 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.nodes import drives
 from screw_dynamics_ros.ros.executor import EXECUTORS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.policies import (
@@ -77,6 +78,7 @@ TABLE = (
     Specification(
         'effort_offset', [],
         'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.'),
+    drives.JOINTS,
     Specification(
         'frame_prefix', '',
         'Put in front of all frame names in messages, as in robot_state_publisher.',

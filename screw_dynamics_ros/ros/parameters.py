@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rcl_interfaces.msg import (
@@ -72,6 +72,10 @@ class Specification:
             name=self.name, description=self.description, read_only=self.read_only,
             dynamic_typing=not isinstance(self.default, (bool, str)),
             additional_constraints='; '.join(constraints), **bounds)
+
+    def renamed(self, name: str) -> Specification:
+        """Return the specification of a parameter with another name."""
+        return replace(self, name=name)
 
     def convert(self, value: Any) -> Value:
         """Return `value` as the type of the default; raises `ArgumentError` with the reason."""
@@ -150,6 +154,11 @@ class Parameters:
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """A copy of all values by name."""
+        return dict(self._values)
 
     @staticmethod
     def _declare(node: Node, specification: Specification) -> Any:

@@ -284,6 +284,7 @@ def build_tree(
     *,
     floating_base: bool = False,
     drives: Mapping[str, Drive] | None = None,
+    friction: bool | None = None,
 ) -> Tree:
     """Return the multibody tree of a description.
 
@@ -293,8 +294,10 @@ def build_tree(
     floating_base : bool
         Whether the root link moves freely; its coordinates then come first in q and v.
     drives : {joint: Drive}, optional
-        If given, be it empty, friction takes part in the equations of motion; joints not named have
-        that of the description.
+        Joints not named have what the description says about friction.
+    friction : bool, optional
+        Whether friction takes part in the equations of motion: if drives are given, be it an empty
+        dict, unless said otherwise.
     """
     driven = drives_of(description, drives)
     links = {link.name: link for link in description.links}
@@ -377,7 +380,7 @@ def build_tree(
             for joint in description.joints
             if joint.type != 'fixed'
         ),
-        with_friction=drives is not None,
+        with_friction=drives is not None if friction is None else friction,
     )
 
 

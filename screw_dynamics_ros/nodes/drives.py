@@ -1,0 +1,177 @@
+"""The drives of joints as parameters: `drives.<joint>.rotor_inertia` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import ArgumentError, Drive
+from screw_dynamics_ros.core.model.description import RobotDescription
+from screw_dynamics_ros.core.model.drives import NO_DRIVE, drives_of
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+JOINTS = Specification(
+    'drive_joints',
+    [''],
+    'Joints whose drives the parameters drives.<joint>.rotor_inertia and so on describe. Of the '
+    'others the friction of the description is known and nothing else.',
+    read_only=True,
+)
+
+#: The parameters of each of these joints, after `drives.<joint>.`; the names are those of `Drive`.
+TABLE = (
+    Specification(
+        'rotor_inertia', 0.0, 'Inertia of the rotor about its own axis [kg m^2].', minimum=0.0
+    ),
+    Specification(
+        'gear_ratio',
+        1.0,
+        'Turns of the rotor per turn of the joint [rad/rad, rad/m]; its sign matters with '
+        'rotor_axis.',
+    ),
+    Specification(
+        'armature', 0.0, 'More inertia felt at the joint, of gears [kg m^2, kg].', minimum=0.0
+    ),
+    Specification(
+        'damping',
+        0.0,
+        'Viscous friction [N m s/rad, N s/m]. 0: that of the description.',
+        minimum=0.0,
+    ),
+    Specification(
+        'coulomb',
+        0.0,
+        'Dry friction of a moving joint [N m, N]. 0: that of the description.',
+        minimum=0.0,
+    ),
+    Specification(
+        'breakaway',
+        0.0,
+        'Dry friction next to standstill, not below coulomb [N m, N]. 0: the same as coulomb.',
+        minimum=0.0,
+    ),
+    Specification(
+        'stribeck_speed',
+        0.1,
+        'Speed at which half of breakaway - coulomb is left [rad/s, m/s].',
+        minimum=1e-9,
+    ),
+    Specification(
+        'smoothing',
+        0.01,
+        'Speed below which dry friction fades, 71 % being left at it [rad/s, m/s].',
+        minimum=1e-9,
+    ),
+    Specification(
+        'rotor_axis',
+        [0.0, 0.0, 0.0],
+        'Axis of the rotor in the frame of its carrier, for the gyroscopic effects of its spin. '
+        'Zeros: it is felt at the joint only.',
+        size=3,
+    ),
+    Specification(
+        'carrier', '', 'Link the motor is mounted on, with rotor_axis. Empty: the parent link.'
+    ),
+)
+
+Values = Mapping[str, Any]
+
+
+class DriveParameters:
+    """The parameters of the drives of some joints.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    joints : sequence of str
+    check : callable
+        Gets the drives that are proposed, as a function of the description; refuses them by
+        raising `ScrewDynamicsError`.
+    apply : callable
+        Called when they have changed.
+
+    Raises
+    ------
+    ArgumentError
+        If a value given at start is not acceptable, or is for something that does not exist.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        joints: Sequence[str],
+        check: Callable[[Callable[[RobotDescription], dict[str, Drive]]], None],
+        apply: Callable[[], None],
+    ) -> None:
+        self._joints = tuple(dict.fromkeys(joints))
+        self._check_elsewhere = check
+        table = [
+            specification.renamed(f'drives.{joint}.{specification.name}')
+            for joint in self._joints
+            for specification in TABLE
+        ]
+        self._parameters = Parameters(node, table, self._check, lambda values: apply())
+        self._check({})
+        self._refuse_others(node)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All values by the names of the parameters."""
+        return self._parameters.values
+
+    def on(self, description: RobotDescription, changed: Values | None = None) -> dict[str, Drive]:
+        """Return the drives of a robot by joint, with some parameters changed.
+
+        Raises `UnknownNameError` or `ArgumentError` for drives the robot cannot have.
+        """
+        described = drives_of(description)
+        drives = {
+            joint: self._drive(joint, described.get(joint, NO_DRIVE), changed)
+            for joint in self._joints
+        }
+        drives_of(description, drives)
+        return drives
+
+    def _check(self, values: dict[str, Any]) -> None:
+        for joint in self._joints:
+            self._drive(joint, NO_DRIVE, values)
+        self._check_elsewhere(lambda description: self.on(description, values))
+
+    def _drive(self, joint: str, described: Drive, changed: Values | None = None) -> Drive:
+        """Return the drive of a joint; friction that is not given is that of the description."""
+        value = {}
+        for specification in TABLE:
+            name = f'drives.{joint}.{specification.name}'
+            value[specification.name] = (changed or {}).get(name, self._parameters[name])
+        try:
+            return Drive(
+                rotor_inertia=value['rotor_inertia'],
+                gear_ratio=value['gear_ratio'],
+                armature=value['armature'],
+                damping=value['damping'] or described.damping,
+                coulomb=value['coulomb'] or described.coulomb,
+                breakaway=value['breakaway'] or None,
+                stribeck_speed=value['stribeck_speed'],
+                smoothing=value['smoothing'],
+                rotor_axis=tuple(value['rotor_axis']) if any(value['rotor_axis']) else None,
+                carrier=value['carrier'] or None,
+            )
+        except ArgumentError as error:
+            text = str(error).removeprefix('Drive: ')
+            raise ArgumentError(f'drives.{joint}: {text}') from None
+
+    def _refuse_others(self, node: Node) -> None:
+        """Refuse values that would be ignored: of other joints, with other names."""
+        for name in getattr(node, '_parameter_overrides', ()):
+            if not name.startswith('drives.') or node.has_parameter(name):
+                continue
+            joint, _, field = name.removeprefix('drives.').rpartition('.')
+            known = ', '.join(specification.name for specification in TABLE)
+            if joint in self._joints:
+                raise ArgumentError(f'parameter {name}: a drive has no {field!r}, but {known}')
+            raise ArgumentError(
+                f'parameter {name}: {joint!r} is not in drive_joints '
+                f'({", ".join(self._joints) or "empty"}); name all joints with drives there'
+            )

@@ -1,0 +1,288 @@
+"""Drives as parameters of the nodes (C-054, B-008), through DDS, against Pinocchio and the laws."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip('pinocchio')
+pytest.importorskip('rclpy')
+
+import yaml
+from pinocchio_oracle import Pinocchio
+from robots import urdf_path
+from ros_harness import ERROR, OK, matrix
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.core import Drive, Robot
+
+CONFIG = Path(__file__).resolve().parents[1] / 'config' / 'model.yaml'
+DAMPING, COULOMB = 0.3, 0.8  # of all joints, in the description
+URDF = re.sub(
+    '(<axis [^>]*/>)',
+    rf'\1<dynamics damping="{DAMPING}" friction="{COULOMB}"/>',
+    urdf_path('panda').read_text(),
+)
+SHOULDER, WRIST, FINGER = 'panda_joint2', 'panda_joint6', 'panda_finger_joint1'
+#: The shoulder has everything, the wrist only an armature, the finger only friction.
+DRIVES = {
+    SHOULDER: {
+        'rotor_inertia': 3e-5,
+        'gear_ratio': 120,
+        'armature': 0.05,
+        'damping': 1.5,
+        'coulomb': 4.0,
+        'breakaway': 6.0,
+        'stribeck_speed': 0.2,
+        'smoothing': 0.05,
+    },
+    WRIST: {'armature': 0.25},
+    FINGER: {'coulomb': 3.0},
+}
+TOLERANCE = {'rtol': 1e-9, 'atol': 1e-9}
+FRICTION, FEEDFORWARD = 'dynamics/friction', 'dynamics/feedforward'
+MASS_MATRIX = 'dynamics/mass_matrix'
+
+
+def parameters(drives):
+    """Return ROS parameters of drives."""
+    joints = ', '.join(f"'{joint}'" for joint in drives)
+    return {
+        'drive_joints': f'[{joints}]',
+        **{
+            f'drives.{joint}.{field}': value
+            for joint, fields in drives.items()
+            for field, value in fields.items()
+        },
+    }
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(URDF)
+
+
+@pytest.fixture(scope='module')
+def oracle(robot):
+    return Pinocchio(URDF, robot)
+
+
+@pytest.fixture(scope='module')
+def client(start, connect):
+    hosted = {'nodes': "['dynamics', 'wrench_estimator']"}
+    start('bringup', {**hosted, **parameters(DRIVES)}, ['-r', '__ns:=/driven'])
+    made = connect('driven')
+    made.describe(URDF)
+    made.subscribe(JointState, FRICTION, FEEDFORWARD, 'dynamics/inertia', 'dynamics/coriolis')
+    made.subscribe(Float64MultiArray, MASS_MATRIX)
+    return made
+
+
+@pytest.fixture
+def state(robot):
+    rng = np.random.default_rng(31)
+    q = rng.uniform(robot.limits.lower, robot.limits.upper)
+    return q, rng.normal(size=robot.nv) * 0.1
+
+
+@pytest.fixture
+def changed(client):
+    """Change parameters of a drive for one test."""
+    before = []
+
+    def change(joint, **fields):
+        for field, value in fields.items():
+            before.append((joint, field, DRIVES[joint].get(field, default(field))))
+            result = client.set_parameter('bringup', f'drives.{joint}.{field}', value)
+            assert result.successful, result.reason
+
+    yield change
+    for joint, field, value in reversed(before):
+        assert client.set_parameter('bringup', f'drives.{joint}.{field}', value).successful
+
+
+def default(field):
+    return {'gear_ratio': 1.0, 'rotor_axis': [0.0, 0.0, 0.0], 'carrier': ''}.get(field, 0.0)
+
+
+def friction(robot, v):
+    """Return the torques of the laws; the first finger moves the second one, which has no drive."""
+    torques = DAMPING * v + COULOMB * v / np.hypot(v, 0.01)
+    i, k = robot.joint_names.index(SHOULDER), robot.joint_names.index(FINGER)
+    level = 4.0 + 2.0 / (1.0 + (v[i] / 0.2) ** 2)
+    torques[i] = 1.5 * v[i] + level * v[i] / np.hypot(v[i], 0.05)
+    torques[k] += DAMPING * v[k] + 3.0 * v[k] / np.hypot(v[k], 0.01)
+    return torques
+
+
+def felt(robot):
+    """Return G^2 J and armatures of the joints."""
+    inertias = dict.fromkeys(robot.joint_names, 0.0)
+    inertias.update({SHOULDER: 120**2 * 3e-5 + 0.05, WRIST: 0.25})
+    return np.array(list(inertias.values()))
+
+
+def efforts(client, robot, state, *topics):
+    """Return the efforts on some topics for one state."""
+    stamp, _ = client.ask(topics[0], robot.joint_names, *state)
+    client.wait(lambda: all(client.with_stamp(topic, stamp) for topic in topics), what=topics)
+    return [np.array(client.with_stamp(topic, stamp).effort) for topic in topics]
+
+
+def columns(oracle, q):
+    """Return the mass matrix without drives, column by column."""
+    rest, unit = np.zeros(len(q)), np.eye(len(q))
+    gravity = oracle.inverse_dynamics(q, rest, rest)
+    return np.array([oracle.inverse_dynamics(q, rest, e) - gravity for e in unit]).T
+
+
+def test_friction(client, robot, state):
+    """Friction a drive does not give is that of the description; no friction is fed back."""
+    found, feedforward = efforts(client, robot, state, FRICTION, FEEDFORWARD)
+    np.testing.assert_allclose(found, friction(robot, state[1]), **TOLERANCE)
+    rigid = robot.inverse_dynamics(*state, np.zeros(robot.nv))
+    np.testing.assert_allclose(feedforward, rigid, **TOLERANCE)
+
+
+def test_mass_matrix(client, robot, oracle, state):
+    """Rotors and armatures are felt on the diagonal."""
+    message = client.ask_unstamped(MASS_MATRIX, FRICTION, robot.joint_names, *state)
+    expected = columns(oracle, state[0]) + np.diag(felt(robot))
+    np.testing.assert_allclose(matrix(message), expected, **TOLERANCE)
+
+
+def test_feedforward_of_a_reference(client, robot, oracle, state):
+    """Inverse dynamics, what the drives are felt with, and the friction of the reference."""
+    (q, v), a = state, np.random.default_rng(32).normal(size=robot.nv)
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
+    point = JointTrajectoryPoint(
+        positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist()
+    )
+    client.publisher(JointTrajectory, 'dynamics/reference').publish(
+        JointTrajectory(joint_names=robot.joint_names, points=[point])
+    )
+    rigid = oracle.inverse_dynamics(q, v, a)
+    expected = rigid + felt(robot) * a + friction(robot, v)
+
+    def follows():
+        return np.abs(efforts(client, robot, state, 'dynamics/inertia')[0]).max() > 0.0
+
+    client.wait(follows, what='the reference')
+    inertia, feedforward = efforts(client, robot, state, 'dynamics/inertia', FEEDFORWARD)
+    np.testing.assert_allclose(feedforward, expected, **TOLERANCE)
+    M = columns(oracle, q) + np.diag(felt(robot))
+    np.testing.assert_allclose(inertia, M @ a, **TOLERANCE)
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.05).successful
+    client.expect('driven/dynamics: outputs', 1, 'older than reference_timeout')
+
+
+def test_changes_while_running(client, robot, state, changed):
+    """Friction of the wrist from now on; what is not a number of friction stays."""
+    changed(WRIST, damping=40.0)
+    i = robot.joint_names.index(WRIST)
+    expected = friction(robot, state[1])
+    expected[i] += (40.0 - DAMPING) * state[1][i]
+
+    def agrees():
+        found = efforts(client, robot, state, FRICTION)[0]
+        return np.allclose(found, expected, **TOLERANCE)
+
+    client.wait(agrees, what='other friction')
+
+
+def test_spin_of_a_rotor(client, robot, state, changed):
+    """With its axis a rotor is a body that turns: Coriolis torques as in the core (C-054)."""
+    spin = {'rotor_axis': [0.0, 1.0, 0.0], 'carrier': 'panda_link4'}
+    changed(SHOULDER, **spin)
+    given = dict(DRIVES[SHOULDER], rotor_axis=(0.0, 1.0, 0.0), carrier='panda_link4')
+    spinning = Robot.from_urdf(URDF, drives={SHOULDER: Drive(**given)})
+    expected = spinning.coriolis_torques(*state)
+    assert np.abs(expected - robot.coriolis_torques(*state)).max() > 1e-5
+
+    def agrees():
+        found = efforts(client, robot, state, 'dynamics/coriolis')[0]
+        return np.allclose(found, expected, **TOLERANCE)
+
+    client.wait(agrees, what='the spin of the rotor')
+
+
+@pytest.mark.parametrize(
+    ('joint', 'field', 'value', 'reason'),
+    [
+        (SHOULDER, 'coulomb', -1.0, f'drives.{SHOULDER}.coulomb'),
+        (SHOULDER, 'damping', float('nan'), f'drives.{SHOULDER}.damping'),
+        (SHOULDER, 'gear_ratio', 0.0, f'drives.{SHOULDER}: gear_ratio is 0'),
+        (SHOULDER, 'breakaway', 2.0, f'drives.{SHOULDER}: breakaway is 2.0; it must be .* 4.0'),
+        (FINGER, 'smoothing', 0.0, f'drives.{FINGER}.smoothing'),
+        (WRIST, 'rotor_axis', [1.0, 0.0], '3 elements'),
+        (WRIST, 'carrier', 'panda_link4', 'there is no rotor_axis'),
+        (WRIST, 'breakaway', 0.5, f'drives.{WRIST}: breakaway is 0.5; it must be .* 0.8'),
+    ],
+)
+def test_impossible_drives_are_refused(client, robot, state, joint, field, value, reason):
+    """Also where it is the friction of the description that does not fit."""
+    client.ask(FRICTION, robot.joint_names, *state)  # there is a robot
+    result = client.set_parameter('bringup', f'drives.{joint}.{field}', value)
+    assert not result.successful
+    assert re.search(reason, result.reason), result.reason
+
+
+def test_carrier_that_does_not_exist_is_refused(client, changed):
+    changed(WRIST, rotor_axis=[0.0, 0.0, 1.0])
+    result = client.set_parameter('bringup', f'drives.{WRIST}.carrier', 'nose')
+    assert not result.successful
+    assert "no link named 'nose'" in result.reason
+
+
+def test_file_lists_the_fields_with_their_defaults(client):
+    """The section of drives in config/model.yaml is a comment; what it says is what there is."""
+    text = CONFIG.read_text()
+    block = re.search(r'(?:^    #.*\n)*^    # drives:\n(?:^    #.*\n)+', text, re.M).group()
+    section = block[block.index('    # drives:') :]
+    told = yaml.safe_load(re.sub('^    # ', '', section, flags=re.M))['drives']['joint_name']
+    names = [f'drives.{WRIST}.{field}' for field in told]
+    declared = {name for name in client.parameters('bringup') if f'.{WRIST}.' in name}
+    assert declared == set(names)
+    values = {**client.parameters('bringup'), f'drives.{WRIST}.armature': 0.0}
+    for name, (field, value) in zip(names, told.items()):
+        found = values[name]
+        assert (list(found) if field == 'rotor_axis' else found) == value, field
+    for descriptor in client.descriptors('bringup', names):
+        comment = re.search(
+            rf'((?: +# +#[^\n]*\n)+) +# +{descriptor.name.split(".")[-1]}:', section
+        )
+        words = ' '.join(re.findall(r'# +# (.*)', comment.group(1)))
+        assert words == descriptor.description
+
+
+def test_diagnostics_name_the_drives(client):
+    values = client.expect('driven/bringup: robot description', OK)
+    assert values['drives'] == f'{SHOULDER}, {WRIST}, {FINGER}'
+
+
+def test_robot_without_the_joint_is_refused(client):
+    client.describe(urdf_path('planar_2r').read_text())
+    client.expect(
+        'driven/bringup: robot description', ERROR, f"no joint named '{SHOULDER}'", 'stays in use'
+    )
+
+
+@pytest.mark.parametrize(
+    ('given', 'reason'),
+    [
+        ({'drives.knee.coulomb': 1.0}, "'knee' is not in drive_joints"),
+        (
+            {'drive_joints': "['knee']", 'drives.knee.stiction': 1.0},
+            "no 'stiction', but rotor_inertia, gear_ratio",
+        ),
+        ({'drive_joints': "['knee']", 'drives.knee.gear_ratio': 0.0}, 'drives.knee: gear_ratio'),
+    ],
+)
+def test_bad_values_at_start_stop_it(start, given, reason):
+    """What would be ignored is refused as well."""
+    node = start('dynamics', given, ['-r', '__ns:=/bad'])
+    assert node.wait() != 0
+    assert reason in node.output
