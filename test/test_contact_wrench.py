@@ -49,14 +49,15 @@ def test_sign_is_that_of_the_environment_on_the_robot(robot, rng):
     # The torque that keeps the accelerations at zero while w acts:
     measured = robot.inverse_dynamics(q, v, zero, {TOOL: w})
     g, c = robot.gravity_torques(q), robot.coriolis_torques(q, v)
-    external = external_torques(g, c, measured, zero)
+    external = external_torques(g, c, zero, measured, zero)
     J = robot.jacobian(q, TOOL, 'body')
     np.testing.assert_allclose(external, J.T @ w, atol=1e-10)
     np.testing.assert_allclose(contact_wrench(J, external), w, atol=1e-8)
     # Power of the contact on the robot is the power of the external torques.
     assert (J @ v) @ w == pytest.approx(external @ v)
-    offset = rng.normal(size=robot.nv)
-    np.testing.assert_allclose(external_torques(g, c, measured, offset), external - offset)
+    friction, offset = rng.normal(size=(2, robot.nv))
+    moving = external_torques(g, c, friction, measured + friction, offset)
+    np.testing.assert_allclose(moving, external - offset, atol=1e-12)
 
 
 def test_against_pinocchio(robot, rng):

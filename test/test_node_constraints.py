@@ -235,7 +235,12 @@ LOAD = {
     'payload_center_of_mass': [0.0, 0.0, 0.1],
     'payload_inertia': [0.01, 0.0, 0.0, 0.01, 0.0, 0.01],
 }
-DEFAULTS = {'payload_link': '', 'compensated_terms': [''], 'constraint_torques': 'measured'}
+DEFAULTS = {
+    'payload_link': '',
+    'compensated_terms': [''],
+    'constraint_torques': 'measured',
+    'friction_in_effort': True,
+}
 
 
 @pytest.fixture(scope='module')
@@ -319,6 +324,13 @@ def test_two_links_against_dense_equations(arm, robot, state):
     """C-072, C-074: measured torques, of which friction takes its part."""
     q, v, tau = state
     close(held(arm, robot, state), expected(robot, q, v, tau - friction(robot, v)))
+
+
+def test_efforts_of_torque_sensors(arm, robot, state, configured):
+    """They have no friction in them, so that none is taken off."""
+    q, v, tau = state
+    configured(friction_in_effort=False)
+    close(held(arm, robot, state), expected(robot, q, v, tau))
 
 
 def test_weight_of_the_payload_is_no_constraint_wrench(arm, robot, state, configured):

@@ -10,11 +10,13 @@ pytest.importorskip('pinocchio')
 pytest.importorskip('rclpy')
 
 import yaml
+from geometry_msgs.msg import WrenchStamped
 from pinocchio_oracle import Pinocchio
 from robots import urdf_path
-from ros_harness import ERROR, OK, matrix
+from ros_harness import ERROR, OK, matrix, vector
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Drive, Robot
@@ -45,6 +47,8 @@ DRIVES = {
 TOLERANCE = {'rtol': 1e-9, 'atol': 1e-9}
 FRICTION, FEEDFORWARD = 'dynamics/friction', 'dynamics/feedforward'
 MASS_MATRIX = 'dynamics/mass_matrix'
+TOOL = 'panda_hand_tcp'
+EXTERNAL, WRENCH = 'wrench_estimator/external_torque', f'wrench_estimator/wrench/{TOOL}'
 
 
 def parameters(drives):
@@ -75,6 +79,7 @@ def client(start, connect):
     hosted = {'nodes': "['dynamics', 'wrench_estimator']"}
     start('bringup', {**hosted, **parameters(DRIVES)}, ['-r', '__ns:=/driven'])
     made = connect('driven')
+    assert made.set_parameter('wrench_estimator', 'damping', 0.0).successful
     made.describe(URDF)
     made.subscribe(JointState, FRICTION, FEEDFORWARD, 'dynamics/inertia', 'dynamics/coriolis')
     made.subscribe(Float64MultiArray, MASS_MATRIX)
@@ -89,8 +94,8 @@ def state(robot):
 
 
 @pytest.fixture
-def changed(client):
-    """Change parameters of a drive for one test."""
+def changed(client, robot, state):
+    """Change parameters of a drive for one test; they are in force again when it ends."""
     before = []
 
     def change(joint, **fields):
@@ -102,6 +107,13 @@ def changed(client):
     yield change
     for joint, field, value in reversed(before):
         assert client.set_parameter('bringup', f'drives.{joint}.{field}', value).successful
+    expected = friction(robot, state[1]), robot.coriolis_torques(*state)
+
+    def is_as_before():
+        found = efforts(client, robot, state, FRICTION, 'dynamics/coriolis')
+        return np.allclose(found, expected, **TOLERANCE)
+
+    client.wait(is_as_before, what='the drives as before')
 
 
 def default(field):
@@ -207,6 +219,86 @@ def test_spin_of_a_rotor(client, robot, state, changed):
         return np.allclose(found, expected, **TOLERANCE)
 
     client.wait(agrees, what='the spin of the rotor')
+
+
+def test_services_have_the_inertias_and_no_friction(client, robot, oracle, state):
+    messages = pytest.importorskip('screw_dynamics_msgs.srv')
+    (q, v), a = state, np.random.default_rng(34).normal(size=robot.nv)
+    client.ask(FRICTION, robot.joint_names, *state)  # there is a robot
+    joints = JointState(name=robot.joint_names, position=q.tolist(), velocity=v.tolist())
+    request = messages.InverseDynamics.Request(joint_state=joints, acceleration=a.tolist())
+    answer = client.call(messages.InverseDynamics, 'dynamics/inverse_dynamics', request)
+    assert answer.success, answer.message
+    expected = oracle.inverse_dynamics(q, v, a) + felt(robot) * a
+    np.testing.assert_allclose(answer.effort, expected, **TOLERANCE)
+
+
+# --- friction in measured efforts ----------------------------------------------------------------
+
+
+@pytest.fixture
+def pushed(robot):
+    """Return the torques of the motors (n,), a state, and the torques of a wrench on the tool.
+
+    Nothing accelerates; the motors hold the robot against the wrench and against friction.
+    """
+    rng, limits = np.random.default_rng(33), robot.limits
+    q = rng.uniform(limits.lower, limits.upper)
+    wrench = np.array([1.0, -2.0, 0.5, 10.0, -20.0, 15.0])
+
+    def at(v):
+        contact = robot.jacobian(q, TOOL, 'body').T @ wrench
+        rigid = robot.inverse_dynamics(q, v, np.zeros(robot.nv))
+        return rigid + friction(robot, v) - contact, (q, v), contact
+
+    return at, wrench
+
+
+SPEEDS = [1.0, 0.01, 1e-3, 0.0]
+
+
+@pytest.mark.parametrize('speed', SPEEDS)
+def test_friction_is_no_contact(client, robot, pushed, speed):
+    """C-107: the wrench alone is seen, by drives as given and as described, at any speed."""
+    at, wrench = pushed
+    tau, state, contact = at(speed * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0]))
+    client.subscribe(WrenchStamped, WRENCH)
+    client.subscribe(JointState, EXTERNAL)
+    stamp, message = client.ask(WRENCH, robot.joint_names, *state, tau)
+    found, force = vector(message.wrench.torque), vector(message.wrench.force)
+    np.testing.assert_allclose([*found, *force], wrench, rtol=0, atol=1e-6)
+    client.wait(lambda: client.with_stamp(EXTERNAL, stamp), what='external torques')
+    external = client.with_stamp(EXTERNAL, stamp).effort
+    np.testing.assert_allclose(external, contact, **TOLERANCE)
+
+
+def test_efforts_of_torque_sensors_have_no_friction_in_them(client, robot, pushed):
+    at, _ = pushed
+    tau, state, contact = at(np.full(robot.nv, 0.3))
+    client.subscribe(JointState, EXTERNAL)
+    assert client.set_parameter('bringup', 'friction_in_effort', False).successful
+    _, message = client.ask(EXTERNAL, robot.joint_names, *state, tau - friction(robot, state[1]))
+    assert client.set_parameter('bringup', 'friction_in_effort', True).successful
+    np.testing.assert_allclose(message.effort, contact, **TOLERANCE)
+    _, message = client.ask(EXTERNAL, robot.joint_names, *state, tau)
+    np.testing.assert_allclose(message.effort, contact, **TOLERANCE)
+
+
+def test_tare_in_motion_counts_friction(client, robot, pushed):
+    """What is left as zero is the contact, so that standing still afterwards changes nothing."""
+    at, _ = pushed
+    client.subscribe(JointState, EXTERNAL)
+    assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success
+    tau, state, _ = at(np.full(robot.nv, 0.3))
+    client.ask(EXTERNAL, robot.joint_names, *state, tau)
+    assert client.call(Trigger, 'wrench_estimator/tare', Trigger.Request()).success
+    tau, state, _ = at(np.zeros(robot.nv))
+    _, message = client.ask(EXTERNAL, robot.joint_names, *state, tau)
+    np.testing.assert_allclose(message.effort, 0.0, atol=1e-9)
+    assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success
+
+
+# --- what is refused -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -204,11 +204,11 @@ class Dynamics:
         return self._outputs.constraints.status()
 
     def _moving_torques(self) -> Array:
-        """Return what the drives give less what friction takes, (n,) [N m, N]."""
+        """Return what the drives give less what friction takes of it, (n,) [N m, N]."""
         assert self._outputs is not None
         model, terms = self._model, self._outputs.terms
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
-            torques = model.mapper.tau - model.results[terms.friction]
+            torques = model.mapper.tau - self._host.friction_share * model.results[terms.friction]
         else:
             torques = model.results[terms.feedforward] - model.results[terms.friction]
             for term, share in zip(TERMS, self._shares):

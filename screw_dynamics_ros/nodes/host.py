@@ -50,6 +50,8 @@ class ModelHost:
     model : Model or None
     gravity : (3,) array
         Always the same array.
+    friction_share : (1,) array
+        1 if friction is part of the measured efforts, else 0; always the same array.
     origin : str
         Where its description came from, TOPIC or PARAMETER.
     reason : str
@@ -64,6 +66,7 @@ class ModelHost:
         self.node = node
         self.model: Model | None = None
         self.gravity = np.zeros(3)
+        self.friction_share = np.ones(1)
         self.reason = ''
         self.load = reports.Load()
         self.scheduling_fault = ''
@@ -79,6 +82,7 @@ class ModelHost:
         self.parameters = Parameters(
             node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
         self.gravity[:] = self.parameters['gravity']
+        self.friction_share[:] = self.parameters['friction_in_effort']
         shared_parameters.policies(self.parameters)
         self._drives = DriveParameters(
             node, self.parameters['drive_joints'], self._check_drives, self._load_parameter)
@@ -297,6 +301,7 @@ class ModelHost:
             self.gravity[:] = values['gravity']
             if self.model is not None:
                 self.model.robot.gravity = self.gravity
+        self.friction_share[:] = self.parameters['friction_in_effort']
         if 'robot_description' in values:
             self._load_parameter()
         if self.model is not None:

@@ -78,6 +78,10 @@ TABLE = (
     Specification(
         'effort_offset', [],
         'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.'),
+    Specification(
+        'friction_in_effort', True,
+        'Whether the efforts of the joint states have the friction of the joints in them, as those '
+        'of motors have; not those of torque sensors behind the gears.'),
     drives.JOINTS,
     Specification(
         'frame_prefix', '',

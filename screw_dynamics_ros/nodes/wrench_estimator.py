@@ -119,7 +119,8 @@ class WrenchEstimator:
         return Plan(
             [external_torque(robot), *(c.jacobian for c in contacts.values())],
             [output for c in contacts.values() for output in (c.wrench, c.pivots)],
-            {'offset': offset, 'contact': self._options}, (chosen, contacts, offset))
+            {'offset': offset, 'contact': self._options,
+             'friction_share': self._host.friction_share}, (chosen, contacts, offset))
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
@@ -235,8 +236,12 @@ class WrenchEstimator:
 
 def external_torque(robot: Robot) -> Formula:
     """Return the external torques of the joints with one coordinate."""
-    terms = (of_joints(robot, name) for name in ('gravity_torques', 'coriolis_torques'))
-    return Formula('external torques', (*terms, 'measured', 'offset'), external_torques)
+    gravity, coriolis, friction = (
+        of_joints(robot, f'{name}_torques') for name in ('gravity', 'coriolis', 'friction'))
+    counted = Formula('friction in effort', (friction, 'friction_share'),
+                      lambda torques, share: share[0] * torques)
+    return Formula('external torques', (gravity, coriolis, counted, 'measured', 'offset'),
+                   external_torques)
 
 
 def contact(robot: Robot, link: str) -> Contact:

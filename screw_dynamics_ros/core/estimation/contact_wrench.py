@@ -11,14 +11,26 @@ from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
 from screw_dynamics_ros.core.model.tree import Array
 
 
-def external_torques(gravity: Array, coriolis: Array, measured: Array, offset: Array) -> Array:
-    """Return J^T w = g(q) + C(q, v) v - tau, (n,) [N m, N]: what contacts add to the torques.
+def external_torques(
+    gravity: Array, coriolis: Array, friction: Array, measured: Array, offset: Array
+) -> Array:
+    """Return J^T w = g(q) + C(q, v) v + f(v) - tau, (n,) [N m, N]: what contacts add to torques.
 
-    From M a + C v + g = tau + J^T w with negligible a, w acting on the robot (bruyninckx_2.md C-107
-    with the sign of E-54). `gravity`, `coriolis` and `measured` are g(q), C(q, v) v and tau, (n,);
-    `offset` is what the result is when nothing touches the robot, (n,), and taken off.
+    From M a + C v + g + f = tau + J^T w with negligible a, w acting on the robot (bruyninckx_2.md
+    C-107 with the sign of E-54).
+
+    Parameters
+    ----------
+    gravity, coriolis : (n,) arrays
+        g(q) and C(q, v) v.
+    friction : (n,) array
+        f(v), of what lies between the contact and the place where tau is measured.
+    measured : (n,) array
+        tau.
+    offset : (n,) array
+        What the result is when nothing touches the robot; it is taken off.
     """
-    return gravity + coriolis - measured - offset
+    return gravity + coriolis + friction - measured - offset
 
 
 def contact_wrench(
