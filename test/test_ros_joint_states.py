@@ -9,11 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.joint_states import (
-    CACHED_NAME_LISTS,
-    JointStateMapper,
-    JointStateMessage,
-)
+from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.name_map import CACHED_NAME_LISTS
 from screw_dynamics_ros.ros.policies import Policies, Reason
 
 # The nodes switch NumPy's remarks on numbers that are not finite off: they look for them.

@@ -11,90 +11,17 @@ import math
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.policies import Policies, Reason, Record
+from screw_dynamics_ros.ros.joint_fields import Effort, Position, Velocity
+from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
+from screw_dynamics_ros.ros.name_map import NameMap, NameMaps, listed
+from screw_dynamics_ros.ros.policies import NEVER, Policies, Reason, Record
+from screw_dynamics_ros.ros.short_way import ShortWay
 
 Array = NDArray[np.float64]
-
-NEVER = np.iinfo(np.int64).min // 2  # stamp of a value that has not been seen yet [ns]
-DEFAULT_JUMP = 0.5  # s; stamps that run back by more restart the history where no timeout is set
-CACHED_NAME_LISTS = 16
-
-
-@dataclass(eq=False)
-class JointStateMessage:
-    """The fields of sensor_msgs/JointState as tuple and arrays; `stamp` in ns, 0 for none.
-
-    Whoever sends the same object again and again, with other numbers in the same arrays, lays them
-    one after the other in `numbers`: then they are taken over at once.
-    """
-
-    names: tuple[str, ...]
-    position: Array
-    velocity: Array
-    effort: Array
-    stamp: int
-    numbers: Array | None = None
-
-
-@dataclass
-class NameMap:
-    """Where the joints of one list of names go: values[source] belong to the joints `target`."""
-
-    count: int
-    source: NDArray[np.intp]
-    target: NDArray[np.intp]
-    complete: bool
-    refusal: tuple[Reason, str] | None = None
-    unknown: str = ''
-
-
-@dataclass(frozen=True)
-class ShortWay:
-    """How the numbers of one message object become the state: state = numbers[source]."""
-
-    message: JointStateMessage
-    numbers: Array
-    source: NDArray[np.intp]
-    zeros: Array
-    unknown: str
-
-    @classmethod
-    def through(cls, message: JointStateMessage, names: NameMap) -> ShortWay | None:
-        """Return the way for a message that is complete and laid out for it, else None."""
-        sizes = {len(message.position), len(message.velocity), len(message.effort)}
-        if message.numbers is None or not names.complete or sizes != {names.count}:
-            return None
-        source = np.concatenate([names.source + k * names.count for k in range(3)])
-        return cls(message, message.numbers, source, np.zeros_like(message.numbers), names.unknown)
-
-
-class Field:
-    """Position, velocity or effort of all joints, with the stamps at which they were measured."""
-
-    def __init__(self, value: Array) -> None:
-        size = len(value)
-        self.value = value
-        self.measured = np.full(size, NEVER, dtype=np.int64)
-        self.usable = np.zeros(size, dtype=bool)
-
-    def forget(self) -> None:
-        """Take every joint as never measured."""
-        self.value[:] = 0.0
-        self.measured[:] = NEVER
-        self.usable[:] = False
-
-    def commit(self, joints: NDArray[np.intp], values: Array, measured: NDArray[np.bool_],
-               usable: NDArray[np.bool_], stamp: int) -> None:
-        """Store `values`; those not usable are stored as zero so that no NaN gets any further."""
-        self.value[joints] = np.where(usable, values, 0.0)
-        self.measured[joints[measured]] = stamp
-        self.usable[joints] = usable
 
 
 class JointStateMapper:
@@ -148,23 +75,23 @@ class JointStateMapper:
         self.joints = tuple(joints)
         self.policies = policies or Policies()
         self.clock = clock
-        self.calibrate(*calibration)
         self.records: dict[Reason, Record] = {}
         self.accepted = 0
         self.last_accepted = -math.inf
         self.lock = threading.Lock()
         self._age = 0
-        self._index = {name: i for i, name in enumerate(self.joints)}
-        self._continuous = np.array([name in continuous for name in self.joints], dtype=bool)
-        self._known = frozenset(known)
-        self._maps: dict[tuple[str, ...], NameMap] = {}
+        self._maps = NameMaps(joints, known)
 
         size = len(self.joints)
         self._state = np.zeros(3 * size)
         self.state = self._state.reshape(3, size)
         self.q, self.v, self.tau = self.state
-        self._fields = self._position, self._velocity, self._effort = (
-            Field(self.q), Field(self.v), Field(self.tau))
+        turns = np.array([name in continuous for name in self.joints], dtype=bool)
+        self._position = Position(self.q, self._note)
+        self._velocity = Velocity(self.v, self._note, self._position, turns)
+        self._effort = Effort(self.tau, self._note)
+        self._fields = self._position, self._velocity, self._effort
+        self.calibrate(*calibration)
         self._seen = np.full(size, NEVER, dtype=np.int64)
         self.reset()
 
@@ -181,16 +108,15 @@ class JointStateMapper:
     @policies.setter
     def policies(self, policies: Policies) -> None:
         self._policies = policies
-        self._timeout = round(policies.state_timeout * 1e9) or -NEVER
-        self._jump = round((policies.state_timeout or DEFAULT_JUMP) * 1e9)
-        self._max_age = round(policies.max_stamp_age * 1e9) or -NEVER
+        self._timeout, self._jump = policies.timeout, policies.jump
+        self._max_age = policies.max_age
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
         """Take torque = scale * effort + offset [N m, N], (n,) each; None stands for 1 and 0.
 
         For drivers that report currents or other signs.
         """
-        self._scale, self._offset = scale, offset
+        self._effort.calibrate(scale, offset)
 
     def reset(self) -> None:
         """Forget all values: the next state is made of messages to come."""
@@ -217,7 +143,7 @@ class JointStateMapper:
         if way is not None and way.message is message and self._is_regular(way, message.stamp):
             self._take(way, message.stamp)
             return True
-        names = self._maps.get(message.names) or self._map(message.names)
+        names = self._maps[message.names]
         if names.refusal is not None:
             return self._refuse(*names.refusal)
         if names.unknown:
@@ -240,8 +166,8 @@ class JointStateMapper:
     def _take(self, way: ShortWay, stamp: int) -> None:
         """Make a state of a regular message."""
         way.numbers.take(way.source, out=self._state, mode='clip')
-        if self._scale is not None or self._offset is not None:
-            self.tau[:] = self._torque(self.tau)
+        if self._effort.is_calibrated:
+            self.tau[:] = self._effort.torque(self.tau)
         if way.unknown:
             self._note(Reason.UNKNOWN_JOINTS, way.unknown)
         if not -self._jump <= self._age <= self._jump:
@@ -267,15 +193,14 @@ class JointStateMapper:
             self.restarted = True
             self._note(Reason.PAUSE, f'{(stamp - newest) * 1e-9:.3f} s')
 
-        position = self._positions(names, message, stamp)
+        policies = self.policies
+        position = self._position.read(message, names, stamp, policies)
         if position is None:
             return False
-        q, q_measured, q_usable = position
-        velocity = self._velocities(names, message, stamp, q, q_measured)
-        effort = self._efforts(names, message, stamp)
-        self._position.commit(joints, q, q_measured, q_usable, stamp)
-        self._velocity.commit(joints, *velocity, stamp)
-        self._effort.commit(joints, *effort, stamp)
+        velocity = self._velocity.read(message, names, stamp, policies, position)
+        effort = self._effort.read(message, names, stamp, policies)
+        for field, reading in zip(self._fields, (position, velocity, effort)):
+            field.keep(joints, reading, stamp)
         self._seen[joints] = stamp
         return self._conclude(names)
 
@@ -289,9 +214,9 @@ class JointStateMapper:
         if absent.any() or stale.any():
             parts = []
             if absent.any():
-                parts.append('never reported: ' + self._list(absent))
+                parts.append('never reported: ' + listed(self.joints, absent))
             if stale.any():
-                parts.append('not reported any more: ' + self._list(stale))
+                parts.append('not reported any more: ' + listed(self.joints, stale))
             return self._refuse(Reason.INCOMPLETE, '; '.join(parts))
         never = self._seen == NEVER
         self.has_velocity = bool((self._velocity.usable | never).all())
@@ -307,104 +232,6 @@ class JointStateMapper:
         self.last_accepted = self._arrival
         return True
 
-    # --- fields ---------------------------------------------------------------------------------
-
-    def _positions(self, names: NameMap, message: JointStateMessage, stamp: int,
-                   ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]] | None:
-        """Return positions, and which are measured and usable; None if the message is refused."""
-        values = message.position
-        if 0 < len(values) != names.count:
-            self._note(Reason.POSITION_RAGGED, f'{len(values)} for {names.count} names')
-            if self.policies.position == 'reject':
-                return None
-        q, measured = self._measured(values, names)
-        if measured.all():
-            return q, measured, measured
-        detail = self._list(~measured, names)
-        self._note(Reason.POSITION_MISSING, detail)
-        known = self._is_recent(self._position, names, stamp)
-        if self.policies.position == 'zero':
-            known |= self._position.measured[names.target] == NEVER
-        if self.policies.position == 'reject' or not (measured | known).all():
-            return None
-        q = np.where(measured, q, self.q[names.target])
-        return q, measured, np.ones_like(measured)
-
-    def _velocities(self, names: NameMap, message: JointStateMessage, stamp: int, q: Array,
-                    q_measured: NDArray[np.bool_],
-                    ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return velocities, and which of them are measured and which usable."""
-        values, joints, policy = message.velocity, names.target, self.policies.velocity
-        if 0 < len(values) != names.count:
-            self._note(Reason.VELOCITY_RAGGED, f'{len(values)} for {names.count} names')
-        v, measured = self._measured(values, names)
-        if measured.all():
-            return v, measured, measured
-        self._note(Reason.VELOCITY_MISSING, f'{self._list(~measured, names)}: {policy}')
-        if policy == 'differentiate':
-            interval = stamp - self._position.measured[joints]
-            usable = q_measured & (interval <= self._timeout) & (
-                self._position.measured[joints] > NEVER)
-            dt = np.where(usable, interval, 1) * 1e-9
-            dq = q - self.q[joints]
-            turn = self._continuous[joints]
-            dq[turn] = (dq[turn] + np.pi) % (2 * np.pi) - np.pi
-            with np.errstate(over='ignore'):
-                estimate = dq / dt
-            usable &= np.isfinite(estimate)
-            if self.policies.velocity_cutoff > 0.0:
-                gain = -np.expm1(-2 * np.pi * self.policies.velocity_cutoff * dt)
-                before = self.v[joints]
-                estimate = np.where(self._velocity.usable[joints],
-                                    before + gain * (estimate - before), estimate)
-        elif policy == 'zero':
-            estimate, usable = np.zeros_like(v), np.ones_like(measured)
-        elif policy == 'hold':
-            estimate = self.v[joints]
-            usable = self._is_recent(self._velocity, names, stamp)
-        else:
-            estimate, usable = v, np.zeros_like(measured)
-        return np.where(measured, v, estimate), measured, measured | usable
-
-    def _efforts(self, names: NameMap, message: JointStateMessage, stamp: int,
-                 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return torques, and which of them are measured and which usable."""
-        values, joints, policy = message.effort, names.target, self.policies.effort
-        if 0 < len(values) != names.count:
-            self._note(Reason.EFFORT_RAGGED, f'{len(values)} for {names.count} names')
-        effort, measured = self._measured(values, names)
-        tau = self._torque(effort, joints)
-        if measured.all():
-            return tau, measured, measured
-        self._note(Reason.EFFORT_MISSING, f'{self._list(~measured, names)}: {policy}')
-        if policy == 'zero':
-            estimate, usable = np.zeros_like(tau), np.ones_like(measured)
-        elif policy == 'hold':
-            estimate, usable = self.tau[joints], self._is_recent(self._effort, names, stamp)
-        else:
-            estimate, usable = tau, np.zeros_like(measured)
-        return np.where(measured, tau, estimate), measured, measured | usable
-
-    @staticmethod
-    def _measured(values: Array, names: NameMap) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the values of the joints `names.target`, and which of them are finite."""
-        if len(values) != names.count:
-            return np.full(len(names.source), np.nan), np.zeros(len(names.source), dtype=bool)
-        found = np.array(values[names.source], dtype=float)
-        return found, np.isfinite(found)
-
-    def _is_recent(self, values: Field, names: NameMap, stamp: int) -> NDArray[np.bool_]:
-        """Which joints of a message were measured at most `state_timeout` before it."""
-        measured = values.measured[names.target]
-        return (measured > NEVER) & (stamp - measured <= self._timeout)
-
-    def _torque(self, effort: Array, joints: NDArray[np.intp] | slice = slice(None)) -> Array:
-        if self._scale is not None:
-            effort = effort * self._scale[joints]
-        if self._offset is not None:
-            effort = effort + self._offset[joints]
-        return effort
-
     def _spread_whole(self) -> None:
         """Enter the last of a run of regular messages into the records of the single joints."""
         if self._whole > NEVER:
@@ -414,31 +241,7 @@ class JointStateMapper:
                 values.usable[:] = True
             self._whole = NEVER
 
-    # --- names and stamps -----------------------------------------------------------------------
-
-    def _map(self, names: tuple[str, ...]) -> NameMap:
-        """Make and keep the map of a list of names."""
-        pairs = [(i, self._index[name]) for i, name in enumerate(names) if name in self._index]
-        source, target = (np.array(column, dtype=np.intp) for column in zip(*pairs)) if pairs else (
-            np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
-        twice = sorted({name for name in names if names.count(name) > 1})
-        refusal = None
-        if not names:
-            refusal = Reason.EMPTY, ''
-        elif twice:
-            refusal = Reason.DUPLICATE_JOINT, ', '.join(twice)
-        elif not pairs:
-            refusal = Reason.FOREIGN, f'got {shorten(names)}; expected {shorten(self.joints)}'
-        unknown = [name for name in names if name not in self._index and name not in self._known]
-        if len(self._maps) >= CACHED_NAME_LISTS:
-            self._maps.clear()
-        made = NameMap(len(names), source, target, len(pairs) == len(self.joints), refusal,
-                       shorten(unknown))
-        if made.complete:  # in the order of the joints, so that values[source] is the state
-            order = np.argsort(target)
-            made.source, made.target = source[order], target[order]
-        self._maps[names] = made
-        return made
+    # --- stamps and reasons ----------------------------------------------------------------------
 
     def _check_age(self, stamp: int) -> int:
         """Return the stamp to use, NEVER if it is refused."""
@@ -461,11 +264,6 @@ class JointStateMapper:
     def _note_clock_offset(self) -> None:
         self._note(Reason.CLOCK_OFFSET, f'by {self.age:.3f} s: a replay without use_sim_time, '
                    'clocks that are not synchronised, or an overloaded machine')
-
-    def _list(self, chosen: NDArray[np.bool_], names: NameMap | None = None) -> str:
-        """Return the names of the chosen joints."""
-        joints = np.arange(len(self.joints)) if names is None else names.target
-        return shorten([self.joints[i] for i in joints[chosen]])
 
     def _note(self, reason: Reason, detail: str) -> None:
         record = self.records.setdefault(reason, Record())

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from screw_dynamics_ros.core.errors import ArgumentError
+
+NEVER = -(2**62)  # stamp of a value that has not been seen yet [ns]
+DEFAULT_JUMP = 0.5  # s; stamps that run back by more restart the history where no timeout is set
 
 #: What to do about a value that is absent or not finite, per field.
 POSITION_POLICIES = ('reject', 'hold', 'zero')
@@ -86,3 +90,18 @@ class Policies:
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ArgumentError(f'{name} must be a finite number >= 0, '
                                     f'got {getattr(self, name)}')
+
+    @cached_property
+    def timeout(self) -> int:
+        """`state_timeout` in ns, without limit a number no difference of stamps reaches."""
+        return round(self.state_timeout * 1e9) or -NEVER
+
+    @property
+    def max_age(self) -> int:
+        """`max_stamp_age` in ns, likewise."""
+        return round(self.max_stamp_age * 1e9) or -NEVER
+
+    @property
+    def jump(self) -> int:
+        """By how much time must run back to have started anew [ns]."""
+        return round((self.state_timeout or DEFAULT_JUMP) * 1e9)

@@ -20,7 +20,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.joint_states import JointStateMessage
+from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 
 Array = NDArray[np.float64]
 

@@ -1,0 +1,223 @@
+"""Positions, velocities and efforts of all joints, and what stands in for those that are missing.
+
+Each field keeps the values of all joints and when they were measured. It reads a message for the
+joints the message names, by its policy, and is given what it has read to keep only when the whole
+message has been accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
+from screw_dynamics_ros.ros.name_map import NameMap
+from screw_dynamics_ros.ros.policies import NEVER, Policies, Reason
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Note = Callable[[Reason, str], None]
+
+
+class Reading(NamedTuple):
+    """Values of the joints of a message, which of them are measured and which usable, (k,) each."""
+
+    values: Array
+    measured: Flags
+    usable: Flags
+
+
+class Field:
+    """One field of all joints.
+
+    Parameters
+    ----------
+    value : (n,) array
+        Where the values are kept.
+    note : callable
+        Gets what is missing, and details for people.
+
+    Attributes
+    ----------
+    value : (n,) array
+        Zero where there is no usable one.
+    measured : (n,) array of int
+        Stamps of the last measured values [ns].
+    usable : (n,) array of bool
+    """
+
+    def __init__(self, value: Array, note: Note) -> None:
+        size = len(value)
+        self.value = value
+        self.measured = np.full(size, NEVER, dtype=np.int64)
+        self.usable = np.zeros(size, dtype=bool)
+        self._note = note
+
+    def forget(self) -> None:
+        """Take every joint as never measured."""
+        self.value[:] = 0.0
+        self.measured[:] = NEVER
+        self.usable[:] = False
+
+    def keep(self, joints: NDArray[np.intp], reading: Reading, stamp: int) -> None:
+        """Store a reading; values not usable become zero so that no NaN gets any further."""
+        self.value[joints] = np.where(reading.usable, reading.values, 0.0)
+        self.measured[joints[reading.measured]] = stamp
+        self.usable[joints] = reading.usable
+
+    def is_recent(self, names: NameMap, stamp: int, policies: Policies) -> Flags:
+        """Which joints of a message were measured at most `state_timeout` before it."""
+        measured = self.measured[names.target]
+        recent: Flags = (measured > NEVER) & (stamp - measured <= policies.timeout)
+        return recent
+
+    def _is_ragged(self, values: Array, names: NameMap, reason: Reason) -> bool:
+        """Whether there are values, but not one for each name."""
+        if len(values) in (0, names.count):
+            return False
+        self._note(reason, f'{len(values)} for {names.count} names')
+        return True
+
+
+def measured(values: Array, names: NameMap) -> tuple[Array, Flags]:
+    """Return the values of the joints `names.target`, and which of them are finite."""
+    if len(values) != names.count:
+        return np.full(len(names.source), np.nan), np.zeros(len(names.source), dtype=bool)
+    found = np.array(values[names.source], dtype=float)
+    return found, np.isfinite(found)
+
+
+class Position(Field):
+    """Positions: without them there is no state."""
+
+    def read(
+        self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
+    ) -> Reading | None:
+        """Return the positions, None if the message is refused for want of some."""
+        is_ragged = self._is_ragged(message.position, names, Reason.POSITION_RAGGED)
+        if is_ragged and policies.position == 'reject':
+            return None
+        q, found = measured(message.position, names)
+        if found.all():
+            return Reading(q, found, found)
+        self._note(Reason.POSITION_MISSING, names.listed(~found))
+        known = self.is_recent(names, stamp, policies)
+        if policies.position == 'zero':
+            known |= self.measured[names.target] == NEVER
+        if policies.position == 'reject' or not (found | known).all():
+            return None
+        q = np.where(found, q, self.value[names.target])
+        return Reading(q, found, np.ones_like(found))
+
+
+class Velocity(Field):
+    """Velocities, which positions can stand in for.
+
+    Parameters
+    ----------
+    value, note
+        As for `Field`.
+    position : Position
+    continuous : (n,) array of bool
+        Joints whose positions are equal modulo 2 pi.
+    """
+
+    def __init__(self, value: Array, note: Note, position: Position, continuous: Flags) -> None:
+        super().__init__(value, note)
+        self._position, self._continuous = position, continuous
+
+    def read(
+        self,
+        message: JointStateMessage,
+        names: NameMap,
+        stamp: int,
+        policies: Policies,
+        position: Reading,
+    ) -> Reading:
+        """Return the velocities; `position` are those of the message, not kept yet."""
+        self._is_ragged(message.velocity, names, Reason.VELOCITY_RAGGED)
+        v, found = measured(message.velocity, names)
+        if found.all():
+            return Reading(v, found, found)
+        policy = policies.velocity
+        self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)}: {policy}')
+        if policy == 'differentiate':
+            estimate, usable = self._differentiated(names, stamp, policies, position)
+        elif policy == 'zero':
+            estimate, usable = np.zeros_like(v), np.ones_like(found)
+        elif policy == 'hold':
+            estimate = self.value[names.target]
+            usable = self.is_recent(names, stamp, policies)
+        else:
+            estimate, usable = v, np.zeros_like(found)
+        return Reading(np.where(found, v, estimate), found, found | usable)
+
+    def _differentiated(
+        self, names: NameMap, stamp: int, policies: Policies, position: Reading
+    ) -> tuple[Array, Flags]:
+        """Return the velocities since the positions before, and which of them are usable."""
+        joints, before = names.target, self._position
+        interval = stamp - before.measured[joints]
+        usable = (
+            position.measured & (interval <= policies.timeout) & (before.measured[joints] > NEVER)
+        )
+        dt = np.where(usable, interval, 1) * 1e-9
+        dq = position.values - before.value[joints]
+        turn = self._continuous[joints]
+        dq[turn] = (dq[turn] + np.pi) % (2 * np.pi) - np.pi
+        with np.errstate(over='ignore'):
+            estimate = dq / dt
+        usable &= np.isfinite(estimate)
+        if policies.velocity_cutoff > 0.0:
+            gain = -np.expm1(-2 * np.pi * policies.velocity_cutoff * dt)
+            v = self.value[joints]
+            estimate = np.where(self.usable[joints], v + gain * (estimate - v), estimate)
+        return estimate, usable
+
+
+class Effort(Field):
+    """Efforts, which become torques: scale * effort + offset.
+
+    Attributes
+    ----------
+    is_calibrated : bool
+        Whether the two differ.
+    """
+
+    is_calibrated = False
+
+    def calibrate(self, scale: Array | None, offset: Array | None) -> None:
+        """Set scale and offset [N m, N], (n,) each; None stands for 1 and 0."""
+        self._scale, self._offset = scale, offset
+        self.is_calibrated = scale is not None or offset is not None
+
+    def torque(self, effort: Array, joints: NDArray[np.intp] | slice = slice(None)) -> Array:
+        """Return the torques of some joints."""
+        if self._scale is not None:
+            effort = effort * self._scale[joints]
+        if self._offset is not None:
+            effort = effort + self._offset[joints]
+        return effort
+
+    def read(
+        self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
+    ) -> Reading:
+        """Return the torques."""
+        self._is_ragged(message.effort, names, Reason.EFFORT_RAGGED)
+        effort, found = measured(message.effort, names)
+        tau = self.torque(effort, names.target)
+        if found.all():
+            return Reading(tau, found, found)
+        policy = policies.effort
+        self._note(Reason.EFFORT_MISSING, f'{names.listed(~found)}: {policy}')
+        if policy == 'zero':
+            estimate, usable = np.zeros_like(tau), np.ones_like(found)
+        elif policy == 'hold':
+            estimate = self.value[names.target]
+            usable = self.is_recent(names, stamp, policies)
+        else:
+            estimate, usable = tau, np.zeros_like(found)
+        return Reading(np.where(found, tau, estimate), found, found | usable)

@@ -1,0 +1,93 @@
+"""Names of joints as messages list them, and where their values go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.policies import Reason
+
+CACHED_NAME_LISTS = 16
+
+
+@dataclass
+class NameMap:
+    """Where the joints of one list of names go: values[source] belong to the joints `target`.
+
+    Attributes
+    ----------
+    count : int
+        Number of names.
+    source, target : (k,) arrays
+    joints : tuple of k str
+        The names of the joints `target`.
+    complete : bool
+        Whether they are all joints, which are in order then.
+    refusal : (Reason, str), optional
+        Why a message with these names cannot be used.
+    unknown : str
+        Names that no joint has, for people.
+    """
+
+    count: int
+    source: NDArray[np.intp]
+    target: NDArray[np.intp]
+    joints: tuple[str, ...]
+    complete: bool
+    refusal: tuple[Reason, str] | None = None
+    unknown: str = ''
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], joints: Sequence[str], known: Collection[str]) -> NameMap:
+        """Return the map of `names`; `known` may occur among them besides `joints`."""
+        index = {joint: i for i, joint in enumerate(joints)}
+        pairs = [(i, index[name]) for i, name in enumerate(names) if name in index]
+        complete = len(pairs) == len(joints)
+        if complete:  # in the order of the joints, so that values[source] is the state
+            pairs.sort(key=lambda pair: pair[1])
+        source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
+        twice = sorted({name for name in names if names.count(name) > 1})
+        refusal = None
+        if not names:
+            refusal = Reason.EMPTY, ''
+        elif twice:
+            refusal = Reason.DUPLICATE_JOINT, ', '.join(twice)
+        elif not pairs:
+            refusal = Reason.FOREIGN, f'got {shorten(names)}; expected {shorten(joints)}'
+        unknown = [name for name in names if name not in index and name not in known]
+        named = tuple(joints[k] for k in target)
+        return cls(len(names), source, target, named, complete, refusal, shorten(unknown))
+
+    def listed(self, chosen: NDArray[np.bool_]) -> str:
+        """Return the names of some of the joints `target`, (k,), for people."""
+        return listed(self.joints, chosen)
+
+
+class NameMaps(dict[tuple[str, ...], NameMap]):
+    """The maps of the lists of names that have come, made when they are asked for.
+
+    Parameters
+    ----------
+    joints : sequence of str
+    known : collection of str
+        As for `NameMap.of`.
+    """
+
+    def __init__(self, joints: Sequence[str], known: Collection[str]) -> None:
+        super().__init__()
+        self._joints, self._known = tuple(joints), frozenset(known)
+
+    def __missing__(self, names: tuple[str, ...]) -> NameMap:
+        if len(self) >= CACHED_NAME_LISTS:
+            self.clear()
+        made = self[names] = NameMap.of(names, self._joints, self._known)
+        return made
+
+
+def listed(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
+    """Return the chosen ones of some names, for people."""
+    return shorten([name for name, is_chosen in zip(names, chosen) if is_chosen])
