@@ -213,6 +213,24 @@ def test_redundant_constraints_are_flagged(golden, constrained):
     np.testing.assert_allclose(a, 0.0, atol=1e-9)
 
 
+def test_noise_of_velocities_is_no_conflict(golden, constrained):
+    """C-073: what it makes a blocked motion move is within constraint_tolerance."""
+    constrained('tip')
+    names, q, _, tau = CASE
+    nearly = names, q, [0.01, -0.004], tau
+    golden.ask(TIP, *nearly)
+    try:
+        assert golden.set_parameter('dynamics', 'constraint_tolerance', 1e-6).successful
+        golden.expect(
+            'golden/dynamics: constraints',
+            ERROR,
+            'contradict',
+            meanwhile=lambda: golden.send(*nearly),
+        )
+    finally:
+        assert golden.set_parameter('dynamics', 'constraint_tolerance', 0.01).successful
+
+
 def test_no_effort_no_wrench(golden):
     """The torques are those measured; without them nothing is made up."""
     before = len(golden.received[TIP])

@@ -31,6 +31,7 @@ from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.timers import at_most
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MEASURED, FEEDFORWARD = 'measured', 'feedforward'
 
@@ -49,6 +50,13 @@ TABLE = (
         'come.',
         minimum=1.0,
         maximum=1000.0,
+    ),
+    Specification(
+        'constraint_tolerance',
+        0.01,
+        'Acceleration by which a blocked motion may move [rad/s^2, m/s^2]. Where more is blocked '
+        'than joints can move, the noise of velocities makes the constraints contradict a little.',
+        minimum=0.0,
     ),
 )
 
@@ -115,6 +123,7 @@ class ConstraintWrenches:
         """
         self._model, self._torques, self._payload = model, torques, payload
         self._torques_name: str = parameters['constraint_torques']
+        self._tolerance: float = parameters['constraint_tolerance']
         self._is_due = at_most(parameters['constraint_rate'])
         self._solved_state, self._is_solved = 0, False
         self._numbers: list[Array] = []
@@ -154,12 +163,21 @@ class ConstraintWrenches:
         except ScrewDynamicsError as error:
             self._fault = str(error)
             return False
+        if not np.isfinite(motion.wrenches).all():
+            self._fault = 'torques or velocities are too large to compute with'
+            return False
         self._motion = motion
-        if not (motion.feasible and np.isfinite(motion.wrenches).all()):
+        if self._missed(motion).any():
             return False
         for numbers, wrench in zip(self._numbers, motion.wrenches):
             numbers[:] = swap_linear_angular(wrench)
         return True
+
+    def _missed(self, motion: ConstrainedMotion) -> Flags:
+        """Return which directions of all constraints are not met."""
+        forces = motion.forces
+        missed: Flags = forces.conflicting & (np.abs(forces.error) > self._tolerance)
+        return missed
 
     def status(self) -> Status:
         """Report the constraints and, while somebody listens, whether they can be met."""
@@ -178,7 +196,7 @@ class ConstraintWrenches:
         freedoms = self._model.robot.nv - len(self._model.joints)  # of joints that are held
         rank = int(motion.forces.rank) - freedoms
         status.values['directions'] = f'{self._wanted}, {rank} independent'
-        if not motion.feasible:
+        if self._missed(motion).any():
             status.report(
                 Level.ERROR,
                 'no constraint wrenches: the constraints contradict each other or what the joints '
@@ -198,7 +216,7 @@ class ConstraintWrenches:
         parts, first = [], 0
         for blocked in self._blocked:
             those = slice(first, first + len(blocked.motions))
-            missed = motion.forces.conflicting[those]
+            missed = self._missed(motion)[those]
             if missed.any():
                 words = [word for word, is_missed in zip(blocked.motions, missed) if is_missed]
                 error = np.abs(motion.forces.error[those][missed]).max()
