@@ -173,6 +173,9 @@ class Traced:
     def __rtruediv__(self, other: Any) -> Traced:
         return self._of(other, lambda a, b: b / a)
 
+    def __pow__(self, exponent: int) -> Traced:
+        return self._of(exponent, lambda a, b: a**b)
+
     def __neg__(self) -> Traced:
         return self._of(0.0, lambda a, _: -a)
 
@@ -181,6 +184,12 @@ class Traced:
 
     def cos(self) -> Traced:
         return self._of(0.0, lambda a, _: np.cos(a))
+
+    def sqrt(self) -> Traced:
+        return self._of(0.0, lambda a, _: np.sqrt(a))
+
+    def clamped(self, lower: float, upper: float) -> Traced:
+        return self._of(0.0, lambda a, _: np.clip(a, lower, upper))
 
     __radd__, __rmul__ = __add__, __mul__
     __hash__ = None  # type: ignore[assignment]

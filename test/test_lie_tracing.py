@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lie_support import Traced, trace, untrace
+from lie_support import ANGLES, Traced, trace, untrace
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import quaternions, screws, se3, so3, so3xr3
@@ -50,6 +50,20 @@ def test_traced_arguments_give_traced_results(call):
             check(np.asarray(function(*mixed)), function(*arguments))
 
 
+@pytest.mark.parametrize('angle', ANGLES)
+def test_maps_that_branch_have_a_form_for_recorded_scalars(angle):
+    """K-02, K-05, D-44, K-36: at angles below, at and above the limit of the series."""
+    X = np.append(angle * AXIS, [0.3, -2.0, 1.0])
+    for group, x in ((so3, X[:3]), (se3, X), (so3xr3, X)):
+        for name in ('exp', 'dexp', 'dexp_inv'):
+            function = getattr(group, name)
+            exact = function(x)
+            np.testing.assert_allclose(
+                untrace(function(trace(x))), exact, rtol=0, atol=4e-15 * np.abs(exact).max()
+            )
+    check(quaternions.exp(trace(X[:3])), quaternions.exp(X[:3]))
+
+
 @pytest.mark.parametrize('screw', JOINTS, ids=['revolute', 'helical', 'prismatic'])
 def test_exp_unit_screw_of_a_traced_coordinate(screw):
     """K-05: the joint type is decided by the constant screw, the coordinate may be anything."""
@@ -75,7 +89,7 @@ def test_conversions_of_traced_quantities(pair):
 
 
 @pytest.mark.parametrize('function', [so3.exp, so3.dexp, so3.dexp_inv])
-def test_branching_maps_refuse_traced_scalars(function):
+def test_branching_maps_refuse_what_is_no_number(function):
     """A map that must look at its argument says so instead of taking one branch for ever."""
     class Opaque:
         pass

@@ -195,6 +195,12 @@ class Scalar:
     def __rtruediv__(self, other: Any) -> Any:
         return self.recorder.quotient(float(other), self.index)
 
+    def __pow__(self, exponent: int) -> Any:
+        power: Any = self
+        for _ in range(exponent - 1):
+            power = power * self
+        return power
+
     def __neg__(self) -> Scalar:
         return self.recorder.negative(self.index)
 

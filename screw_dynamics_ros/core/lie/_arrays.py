@@ -1,6 +1,7 @@
 """Argument checks and the small-angle switch shared by the modules of the Lie layer."""
 
 from collections.abc import Callable, Sequence
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ Array = npt.NDArray[Any]
 # differences of nearly equal numbers by powers of the angle.
 SERIES_LIMIT = 0.5
 SERIES_TERMS = 8
+
+SINC = [(-1) ** n / factorial(2 * n + 1) for n in range(SERIES_TERMS)]  # sin t / t
 
 # Largest entry of R^T R - I, and of a pose's last row minus (0, 0, 0, 1), accepted from a caller.
 RIGID_TOLERANCE = 1e-6
@@ -55,6 +58,21 @@ def as_float_stack(function: str, name: str, value: npt.ArrayLike, *shape: int |
         ) from error
 
 
+def as_recordable_stack(
+    function: str, name: str, value: npt.ArrayLike, *shape: int | str
+) -> Array:
+    """Like `as_float_stack`, but recorded scalars stay: for maps that branch in `by_angle` only."""
+    array = as_stack(function, name, value, *shape)
+    if array.dtype == object and any(hasattr(x, 'clamped') for x in array.flat):
+        return array
+    return as_float_stack(function, name, array, *shape)
+
+
+def length(x: Array) -> Array:
+    """Return the lengths (...) of vectors (..., n), numbers or recorded scalars."""
+    return np.asarray(np.sqrt(np.sum(x * x, axis=-1)))
+
+
 def check_rotation(function: str, R: Array) -> None:
     """Raise ArgumentError unless every R is orthogonal with determinant +1; NaN passes."""
     with np.errstate(invalid='ignore', over='ignore'):
@@ -87,7 +105,12 @@ def in_body_axes(function: str, axes: str) -> bool:
 
 
 def check_regular_angle(function: str, theta: Array) -> None:
-    """Raise ArgumentError where dexp is singular, at angles 2 pi k, k = 1, 2, ...; NaN passes."""
+    """Raise ArgumentError where dexp is singular, at angles 2 pi k, k = 1, 2, ...; NaN passes.
+
+    So do recorded angles, which nobody knows yet.
+    """
+    if theta.dtype == object:
+        return
     with np.errstate(invalid='ignore'):
         turns = np.round(theta / (2 * np.pi))
         bad = (turns >= 1) & (np.abs(theta - 2 * np.pi * turns) < SINGULAR_MARGIN)
@@ -100,17 +123,33 @@ def check_regular_angle(function: str, theta: Array) -> None:
 
 
 def by_angle(theta: Array, series: Sequence[float], closed_form: Callable[[Array], Array]) -> Array:
-    """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form."""
+    """Value of an even function of the angle: sum series[k] theta^2k if small, else closed form.
+
+    Recorded angles are not compared but clamped: above the limit the series keeps its value there,
+    which is taken off; below it the closed form does, whose rounding is harmless at small angles.
+    """
+    if theta.dtype == object:
+        low, high = _clamped(theta, -np.inf, SERIES_LIMIT), _clamped(theta, SERIES_LIMIT, np.inf)
+        at_limit = _power_series(series, np.full((), SERIES_LIMIT**2))
+        return (_power_series(series, low**2) - at_limit) + closed_form(high)
     small = theta < SERIES_LIMIT
     if not small.any():
         return closed_form(theta)
-    square = np.where(small, theta, 0.0) ** 2
-    value = np.full_like(square, series[-1])
-    for coefficient in reversed(series[:-1]):
-        value = value * square + coefficient
+    value = _power_series(series, np.where(small, theta, 0.0) ** 2)
     if small.all():
         return value
     return np.where(small, value, closed_form(np.where(small, 1.0, theta)))
+
+
+def _power_series(coefficients: Sequence[float], x: Array) -> Array:
+    value = np.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * x + coefficient
+    return value
+
+
+def _clamped(theta: Array, lower: float, upper: float) -> Array:
+    return np.frompyfunc(lambda x: x.clamped(lower, upper), 1, 1)(theta)
 
 
 def _at(index: tuple[Any, ...]) -> str:

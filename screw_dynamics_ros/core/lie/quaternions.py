@@ -1,8 +1,8 @@
 """Unit quaternions (x, y, z, w), scalar last: a double cover of SO(3).
 
 Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matrix` and
-`exp_unit_axis` are free of branches and so accept object arrays (traced scalars). NaN in gives NaN
-out. q and -q are the same rotation.
+`exp_unit_axis` are free of branches and so accept object arrays (traced scalars); `exp` accepts
+recorded scalars, in a form of its own. NaN in gives NaN out. q and -q are the same rotation.
 
 Source: B-numbers, Bruyninckx, Robot Kinematics and Dynamics (2010), sections 3.18 and 3.23.
 """
@@ -11,11 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.lie._arrays import (
+    SINC,
     Array,
     as_float_stack,
+    as_recordable_stack,
     as_stack,
+    by_angle,
     check_rotation,
     in_body_axes,
+    length,
 )
 
 
@@ -127,9 +131,10 @@ def exp(x: npt.ArrayLike) -> Array:
     >>> exp([0, 0, np.pi]).round(6) + 0.0
     array([0., 0., 1., 0.])
     """
-    x = as_float_stack('quaternions.exp', 'x', x, 3)
-    half = 0.5 * np.linalg.norm(x, axis=-1, keepdims=True)
-    return np.concatenate([0.5 * np.sinc(half / np.pi) * x, np.cos(half)], axis=-1)
+    x = as_recordable_stack('quaternions.exp', 'x', x, 3)
+    half = 0.5 * length(x)[..., None]
+    sinc = by_angle(half, SINC, lambda t: np.sin(t) / t)
+    return np.concatenate([0.5 * sinc * x, np.cos(half)], axis=-1)
 
 
 def log(q: npt.ArrayLike) -> Array:

@@ -7,7 +7,8 @@ on the right: dexp_X Xdot = vee(Cdot C^-1), the spatial twist; dexp_{-X} Xdot is
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `Ad_r`, `inverse`,
 `compose`, `pose` and `exp_unit_screw` are free of branches on their arguments' values and accept
-object arrays (traced scalars); so does the joint variable of `exp_unit_screw`.
+object arrays (traced scalars); so does the joint variable of `exp_unit_screw`. `exp`, `dexp` and
+`dexp_inv` accept recorded scalars, for which they have another form without branches.
 
 Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
 Kinematics, appendix A; [D] the same in Multibody Dynamics, section 7 and appendix B; [I] Mueller
@@ -25,10 +26,12 @@ from screw_dynamics_ros.core.lie._arrays import (
     SERIES_TERMS,
     Array,
     as_float_stack,
+    as_recordable_stack,
     as_stack,
     by_angle,
     check_pose,
     check_regular_angle,
+    length,
 )
 
 # dexp_X = I + c1 a + c2 a^2 + c3 a^3 + c4 a^4 and dexp_X^-1 = I - a/2 + d2 a^2 + d4 a^4, a = ad_X.
@@ -189,7 +192,7 @@ def exp(X: npt.ArrayLike) -> Array:
            [ 0.     ,  0.     ,  1.     ,  0.5    ],
            [ 0.     ,  0.     ,  0.     ,  1.     ]])
     """
-    X = as_float_stack('se3.exp', 'X', X, 6)
+    X = as_recordable_stack('se3.exp', 'X', X, 6)
     xi, eta = X[..., :3], X[..., 3:]
     return pose(so3.exp(xi), (so3.dexp(xi) @ eta[..., None])[..., 0])
 
@@ -222,8 +225,8 @@ def dexp(X: npt.ArrayLike) -> Array:
     >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [0, 0, 1, 0, 0, 0]).round(6) + 0.0
     array([ 0.      ,  0.      ,  1.      ,  0.31831 , -0.202642,  0.      ])
     """
-    X = as_float_stack('se3.dexp', 'X', X, 6)
-    t = np.linalg.norm(X[..., :3], axis=-1)[..., None, None]
+    X = as_recordable_stack('se3.dexp', 'X', X, 6)
+    t = length(X[..., :3])[..., None, None]
     c1 = by_angle(t, _C1, lambda t: (4 - 4 * np.cos(t) - t * np.sin(t)) / (2 * t**2))
     c2 = by_angle(t, _C2, lambda t: (4 * t - 5 * np.sin(t) + t * np.cos(t)) / (2 * t**3))
     c3 = by_angle(t, _C3, lambda t: (2 - 2 * np.cos(t) - t * np.sin(t)) / (2 * t**4))
@@ -245,8 +248,8 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     >>> (dexp_inv([0.3, -0.2, 0.5, 1, 2, -1]) @ [1, 2, 3, 4, 5, 6]).round(6) + 0.0
     array([1.803355, 2.112779, 2.563099, 2.071338, 7.091302, 5.062089])
     """
-    X = as_float_stack('se3.dexp_inv', 'X', X, 6)
-    t = np.linalg.norm(X[..., :3], axis=-1)
+    X = as_recordable_stack('se3.dexp_inv', 'X', X, 6)
+    t = length(X[..., :3])
     check_regular_angle('se3.dexp_inv', t)
     t = t[..., None, None]
     # [I](10) with cos t - 1 written as -2 sin^2(t/2), which keeps its digits near 2 pi.

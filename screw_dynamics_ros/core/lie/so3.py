@@ -6,7 +6,8 @@ stacks and broadcast. Derivatives are trivialised on the right: dexp_x xdot = ve
 angular velocity in the reference frame; dexp_{-x} xdot is the one in the rotated frame.
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`, `compose` and
-`exp_unit_axis` are free of branches and accept object arrays (traced scalars).
+`exp_unit_axis` are free of branches and accept object arrays (traced scalars). `exp`, `dexp` and
+`dexp_inv` accept recorded scalars, for which they have another form without branches.
 
 Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
 Kinematics, appendix A; [I] Mueller and Terze, DETC2013-12151, section 2.
@@ -20,16 +21,18 @@ import numpy.typing as npt
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.lie._arrays import (
     SERIES_TERMS,
+    SINC,
     Array,
     as_float_stack,
+    as_recordable_stack,
     as_stack,
     by_angle,
     check_regular_angle,
     check_rotation,
+    length,
 )
 
 _N = range(SERIES_TERMS)
-_SIN = [(-1) ** n / factorial(2 * n + 1) for n in _N]  # sin t / t
 _COS = [(-1) ** n / factorial(2 * n + 2) for n in _N]  # (1 - cos t) / t^2
 _DEXP = [(-1) ** n / factorial(2 * n + 3) for n in _N]  # (t - sin t) / t^3
 
@@ -136,10 +139,10 @@ def exp(x: npt.ArrayLike) -> Array:
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])
     """
-    x = as_float_stack('so3.exp', 'x', x, 3)
-    t = np.linalg.norm(x, axis=-1)[..., None, None]
+    x = as_recordable_stack('so3.exp', 'x', x, 3)
+    t = length(x)[..., None, None]
     X = hat(x)
-    a = by_angle(t, _SIN, lambda t: np.sin(t) / t)
+    a = by_angle(t, SINC, lambda t: np.sin(t) / t)
     b = by_angle(t, _COS, lambda t: 2 * (np.sin(t / 2) / t) ** 2)
     R: Array = np.eye(3) + a * X + b * (X @ X)
     return R
@@ -173,8 +176,8 @@ def dexp(x: npt.ArrayLike) -> Array:
            [ 0.63662,  0.     ,  0.     ],
            [ 0.     ,  0.     ,  1.     ]])
     """
-    x = as_float_stack('so3.dexp', 'x', x, 3)
-    t = np.linalg.norm(x, axis=-1)[..., None, None]
+    x = as_recordable_stack('so3.dexp', 'x', x, 3)
+    t = length(x)[..., None, None]
     X = hat(x)
     b = by_angle(t, _COS, lambda t: 2 * (np.sin(t / 2) / t) ** 2)
     c = by_angle(t, _DEXP, lambda t: (t - np.sin(t)) / t**3)
@@ -195,12 +198,14 @@ def dexp_inv(x: npt.ArrayLike) -> Array:
            [-0.785398,  0.785398,  0.      ],
            [ 0.      ,  0.      ,  1.      ]])
     """
-    x = as_float_stack('so3.dexp_inv', 'x', x, 3)
-    t = np.linalg.norm(x, axis=-1)
+    x = as_recordable_stack('so3.dexp_inv', 'x', x, 3)
+    t = length(x)
     check_regular_angle('so3.dexp_inv', t)
     X = hat(x)
     d = by_angle(
-        t[..., None, None], BERNOULLI[:SERIES_TERMS], lambda t: (1 - t / 2 / np.tan(t / 2)) / t**2
+        t[..., None, None],
+        BERNOULLI[:SERIES_TERMS],
+        lambda t: (1 - t / 2 * np.cos(t / 2) / np.sin(t / 2)) / t**2,
     )
     D: Array = np.eye(3) - 0.5 * X + d * (X @ X)
     return D

@@ -7,7 +7,7 @@ poses is not its product: use `compose`. Trivialising a motion on the right give
 (vee(Rdot R^T), rdot), on the left the mixed twist (vee(R^T Rdot), rdot).
 
 NaN in gives NaN out, without an exception. `compose`, `inverse`, `Ad` and `ad` accept object
-arrays.
+arrays, `exp`, `dexp` and `dexp_inv` recorded scalars.
 
 Sources: [I] Mueller and Terze, DETC2013-12151, section 2.2; [K] Mueller, Screw and Lie Group Theory
 in Multibody Kinematics, remark 17.
@@ -17,7 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack, check_pose
+from screw_dynamics_ros.core.lie._arrays import (
+    Array,
+    as_float_stack,
+    as_recordable_stack,
+    as_stack,
+    check_pose,
+)
 
 
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
@@ -54,7 +60,7 @@ def exp(X: npt.ArrayLike) -> Array:
     >>> exp([0, 0, np.pi / 2, 1, 2, 3])[:3, 3]
     array([1., 2., 3.])
     """
-    X = as_float_stack('so3xr3.exp', 'X', X, 6)
+    X = as_recordable_stack('so3xr3.exp', 'X', X, 6)
     return se3.pose(so3.exp(X[..., :3]), X[..., 3:])
 
 
@@ -81,7 +87,7 @@ def dexp(X: npt.ArrayLike) -> Array:
     >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [1, 0, 0, 4, 5, 6]).round(6) + 0.0
     array([0.     , 0.63662, 0.     , 4.     , 5.     , 6.     ])
     """
-    X = as_float_stack('so3xr3.dexp', 'X', X, 6)
+    X = as_recordable_stack('so3xr3.dexp', 'X', X, 6)
     return _block_diagonal(so3.dexp(X[..., :3]), np.eye(3))
 
 
@@ -95,7 +101,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     >>> (dexp_inv([0, 0, np.pi, 1, 0, 0]) @ [0, 2, 0, 4, 5, 6]).round(6) + 0.0
     array([3.141593, 0.      , 0.      , 4.      , 5.      , 6.      ])
     """
-    X = as_float_stack('so3xr3.dexp_inv', 'X', X, 6)
+    X = as_recordable_stack('so3xr3.dexp_inv', 'X', X, 6)
     return _block_diagonal(so3.dexp_inv(X[..., :3]), np.eye(3))
 
 
