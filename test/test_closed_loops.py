@@ -23,8 +23,8 @@ from screw_dynamics_ros.core.dynamics.constraints.projection import (
     project_velocity,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
+from screw_dynamics_ros.core.integration import ConfigurationSpace, munthe_kaas_step
 from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
-from screw_dynamics_ros.core.simulation import runge_kutta_step
 
 GROUND, CRANK, COUPLER, ROCKER = 4.0, 1.0, 3.5, 3.0
 FREE = Limits(-np.inf, np.inf, np.inf, np.inf)
@@ -197,10 +197,11 @@ def simulated(
     """Return the gaps and energies of a four-bar that swings under gravity."""
     q, g, _ = along_crank(2.0)
     v, gaps, energies = g * 3.0, [], []
-    at_rest = np.zeros(3)
+    at_rest, space = np.zeros(3), ConfigurationSpace(robot)
     for _ in range(steps):
-        q, v = runge_kutta_step(
-            lambda q, v: robot.constrained_dynamics(q, v, at_rest, constraint).a, q, v, dt
+        q, v = munthe_kaas_step(
+            space, lambda t, q, v: (v, robot.constrained_dynamics(q, v, at_rest, constraint).a),
+            q, v, dt
         )
         q, v = after(q, v)
         terms = robot.constraint_terms(q, v, at_rest, [constraint])
@@ -286,11 +287,12 @@ def test_rolling_for_ten_seconds():
     tau = np.array([0.0, 0.0, 0.02, 0.01])
     q, v = np.zeros(4), np.array([0.3, 0.0, 0.5, 1.0])
     work, energy = 0.0, robot.kinetic_energy(q, v) + robot.potential_energy(q)
-    constraint = rolling(alpha=5.0)
+    constraint, space = rolling(alpha=5.0), ConfigurationSpace(robot)
     for _ in range(1000):
         start = v
-        q, v = runge_kutta_step(
-            lambda q, v: robot.constrained_dynamics(q, v, tau, constraint).a, q, v, 0.01
+        q, v = munthe_kaas_step(
+            space, lambda t, q, v: (v, robot.constrained_dynamics(q, v, tau, constraint).a),
+            q, v, 0.01
         )
         work += tau @ (start + v) / 2 * 0.01
         slip = robot.constraint_terms(q, v, tau, [constraint]).rate

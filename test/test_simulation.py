@@ -1,20 +1,16 @@
-"""Simulated motion: energy, order of convergence, contact forces, and a posture that holds.
+"""Simulated motion: energy, contact forces, free bases, and a posture that holds.
 
-C-062 of bruyninckx_2.md: the step of Runge and Kutta.
+C-062 of bruyninckx_2.md; the steps themselves are tested in test_integration.py.
 """
 
 import numpy as np
 import pytest
+from models import random_description
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
-from screw_dynamics_ros.core.simulation import (
-    Posture,
-    SimulatedRobot,
-    middle_of_range,
-    runge_kutta_step,
-)
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
 
 
 @pytest.fixture(scope='module')
@@ -32,17 +28,6 @@ def run(simulated, seconds, dt, torques=None, wrenches=None):
     for step in range(round(seconds / dt)):
         tau = zero if torques is None else torques(step * dt, simulated.q, simulated.v)
         simulated.step(tau, dt, wrenches)
-
-
-def test_step_is_of_fourth_order():
-    """Harmonic oscillator: halving the step divides the error by 2^4."""
-    errors = []
-    for steps in (20, 40, 80):
-        q, v = np.array([1.0]), np.array([0.0])
-        for _ in range(steps):
-            q, v = runge_kutta_step(lambda q, v: -q, q, v, 1.0 / steps)
-        errors.append(abs(q[0] - np.cos(1.0)))
-    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 16.0, rtol=0.1)
 
 
 @pytest.mark.parametrize(('name', 'tolerance'), [('planar_2r', 1e-9), ('panda', 1e-5)])
@@ -140,12 +125,56 @@ def brick(joint, inertial='<inertial><mass value="1"/>'
             '<axis xyz="0 0 1"/></joint></robot>')
 
 
-@pytest.mark.parametrize('joint', ['fixed', 'floating', 'planar'])
-def test_robots_that_cannot_be_simulated(joint):
-    with pytest.raises(ArgumentError, match='brick'):
-        SimulatedRobot(Robot.from_urdf(brick(joint)))
+@pytest.mark.parametrize('joint', ['floating', 'planar'])
+def test_free_fall_of_bodies_with_several_freedoms(joint):
+    robot = Robot.from_urdf(brick(joint), gravity=(0, -9.81, 0), backend='reference')
+    simulated = SimulatedRobot(robot)
+    simulated.v[2] = 3.0  # turning about the normal of the plane
+    run(simulated, 0.3, 0.01)
+    np.testing.assert_allclose(robot.link_pose(simulated.q, 'b')[1, 3], -9.81 / 2 * 0.3**2)
+    assert energy(simulated) == pytest.approx(4.5, abs=1e-7)
 
 
-def test_robot_without_mass_is_refused():
-    with pytest.raises(InertiaError, match="'j' moves no mass"):
-        SimulatedRobot(Robot.from_urdf(brick('continuous', '')))
+def test_free_fall_of_a_floating_base():
+    """A tumbling tree with moving joints: energy and the path of its centre of mass."""
+    robot = Robot(random_description(1, 3), floating_base=True, backend='python')
+    simulated = SimulatedRobot(robot)
+    np.testing.assert_array_equal(simulated.q[:7], (0, 0, 0, 0, 0, 0, 1))
+    simulated.v = np.linspace(-1.0, 1.0, robot.nv)
+    before, centre = energy(simulated), robot.center_of_mass(simulated.q)
+    velocity = robot.center_of_mass_velocity(simulated.q, simulated.v)
+    run(simulated, 0.5, 0.005)
+    assert energy(simulated) == pytest.approx(before, abs=1e-7)
+    fallen = centre + 0.5 * velocity + 0.125 * robot.gravity
+    np.testing.assert_allclose(robot.center_of_mass(simulated.q), fallen, atol=1e-9)
+
+
+def test_robots_that_cannot_be_simulated():
+    with pytest.raises(ArgumentError, match="'brick' cannot be simulated: nothing of it moves"):
+        SimulatedRobot(Robot.from_urdf(brick('fixed')))
+    with pytest.raises(ArgumentError, match='has no floating base'):
+        SimulatedRobot(Robot.from_urdf(brick('continuous')), integrator='momentum_preserving')
+    with pytest.raises(UnknownNameError, match="'euler'; choose one of runge_kutta, semi_implicit"):
+        SimulatedRobot(Robot.from_urdf(brick('continuous')), integrator='euler')
+
+
+@pytest.mark.parametrize('joint', ['planar', 'floating'])
+def test_no_posture_without_motors(joint):
+    robot = Robot.from_urdf(brick(joint), backend='reference')
+    with pytest.raises(ArgumentError, match="'brick' cannot be held in a posture"):
+        Posture(robot, middle_of_range(robot))
+
+
+ROD = ('<inertial><origin xyz="1 2 3"/><mass value="1"/>'
+       '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>')
+
+
+@pytest.mark.parametrize(('joint', 'inertial', 'base', 'name'), [
+    ('continuous', '', False, "joint 'j'"),
+    ('floating', ROD, False, "joint 'j'"),
+    ('continuous', ROD, True, "the floating base 'a'"),
+])
+def test_robots_without_mass_are_refused(joint, inertial, base, name):
+    """ROD is a point mass: it resists rotation about every axis but the one through it."""
+    with pytest.raises(InertiaError, match=f'{name} moves no mass'):
+        SimulatedRobot(Robot.from_urdf(brick(joint, inertial), floating_base=base))

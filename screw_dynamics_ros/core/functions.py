@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.dynamics import (
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.dynamics.payload import payload_torques
 from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.integration import reconstruction, spatial_momentum
 from screw_dynamics_ros.core.kinematics import (
     analytical,
     force_kinematics,
@@ -34,7 +35,18 @@ from screw_dynamics_ros.core.model.rigid_body import PARAMETERS
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
 #: The vectors a function may read, in the order in which it takes them.
-INPUTS = ('q', 'v', 'a', 'jerk', 'jounce', 'tau', 'payload', 'gravity')
+INPUTS = (
+    'q',
+    'displacement',
+    'v',
+    'a',
+    'jerk',
+    'jounce',
+    'momenta',
+    'tau',
+    'payload',
+    'gravity',
+)
 
 #: The kinds of options, and which one stands for one that is not given.
 DEFAULTS = {
@@ -42,6 +54,7 @@ DEFAULTS = {
     'representation': 'hybrid',
     'orientation': euler.RPY,
     'prescribed': None,
+    'increments': 'body',
 }
 
 #: What selects one output: the name of a function, or (name, option, ...).
@@ -113,6 +126,14 @@ FUNCTIONS = {
     'centroidal_momentum': Function(momentum.centroidal_momentum, ('q', 'v')),
     'centroidal_map': Function(momentum.centroidal_map, ('q',)),
     'regressor': Function(regressor.regressor, ('q', 'v', 'a', 'gravity')),
+    'moved': Function(reconstruction.moved, ('q', 'displacement'), ('increments',)),
+    'increment_rate': Function(
+        reconstruction.increment_rate, ('q', 'displacement', 'v'), ('increments',)
+    ),
+    'spatial_momenta': Function(spatial_momentum.spatial_momenta, ('q', 'v')),
+    'spatial_momentum_dynamics': Function(
+        spatial_momentum.spatial_momentum_dynamics, ('q', 'momenta', 'tau', 'gravity')
+    ),
 }
 
 

@@ -15,7 +15,12 @@ from std_msgs.msg import Float64MultiArray, String
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
-from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation import (
+    INTEGRATORS,
+    Posture,
+    SimulatedRobot,
+    middle_of_range,
+)
 from screw_dynamics_ros.nodes.main import Process, run_nodes
 from screw_dynamics_ros.nodes.shared_parameters import PROCESS
 from screw_dynamics_ros.ros import messages, qos
@@ -28,6 +33,8 @@ from screw_dynamics_ros.ros.timers import every
 
 Array = NDArray[np.float64]
 
+FIXED_BASE_INTEGRATORS = tuple(name for name in INTEGRATORS if name != 'momentum_preserving')
+
 MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
 
 TABLE = (
@@ -39,6 +46,9 @@ TABLE = (
                   read_only=True),
     Specification('step', 0.001, 'Longest step of the integration [s]; made to divide 1 / rate.',
                   minimum=1e-6, maximum=0.1, read_only=True),
+    Specification('integrator', 'runge_kutta',
+                  'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, '
+                  'a quarter of the work).', choices=FIXED_BASE_INTEGRATORS, read_only=True),
     Specification('gravity', [0.0, 0.0, -9.81],
                   'Acceleration of free fall in the frame of the root link [m/s^2].', size=3,
                   read_only=True),
@@ -79,7 +89,8 @@ class Simulator:
         self.parameters = parameters = Parameters(node, TABLE)
         text = self._description()
         robot = Robot.from_urdf(text, gravity=parameters['gravity'], backend=parameters['backend'])
-        self._simulated = SimulatedRobot(robot, self._initial(robot))
+        self._simulated = SimulatedRobot(
+            robot, self._initial(robot), parameters['integrator'])
         self._steps = int(np.ceil(round(1.0 / (parameters['rate'] * parameters['step']), 9)))
         self._dt = 1.0 / (parameters['rate'] * self._steps)
         self._hold()
@@ -128,7 +139,7 @@ class Simulator:
             if name not in robot.joint_names:
                 raise ArgumentError(f'initial_joints: the robot has no joint {name!r}; it has '
                                     f'{", ".join(robot.joint_names)}')
-            q[robot.joint_names.index(name)] = position
+            q[robot.joint_coordinates(name)[0]] = position
         return q
 
     # --- simulation -----------------------------------------------------------------------------

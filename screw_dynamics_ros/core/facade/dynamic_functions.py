@@ -177,6 +177,25 @@ class DynamicFunctions(CompiledFunctions):
         """Return the matrix (6, nv) of centroidal_momentum = centroidal_map @ v."""
         return self._evaluate('centroidal_map', (q,))
 
+    def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return `total_momentum` and the canonical momenta of the joints, (nv,) (muller.md D-45).
+
+        Only of robots on a floating base.
+        """
+        return self._evaluate('spatial_momenta', (q, v))
+
+    def spatial_momentum_dynamics(
+        self,
+        q: ArrayLike,
+        momenta: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the velocities of `spatial_momenta` and their rates under torques, (nv,) each."""
+        return self._evaluate(
+            'spatial_momentum_dynamics', (q, momenta, tau), (), external_wrenches
+        )
+
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (muller.md D-43).
 

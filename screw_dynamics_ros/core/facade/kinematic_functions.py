@@ -19,6 +19,20 @@ class KinematicFunctions(CompiledFunctions):
         """Return the (n_links, 4, 4) poses of all links, as in `link_names` (muller.md K-13)."""
         return self._evaluate('link_poses', (q,))
 
+    def moved(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
+        """Return the configuration (nq,) a displacement (nv,) away from q (muller.md D-44).
+
+        Coordinates of joints add; a free body moves by exp of a screw in its own frame, as in
+        Pinocchio's `integrate`, or with 'spatial', 'mixed' or 'hybrid' `increments`.
+        """
+        return self._evaluate('moved', (q, displacement), (increments,))
+
+    def increment_rate(
+        self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
+    ) -> Array:
+        """Return the rate (nv,) of the displacement that has led to q, at the velocity v."""
+        return self._evaluate('increment_rate', (q, displacement, v), (increments,))
+
     def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
         """Return the (6, nv) geometric Jacobian of a link: twist = jacobian @ v.
 

@@ -1,7 +1,10 @@
 """A robot without a robot: motion under torques and contacts, and a controller to hold it."""
 
 from screw_dynamics_ros.core.simulation.posture import Posture
-from screw_dynamics_ros.core.simulation.runge_kutta import runge_kutta_step
-from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation.simulated_robot import (
+    INTEGRATORS,
+    SimulatedRobot,
+    middle_of_range,
+)
 
-__all__ = ['Posture', 'SimulatedRobot', 'middle_of_range', 'runge_kutta_step']
+__all__ = ['INTEGRATORS', 'Posture', 'SimulatedRobot', 'middle_of_range']

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.robot import Robot
 
 Array = NDArray[np.float64]
@@ -30,10 +31,18 @@ class Posture:
         Excursion of the reference [rad, m]; 0 holds still.
     period : float
         T of the first joint [s].
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has a floating base, or floating or planar joints: no motors move those.
     """
 
     def __init__(self, robot: Robot, q: Array, *, frequency: float = 20.0, amplitude: float = 0.0,
                  period: float = 10.0) -> None:
+        if robot.nq != robot.nv or len(robot.joint_names) != robot.nv:
+            raise ArgumentError(f'robot {robot.description.name!r} cannot be held in a posture: it '
+                                'floats, or has floating or planar joints')
         self._robot = robot
         self._frequency = frequency
         self._start = np.array(q)

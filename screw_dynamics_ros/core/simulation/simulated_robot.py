@@ -1,4 +1,4 @@
-"""Forward dynamics of a robot on a fixed base, integrated in steps."""
+"""Forward dynamics of a robot, integrated in steps."""
 
 from __future__ import annotations
 
@@ -7,55 +7,79 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.integration import (
+    Integrator,
+    MomentumPreserving,
+    RungeKutta,
+    SemiImplicitEuler,
+)
+from screw_dynamics_ros.core.model.limits import of_coordinates
 from screw_dynamics_ros.core.robot import Robot
-from screw_dynamics_ros.core.simulation.runge_kutta import runge_kutta_step
 
 Array = NDArray[np.float64]
 
+#: Integrators by their names; momentum is preserved only on floating bases.
+INTEGRATORS: dict[str, type[Integrator]] = {
+    'runge_kutta': RungeKutta,
+    'semi_implicit': SemiImplicitEuler,
+    'momentum_preserving': MomentumPreserving,
+}
+
 
 class SimulatedRobot:
-    """The state of a robot that moves by M a + C v + g = tau + sum J^T w: no friction, no stops.
+    """The state of a robot that moves by M a + C v + g = tau + sum J^T w: no stops.
+
+    Friction acts if the robot was made with `drives`.
 
     Parameters
     ----------
     robot : Robot
-        All joints must have one coordinate.
-    q : (n,) array, optional
+        Fixed or floating base, any joints.
+    q : (nq,) array, optional
         Where it starts, at rest [rad, m]; `middle_of_range` if not given.
+    integrator : str
+        One of `INTEGRATORS`.
 
     Attributes
     ----------
-    q, v : (n,) arrays
-        Positions [rad, m] and velocities, in the order of `robot.joint_names`.
+    q, v : (nq,) and (nv,) arrays
+        Configuration and velocity.
 
     Raises
     ------
     ArgumentError
-        If the robot has no joints, or floating or planar ones.
+        If nothing of the robot moves, or the integrator does not fit its base.
+    UnknownNameError
+        If there is no such integrator.
     InertiaError
         If a joint moves no mass, so that its acceleration is not defined.
     """
 
-    def __init__(self, robot: Robot, q: Array | None = None) -> None:
-        if not robot.nv or robot.nq != robot.nv or len(robot.joint_names) != robot.nv:
-            raise ArgumentError(f'robot {robot.description.name!r} cannot be simulated: it needs '
-                                'joints, and none of them floating or planar')
+    def __init__(
+        self, robot: Robot, q: Array | None = None, integrator: str = 'runge_kutta'
+    ) -> None:
+        if not robot.nv:
+            raise ArgumentError(f'robot {robot.description.name!r} cannot be simulated: nothing of '
+                                'it moves')
+        if integrator not in INTEGRATORS:
+            raise UnknownNameError(f'no integrator named {integrator!r}; choose one of '
+                                   f'{", ".join(INTEGRATORS)}')
         self.robot = robot
         self.q = middle_of_range(robot) if q is None else np.array(q, dtype=float)
         self.v = np.zeros(robot.nv)
-        weightless = [name for name, m in zip(robot.joint_names, np.diag(robot.mass_matrix(self.q)))
-                      if not m > 0.0]
+        self._integrator = INTEGRATORS[integrator](robot)
+        weightless = immovable(robot, robot.mass_matrix(self.q))
         if weightless:
-            raise InertiaError(f'joint {weightless[0]!r} moves no mass and cannot be simulated; '
-                               'give its link an <inertial>')
+            raise InertiaError(f'{weightless} moves no mass (or only a point or a line of it) and '
+                               'cannot be simulated; give its link an <inertial>')
 
     def step(self, tau: Array, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move on by `dt` [s].
 
         Parameters
         ----------
-        tau : (n,) array
+        tau : (nv,) array
             Motor torques [N m, N], constant meanwhile.
         dt : float
         wrenches : mapping, optional
@@ -65,13 +89,35 @@ class SimulatedRobot:
         total = tau
         for link, wrench in (wrenches or {}).items():
             total = total + self.robot.jacobian(self.q, link, 'body').T @ wrench
-        self.q, self.v = runge_kutta_step(
-            lambda q, v: self.robot.forward_dynamics(q, v, total), self.q, self.v, dt)
+        self.q, self.v = self._integrator.step(self.q, self.v, total, dt)
+
+
+def immovable(robot: Robot, M: Array) -> str:
+    """Return the first joint, or floating base, with a direction that no inertia resists, or ''."""
+    places = {f'joint {name!r}': robot.joint_coordinates(name)[1] for name in robot.joint_names}
+    if robot.nv > sum(v.stop - v.start for v in places.values()):
+        places = {f'the floating base {robot.link_names[0]!r}': slice(0, 6), **places}
+    for name, v in places.items():
+        resisted = np.diag(M)[v]
+        if not (resisted > 0.0).all():
+            return name
+        scaled = M[v, v] / np.sqrt(np.outer(resisted, resisted))
+        if np.linalg.eigvalsh(scaled)[0] < 1e-12:
+            return name
+    return ''
 
 
 def middle_of_range(robot: Robot) -> Array:
-    """Return the configuration (n,) in the middle of the joint limits, 0 where there are none."""
-    limited = np.isfinite(robot.limits.lower) & np.isfinite(robot.limits.upper)
-    middle = np.zeros(robot.nv)
-    middle[limited] = (robot.limits.lower[limited] + robot.limits.upper[limited]) / 2
+    """Return the configuration (nq,) in the middle of the joint limits, 0 where there are none.
+
+    Free bodies stand at the origin, not turned.
+    """
+    lower, upper = (of_coordinates(robot, limit, np.inf)
+                    for limit in (robot.limits.lower, robot.limits.upper))
+    limited = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.zeros(robot.nq)
+    middle[limited] = (lower[limited] + upper[limited]) / 2
+    for body in robot._tree.bodies:
+        if body.dof == 6:
+            middle[body.q] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     return middle

@@ -1,0 +1,60 @@
+"""The configurations of a robot as a Lie group, as integrators see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.jacobians import check_representation
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+
+class ConfigurationSpace:
+    """Local coordinates X (nv,) around configurations q (nq,): see `integration.reconstruction`.
+
+    Everything takes stacks with a leading axis, too.
+
+    Parameters
+    ----------
+    robot : Robot
+    increments : {'body', 'spatial', 'mixed', 'hybrid'}
+        Group and side for free bodies; without such, all four are the same vector space.
+    """
+
+    def __init__(self, robot: Robot, increments: str = 'body') -> None:
+        check_representation(increments)
+        self._robot, self.increments = robot, increments
+        bodies = [body for body in robot._tree.bodies if body.dof == 6]
+        self._rotations = [slice(body.v.start, body.v.start + 3) for body in bodies]
+        self._turning = [body.name for body in bodies]
+
+    @property
+    def is_vector_space(self) -> bool:
+        """Whether configurations simply add: no body is free."""
+        return not self._rotations
+
+    def moved(self, q: Array, X: Array) -> Array:
+        """Return q exp X (or exp X q), (nq,)."""
+        return self._robot.moved(q, X, self.increments) if self._rotations else q + X
+
+    def increment_rate(self, q: Array, X: Array, v: Array) -> Array:
+        """Return the rate X' (nv,) of the displacement X that has led to q, at the velocity v."""
+        return self._robot.increment_rate(q, X, v, self.increments) if self._rotations else v
+
+    def check(self, X: Array) -> None:
+        """Raise `ArgumentError` if some X (..., nv) turns a free body by 2 pi; NaN passes.
+
+        The local coordinates end there (integration.md I-10).
+        """
+        for name, rotation in zip(self._turning, self._rotations):
+            angle = np.sqrt((X[..., rotation] ** 2).sum(axis=-1).max(initial=0.0))
+            if angle >= 2 * np.pi:
+                raise ArgumentError(
+                    f'{name!r} turns by {angle:.3g} rad in one step; local coordinates end at 2 pi '
+                    'and accuracy far earlier: take shorter steps'
+                )

@@ -1,0 +1,69 @@
+"""What integrators have in common: the contract of a step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+#: Torques (nv,) [N m, N], constant during a step or a function of t, q, v.
+Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]
+
+
+class Integrator(ABC):
+    """Moves a robot on in time: no state of its own, one method."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+
+    @abstractmethod
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: Torques,
+        dt: float,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        t: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Return q and v a time `dt` later.
+
+        Parameters
+        ----------
+        q : (nq,), v : (nv,)
+            Configuration and velocity [rad, m, 1/s], or stacks (N, nq), (N, nv): N robots at once.
+        tau : (nv,) array or callable
+            Generalised forces [N m, N]; a function of t, q, v is called in every stage.
+        dt : float
+            Step [s].
+        wrenches : {link: (6,)}, optional
+            External wrenches (moment, force) on links [N m, N], at the origin and in the axes of
+            the link, with which they turn.
+        t : float
+            Time before the step [s], for `tau`.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong shapes; a free body that turns by 2 pi or more in the step.
+        """
+
+    def acceleration(
+        self, tau: Torques, wrenches: Mapping[str, ArrayLike] | None
+    ) -> Callable[[float, Array, Array], Array]:
+        """Return the accelerations (nv,) as a function of t, q, v."""
+        robot = self.robot
+        if callable(tau):
+            if wrenches:
+                return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v), wrenches)
+            return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v))
+        if wrenches:
+            return lambda t, q, v: robot.forward_dynamics(q, v, tau, wrenches)
+        return lambda t, q, v: robot.forward_dynamics(q, v, tau)

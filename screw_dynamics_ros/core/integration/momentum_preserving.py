@@ -1,0 +1,85 @@
+"""Runge-Kutta steps that keep the momentum of a robot on a floating base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
+from screw_dynamics_ros.core.integration.integrator import Integrator, Torques
+from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
+from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+
+class MomentumPreserving(Integrator):
+    """Steps in (q, P), where the total spatial momentum Pi^s = P[:6] changes by W^s alone.
+
+    The base moves by increments on the left, C <- exp X C with X' = dexp^-1_X V^s. A robot without
+    applied wrenches and gravity keeps Pi^s to the last bit in `momenta_step`; `step`, whose state
+    is (q, v), to the rounding of M v = p and back in every step.
+
+    Source: muller.md D-45.
+
+    Parameters
+    ----------
+    robot : Robot
+        On a floating base, with or without joints.
+    tableau : Tableau
+
+    Raises
+    ------
+    ArgumentError
+        If the base is fixed.
+    """
+
+    def __init__(self, robot: Robot, tableau: Tableau = RK4) -> None:
+        super().__init__(robot)
+        if not robot._floating_base:
+            raise ArgumentError(
+                f'{robot!r} has no floating base: the ground takes up its momentum; take RungeKutta'
+            )
+        self.tableau, self.space = tableau, ConfigurationSpace(robot, 'spatial')
+
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: Torques,
+        dt: float,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        t: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Return q and v a time `dt` later; see `Integrator.step`."""
+        P = self.robot.spatial_momenta(q, v)
+        at, P = self.momenta_step(q, P, tau, dt, wrenches, t)
+        return at, self.velocity(at, P)
+
+    def momenta_step(
+        self,
+        q: ArrayLike,
+        P: ArrayLike,
+        tau: Torques,
+        dt: float,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        t: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Return q and P a time `dt` later: `step` with `Robot.spatial_momenta` as the state."""
+        robot, options = self.robot, (wrenches,) if wrenches else ()
+
+        def motion(t: float, q: Array, P: Array) -> tuple[Array, Array]:
+            torques = tau(t, q, self.velocity(q, P)) if callable(tau) else tau
+            return robot.spatial_momentum_dynamics(q, P, torques, *options)
+
+        return munthe_kaas_step(self.space, motion, q, P, dt, self.tableau, t)
+
+    def velocity(self, q: Array, P: Array) -> Array:
+        """Return v (nv,) of the momenta P: V^s = (M^s)^-1 Pi^s for one body."""
+        return self.robot.spatial_momentum_dynamics(q, P, np.zeros(self.robot.nv))[0]

@@ -1,0 +1,50 @@
+"""Explicit Runge-Kutta steps of robots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
+from screw_dynamics_ros.core.integration.integrator import Integrator, Torques
+from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
+from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.core.robot import Robot
+
+
+class RungeKutta(Integrator):
+    """Steps of the order of a tableau in (q, v), free bodies by Munthe-Kaas' method.
+
+    Source: muller.md D-44, bruyninckx_2.md C-062.
+
+    Parameters
+    ----------
+    robot : Robot
+    tableau : Tableau
+    increments : {'body', 'spatial', 'mixed', 'hybrid'}
+        Local coordinates of free bodies, see `integration.reconstruction`.
+    """
+
+    def __init__(self, robot: Robot, tableau: Tableau = RK4, increments: str = 'body') -> None:
+        super().__init__(robot)
+        self.tableau, self.space = tableau, ConfigurationSpace(robot, increments)
+
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: Torques,
+        dt: float,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        t: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Return q and v a time `dt` later; see `Integrator.step`."""
+        acceleration = self.acceleration(tau, wrenches)
+        return munthe_kaas_step(
+            self.space, lambda t, q, v: (v, acceleration(t, q, v)), q, v, dt, self.tableau, t
+        )

@@ -1,0 +1,83 @@
+"""Dynamics in the spatial momentum of a whole robot on a floating base.
+
+The state is (q, P) with P = (Pi^s, p_m): the momentum Pi^s (6,) of all bodies about the root's
+origin, in root axes, and the canonical momenta p_m of the joints. These are the momenta p = M v
+with that of the base, which is Pi^b = Ad_C^T Pi^s, in the root frame. There
+
+    Pi^s' = W^s,     the sum of applied wrenches and weight, nothing else,
+
+so that a method that adds multiples of rates keeps a constant Pi^s to the last bit.
+
+Both functions run on numbers and on recorded scalars. Source: muller.md D-45 with D-18, D-34, D-39.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
+from screw_dynamics_ros.core.dynamics.energy import center_of_mass
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
+from screw_dynamics_ros.core.lie.screws import inverse_transform_wrench, transform_wrench
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.model.tree import Array, Tree
+
+
+def spatial_momenta(tree: Tree, q: Array, v: Array) -> Array:
+    """Return P = (Pi^s, p_m), (nv,) [N m s, N s; kg m^2/s, kg m/s], in the state q, v."""
+    p = mass_matrix(tree, q) @ v
+    return np.concatenate([transform_wrench(base_pose(tree, q), p[:6]), p[6:]])
+
+
+def spatial_momentum_dynamics(
+    tree: Tree,
+    q: Array,
+    P: Array,
+    tau: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None = None,
+) -> tuple[Array, Array]:
+    """Return the velocities v (nv,) and the rates P' (nv,) in the state (q, P).
+
+    Parameters
+    ----------
+    tree : Tree
+        On a floating base, or `ArgumentError`.
+    q : (nq,)
+    P : (nv,)
+        See `spatial_momenta`.
+    tau, gravity, wrenches
+        As in `forward_dynamics`; tau[:6] is a wrench on the base, in its frame.
+    """
+    C = base_pose(tree, q)
+    p = np.concatenate([inverse_transform_wrench(C, P[:6]), P[6:]])
+    v, rate = momentum_dynamics(tree, q, p, tau, gravity, wrenches)
+    return v, np.concatenate([total_wrench(tree, q, tau, gravity, wrenches), rate[6:]])
+
+
+def total_wrench(
+    tree: Tree, q: Array, tau: Array, gravity: Array, wrenches: Mapping[str, Array] | None = None
+) -> Array:
+    """Return the sum W^s (6,) of all that acts on the robot from outside, about the origin."""
+    C, weight = body_poses(tree, q), tree.total_mass * gravity
+    W = np.concatenate([hat(center_of_mass(tree, q)) @ weight, weight])
+    W = W + transform_wrench(C[0], tau[:6])
+    for i, applied in applied_wrenches(tree, wrenches).items():
+        W = W + transform_wrench(C[i], applied)
+    return W
+
+
+def base_pose(tree: Tree, q: Array) -> Array:
+    """Return the pose (4, 4) of the floating base; raises `ArgumentError` if there is none."""
+    base = tree.bodies[0] if tree.bodies else None
+    if base is None or base.dof != 6 or base.joint:
+        raise ArgumentError(
+            'spatial momentum is a state only of robots on a floating base; make the robot with '
+            'floating_base=True'
+        )
+    return relative_pose(base, q)
