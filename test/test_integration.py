@@ -362,9 +362,8 @@ def test_fixed_base_against_scipy():
     def rate(t, x):
         return np.append(x[3:], robot.forward_dynamics(x[:3], x[3:], torques(t, x[:3], x[3:])))
 
-    exact = solve_ivp(rate, (0.2, 0.7), np.append(q0, v0), 'DOP853', rtol=1e-13, atol=1e-13).y[
-        :, -1
-    ]
+    start = np.append(q0, v0)
+    exact = solve_ivp(rate, (0.2, 0.7), start, 'DOP853', rtol=1e-13, atol=1e-13).y[:, -1]
     integrator, error = RungeKutta(robot), []
     for steps in (25, 50, 100):
         q, v, dt = q0, v0, 0.5 / steps

@@ -7,7 +7,8 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
-from robots import urdf_path
+from robots import UNIT_INERTIA, joint, urdf_path
+from robots import robot as robot_of
 from ros_harness import LATCHED, stamp_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
@@ -165,6 +166,7 @@ def test_bringup_hosts_it_too(start, connect, robot):
     ({'initial_joints': "['knee']", 'initial_positions': '[1.0]'}, "'knee'"),
     ({'initial_joints': "['panda_joint1']"}, '0 initial_positions for 1'),
     ({'rate': 0.0}, 'rate'),
+    ({'integrator': 'momentum_preserving'}, 'integrator'),
 ])
 def test_it_ends_with_a_reason_when_it_cannot_start(start, parameters, reason):
     node = start('simulator', parameters, ['-r', '__ns:=/never'])
@@ -173,10 +175,22 @@ def test_it_ends_with_a_reason_when_it_cannot_start(start, parameters, reason):
     assert 'Traceback' not in node.output
 
 
+@pytest.mark.parametrize('kind', ['floating', 'planar'])
+def test_no_robots_that_no_motor_moves(start, tmp_path, kind):
+    inertial = f'<link name="b"><inertial><mass value="1"/>{UNIT_INERTIA}</inertial></link>'
+    path = tmp_path / 'robot.urdf'
+    path.write_text(robot_of('<link name="a"/>', inertial, joint('j', 'a', 'b', kind=kind)))
+    node = start('simulator', {'urdf': str(path)}, ['-r', '__ns:=/never'])
+    assert node.wait() == 1
+    assert "robot 'r' cannot be held in a posture" in node.output
+    assert 'Traceback' not in node.output
+
+
 def test_initial_positions_and_motion(start, connect, robot):
     start('simulator', {'rate': 100.0, 'initial_joints': "['panda_joint2', 'panda_joint1']",
                         'initial_positions': '[0.5, -0.25]', 'motion_period': 0.5,
-                        'motion_amplitude': 0.1}, ['-r', '__ns:=/moving'])
+                        'motion_amplitude': 0.1, 'integrator': 'semi_implicit'},
+          ['-r', '__ns:=/moving'])
     client = connect('moving')
     client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
     _, q, _, _ = states(client, 80)

@@ -14,6 +14,7 @@ PAGES = (
     'doc/compilation.md',
     'doc/constrained_dynamics.md',
     'doc/dynamics_derivatives.md',
+    'doc/integration.md',
     'doc/trajectories.md',
 )
 PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').glob('*.md'))
