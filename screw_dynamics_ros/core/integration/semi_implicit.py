@@ -28,8 +28,8 @@ class SemiImplicitEuler(Integrator):
     Parameters
     ----------
     robot : Robot
-    increments : {'body', 'mixed'}
-        Free bodies move on along their screw, or turn and move straight on ('mixed').
+    increments : {'body', 'mixed', 'spatial', 'hybrid'}
+        Free bodies move on along their screw ('body', 'spatial'), or turn and move straight on.
     """
 
     def __init__(self, robot: Robot, increments: str = 'body') -> None:
