@@ -1,6 +1,6 @@
 """How programs grow with the robot: operations of chains up to 200 joints.
 
-Spec IDs: B-004, D-27, D-38, D-42 (linear), D-40, D-43 (as the number of their results).
+Spec IDs: B-004, D-27, D-38, D-39, D-42, D-45 (linear), D-40, D-43 (as the number of their results).
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from screw_dynamics_ros.core.compile.tracing import Recorder, program
 from screw_dynamics_ros.core.functions import FUNCTIONS, as_tuple, input_size
 from screw_dynamics_ros.core.model.tree import Tree, build_tree
 
+ON_FREE_BASES = ('spatial_momenta', 'spatial_momentum_dynamics')
 RANDOM_CHAIN = {'seed': 5, 'kinds': ('revolute',), 'chain': True}
 
 
 def operations(name: str, joints: int) -> int:
     """Return the operations of a function for a chain of joints with arbitrary axes."""
-    tree: Tree = build_tree(random_description(joints=joints, **RANDOM_CHAIN))
+    description, floating = random_description(joints=joints, **RANDOM_CHAIN), name in ON_FREE_BASES
+    tree: Tree = build_tree(description, floating_base=floating)
     function = FUNCTIONS[name]
     recorder = Recorder()
     inputs = [(name, input_size(tree, name)) for name in function.inputs]
@@ -38,6 +40,7 @@ def operations(name: str, joints: int) -> int:
         'total_momentum',
         'center_of_mass_velocity',
         'kinetic_energy',
+        *ON_FREE_BASES,
     ],
 )
 def test_linear(name):

@@ -19,8 +19,10 @@ import numpy as np
 
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
 from screw_dynamics_ros.core.dynamics.energy import center_of_mass
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
+    applied_wrenches,
+    newton_euler_torques,
+)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_wrench, transform_wrench
@@ -29,8 +31,11 @@ from screw_dynamics_ros.core.model.tree import Array, Tree
 
 
 def spatial_momenta(tree: Tree, q: Array, v: Array) -> Array:
-    """Return P = (Pi^s, p_m), (nv,) [N m s, N s; kg m^2/s, kg m/s], in the state q, v."""
-    p = mass_matrix(tree, q) @ v
+    """Return P = (Pi^s, p_m), (nv,) [N m s, N s; kg m^2/s, kg m/s], in the state q, v.
+
+    M v by the recursion of inverse dynamics: torques that accelerate with v from rest.
+    """
+    p = newton_euler_torques(tree, q, np.zeros(tree.nv), v, np.zeros(3))
     return np.concatenate([transform_wrench(base_pose(tree, q), p[:6]), p[6:]])
 
 
