@@ -58,7 +58,9 @@ def split(X: Array, inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:
     none = 0.0, np.zeros(3), np.zeros((3, 3))
     if np.array_equal(X, ABOUT_Z):  # mass on the axis: m, h_z, and Binet's theta_zz
         on_axis = 0.5 * (I[0, 0] + I[1, 1] - I[2, 2]) * np.diag([1.0, 1.0, 0.0])
-        kept = I - on_axis
+        kept, least, most = I - on_axis, *np.argsort(I.diagonal()[:2])
+        kept[most, most] = 0.5 * (I[2, 2] + I[most, most] - I[least, least])
+        kept[least, least] = I[2, 2] - kept[most, most]  # exact: I_zz, which the joint feels, stays
         kept[2, 2] = kept[0, 0] + kept[1, 1]  # theta_zz is zero to the last bit
         return (0.0, h * [1, 1, 0], kept), (m, h * [0, 0, 1], on_axis)
     if np.array_equal(X, ALONG_Z):
