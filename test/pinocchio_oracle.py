@@ -10,6 +10,7 @@ reduced equations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -24,6 +25,18 @@ FRAMES = {'body': pin.LOCAL, 'spatial': pin.WORLD, 'hybrid': pin.LOCAL_WORLD_ALI
 KINDS = {(1, 1): 'scalar', (2, 1): 'circle', (4, 3): 'planar', (7, 6): 'free'}
 
 Wrenches = Mapping[str, np.ndarray]
+
+
+class Contact(NamedTuple):
+    """A link that is held: its whole frame, or a point, given in the frame of the link."""
+
+    link: str
+    point: np.ndarray | None = None
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Where the link is held, in its frame."""
+        return np.zeros(3) if self.point is None else self.point
 
 
 class Pinocchio:
@@ -165,6 +178,126 @@ class Pinocchio:
         C = pin.computeCoriolisMatrix(self.model, self.data, self.q(q), G @ v)
         return G.T @ (C @ G + pin.crba(self.model, self.data, self.q(q)) @ self.dG(q, v))
 
+    def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        if self.model.nv > self.robot.nv:
+            return np.linalg.inv(self.mass_matrix(q))
+        pin.computeMinverse(self.model, self.data, self.q(q))
+        back = np.linalg.inv(self.G(q))
+        upper = np.triu(self.data.Minv)
+        return back @ (upper + np.triu(upper, 1).T) @ back.T
+
+    def inverse_dynamics_derivatives(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Return (dtau/dq, dtau/dv, M) by the chain rule; G of planar joints is not constant."""
+        G = self.G(q)
+        D = pin.computeRNEADerivatives(self.model, self.data, self.q(q), G @ v, G @ a)
+        return (*(G.T @ np.array(x) @ G for x in D[:2]), self.mass_matrix(q))
+
+    def forward_dynamics_derivatives(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Return (da/dq, da/dv, M^-1); those of the dense reduced equations with mimic joints."""
+        Minv = self.inverse_mass_matrix(q)
+        if self.model.nv > self.robot.nv:
+            a = self.forward_dynamics(q, v, tau)
+            dq, dv, M = self.inverse_dynamics_derivatives(q, v, a)
+            return -np.linalg.solve(M, dq), -np.linalg.solve(M, dv), Minv
+        G = self.G(q)
+        D = pin.computeABADerivatives(
+            self.model, self.data, self.q(q), G @ v, np.linalg.solve(G.T, tau)
+        )
+        return (*(np.linalg.solve(G, np.array(x)) @ G for x in D[:2]), Minv)
+
+    def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Return the regressor with a block of columns for each link.
+
+        Pinocchio's blocks belong to joints: a link's is that of its joint, for parameters that are
+        moved from the frame of the link to that of the joint.
+        """
+        G, Y = self.G(q), np.zeros((self.robot.nv, len(self.robot.link_names), 10))
+        theirs = G.T @ pin.computeJointTorqueRegressor(
+            self.model, self.data, self.q(q), G @ v, G @ a + self.dG(q, v) @ v
+        )
+        for k, link in enumerate(self.robot.link_names):
+            frame = self.model.frames[self.frame_id(link)]
+            if frame.parentJoint:
+                block = theirs[:, 10 * (frame.parentJoint - 1) : 10 * frame.parentJoint]
+                Y[:, k] = block @ moved_parameters(frame.placement.homogeneous)
+        return Y.reshape(len(Y), -1)
+
+    def centroidal_map(self, q: np.ndarray) -> np.ndarray:
+        """Pinocchio's is about the centre of mass of what moves."""
+        A = pin.computeCentroidalMap(self.model, self.data, self.q(q))[SWAP] @ self.G(q)
+        mass, moment = self.mass_and_moment(q)
+        A[:3] += np.cross(self.data.com[0] - moment / mass, A[3:], axis=0)
+        return A
+
+    def centroidal_momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        h = pin.computeCentroidalMomentum(self.model, self.data, self.q(q), self.G(q) @ v)
+        h = h.vector[SWAP]
+        mass, moment = self.mass_and_moment(q)
+        h[:3] += np.cross(self.data.com[0] - moment / mass, h[3:])
+        return h
+
+    def constrained_dynamics(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, contacts: Sequence[Contact]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (a, wrenches), those at and in the frames of the links, (number of contacts, 6).
+
+        By `constraintDynamics`; by the dense reduced equations where joints mimic others.
+        """
+        if self.model.nv > self.robot.nv:
+            a, forces = self.dense_contacts(q, v, tau, contacts)
+        else:
+            models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+            for contact in contacts:
+                frame = self.model.frames[self.frame_id(contact.link)]
+                kind = 'CONTACT_6D' if contact.point is None else 'CONTACT_3D'
+                place = frame.placement * pin.SE3(np.eye(3), contact.origin)
+                models.append(pin.RigidConstraintModel(
+                    getattr(pin.ContactType, kind), self.model, frame.parentJoint, place, pin.LOCAL
+                ))
+                datas.append(models[-1].createData())
+            pin.initConstraintDynamics(self.model, self.data, models, datas)
+            G = self.G(q)
+            a = pin.constraintDynamics(self.model, self.data, self.q(q), G @ v,
+                                       np.linalg.solve(G.T, tau), models, datas)
+            a = np.linalg.solve(G, a - self.dG(q, v) @ v)
+            forces = [data.contact_force.vector[SWAP] for data in datas]
+        wrenches = []
+        for contact, W in zip(contacts, forces):
+            moment = np.zeros(3) if contact.point is not None else W[:3]
+            wrenches.append(np.concatenate([moment + np.cross(contact.origin, W[3:]), W[3:]]))
+        return a, np.array(wrenches)
+
+    def dense_contacts(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, contacts: Sequence[Contact]
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Solve M a + h = tau + J^T f, J a + J' v = 0; return a and the f, moments first."""
+        G, rows, drift = self.G(q), [], []
+        pin.forwardKinematics(self.model, self.data, self.q(q), G @ v, self.dG(q, v) @ v)
+        for contact in contacts:
+            index = self.frame_id(contact.link)
+            arguments = self.model, self.data, index, pin.LOCAL
+            J = pin.computeFrameJacobian(self.model, self.data, self.q(q), index, pin.LOCAL)
+            J, x = (J @ G)[SWAP], contact.origin
+            if contact.point is None:
+                rows.append(J)
+                drift.append(pin.getFrameAcceleration(*arguments).vector[SWAP])
+            else:
+                omega = pin.getFrameVelocity(*arguments).angular
+                A = pin.getFrameClassicalAcceleration(*arguments)
+                spin = np.cross(omega, np.cross(omega, x)) + np.cross(A.angular, x)
+                rows.append(J[3:] + np.cross(J[:3], x, axis=0))
+                drift.append(A.linear + spin)
+        J, M = np.concatenate(rows), self.mass_matrix(q)
+        free = self.forward_dynamics(q, v, tau)
+        back = np.linalg.solve(M, J.T)
+        f = -np.linalg.solve(J @ back, J @ free + np.concatenate(drift))
+        parts = np.split(f, np.cumsum([len(block) for block in rows])[:-1])
+        return free + back @ f, [np.concatenate([np.zeros(6 - len(x)), x]) for x in parts]
+
     def kinetic_energy(self, q: np.ndarray, v: np.ndarray) -> float:
         return pin.computeKineticEnergy(self.model, self.data, self.q(q), self.G(q) @ v)
 
@@ -187,3 +320,25 @@ def resolve_mimic(description: RobotDescription, name: str) -> tuple[str, float,
     master, multiplier, offset = resolve_mimic(description, joint.mimic.joint)
     return (master, joint.mimic.multiplier * multiplier,
             joint.mimic.multiplier * offset + joint.mimic.offset)
+
+
+def moved_parameters(C: np.ndarray) -> np.ndarray:
+    """Return the matrix (10, 10) that takes (m, m c, xx, xy, yy, xz, yz, zz) of a body elsewhere.
+
+    The inertias are about the origins; C (4, 4) is the old frame in the new one.
+    """
+    upper = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])
+    H = np.zeros((10, 4, 4))  # pseudo-inertias, integrals of (x, 1) (x, 1)^T dm, of unit parameters
+    H[0, 3, 3] = 1.0
+    for i in range(3):
+        H[1 + i, i, 3] = H[1 + i, 3, i] = 1.0
+        for j in range(3):
+            H[upper[i, j], i, j] -= 1.0
+        H[upper[i, i], :3, :3] += 0.5 * np.eye(3)
+    H = C @ H @ C.T
+    trace = H[:, 0, 0] + H[:, 1, 1] + H[:, 2, 2]
+    result = np.concatenate([H[:, 3, 3:], H[:, :3, 3], np.zeros((10, 6))], axis=1)
+    for i in range(3):
+        for j in range(i, 3):
+            result[:, upper[i, j]] = (i == j) * trace - H[:, i, j]
+    return result.T

@@ -1,7 +1,8 @@
 """Acceleration-constrained dynamics (bruyninckx_2.md C-070 to C-078) against dense equations.
 
 `constraint_oracle` has the dense Karush-Kuhn-Tucker equations with bias terms by differences;
-Pinocchio's `constraintDynamics` is the other oracle. Golden case 8.3. Spec tolerance: 1e-9.
+Pinocchio's `constraintDynamics` is the other oracle, in `test_pinocchio.py`. Golden case 8.3. Spec
+tolerance: 1e-9.
 """
 
 from __future__ import annotations
@@ -246,47 +247,6 @@ def test_external_wrenches():
     a, wrenches = robot.constrained_dynamics(q, v, tau, hold, W)
     W['link9'] = W['link9'] + wrenches[0]
     close(robot.forward_dynamics(q, v, tau, W), a)
-
-
-@pytest.mark.parametrize('floating', [False, True])
-@pytest.mark.parametrize('name', ['ur5_robot', 'solo12', 'talos_reduced'])
-def test_pinocchio(name, floating):
-    """C-071, C-074, C-075: contacts of 3 and 6 dimensions against constraintDynamics, 1e-9."""
-    pin = pytest.importorskip('pinocchio')
-    from pinocchio_oracle import SWAP, Pinocchio
-
-    path = urdf_path(name)
-    robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
-    oracle = Pinocchio(path.read_text(encoding='utf-8'), robot)
-    six, three = {
-        'ur5_robot': (['tool0'], []),
-        'solo12': ([], ['FL_FOOT', 'HR_FOOT']),
-        'talos_reduced': (['left_sole_link'], ['gripper_left_base_link', 'right_sole_link']),
-    }[name]
-    q, v, tau = state(robot)
-    constraints = [fixed_frame(link, representation='body') for link in six]
-    constraints += [fixed_point(link) for link in three]
-    models = pin.StdVec_RigidConstraintModel()
-    datas = pin.StdVec_RigidConstraintData()
-    for link in six + three:
-        frame = oracle.model.frames[oracle.frame_id(link)]
-        kind = pin.ContactType.CONTACT_6D if link in six else pin.ContactType.CONTACT_3D
-        model = pin.RigidConstraintModel(
-            kind, oracle.model, frame.parentJoint, frame.placement, pin.LOCAL
-        )
-        models.append(model)
-        datas.append(model.createData())
-    pin.initConstraintDynamics(oracle.model, oracle.data, models, datas)
-    G = oracle.G(q)
-    expected = pin.constraintDynamics(
-        oracle.model, oracle.data, oracle.q(q), G @ v, np.linalg.solve(G.T, tau), models, datas
-    )
-    a, wrenches = robot.constrained_dynamics(q, v, tau, constraints)
-    close(a, np.linalg.solve(G, expected - oracle.dG(q, v) @ v))
-    for link, data, W in zip(six + three, datas, wrenches):
-        force = data.contact_force.vector[SWAP]
-        close(W[3:], force[3:])
-        close(W[:3], force[:3] if link in six else np.zeros(3))
 
 
 # --- redundant and contradicting constraints ------------------------------------------------------

@@ -1,4 +1,6 @@
-"""Derivatives of inverse and forward dynamics: differences, Pinocchio, identities, several outputs.
+"""Derivatives of inverse and forward dynamics: differences, identities, several outputs.
+
+`test_pinocchio.py` has those of all robots, `test_extended_precision.py` their last digits.
 
 Spec ID: D-40 of muller.md.
 """
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 from compile_support import ALL_CASES, BACKENDS, build, close, states
 from models import random_description, random_wrenches
-from robots import robot, urdf_path
+from robots import robot
 from tangents import displaced, partial
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
@@ -208,29 +210,6 @@ def test_massless_tip_is_refused():
     with pytest.raises(InertiaError, match='joint3'):
         robot.inverse_mass_matrix(x)
     assert np.isfinite(robot.inverse_dynamics_derivatives(x, x, x)).all()
-
-
-# --- Pinocchio ------------------------------------------------------------------------------------
-
-COMPARED = [
-    ('native', 'panda_description/urdf/panda', False),
-    ('reference', 'ur5_robot', True),
-    ('reference', 'solo12', True),
-    ('reference', 'talos_reduced', True),
-]
-
-
-@pytest.mark.parametrize(('backend', 'name', 'floating'), COMPARED)
-def test_pinocchio(backend, name, floating):
-    """D-40 to 1e-9 of the norm; Pinocchio's matrices reduced by the mimic map."""
-    pytest.importorskip('pinocchio')
-    if backend == 'native':
-        pytest.importorskip('llvmlite')
-    from pinocchio_derivatives import compare_derivatives
-
-    path = urdf_path(name)
-    robot = Robot.from_urdf(path, floating_base=floating, backend=backend)
-    compare_derivatives(path, robot, 1e-9)
 
 
 def test_no_joint():

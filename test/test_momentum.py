@@ -1,4 +1,6 @@
-"""Momenta and the velocity of the centre of mass: Pinocchio, differences, conservation.
+"""Momenta and the velocity of the centre of mass: differences, conservation.
+
+`test_pinocchio.py` has those of all robots.
 
 Spec IDs: D-18, D-34 of muller.md, C-055 of bruyninckx_2.md.
 """
@@ -6,13 +8,8 @@ Spec IDs: D-18, D-34 of muller.md, C-055 of bruyninckx_2.md.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from compile_support import ALL_CASES, BACKENDS, build, close, states
-from models import random_configuration
-from robots import urdf_path
 from tangents import displaced, partial
-
-from screw_dynamics_ros.core import Robot
 
 
 @BACKENDS
@@ -29,23 +26,6 @@ def test_definitions(case, backend):
     velocity = partial(lambda t: robot.center_of_mass(displaced(robot, q, t[0] * v)), 1)[:, 0]
     close(robot.center_of_mass_velocity(q, v), velocity, 1e-9)
     close(robot.total_mass * velocity, h[3:], 1e-9)
-
-
-@pytest.mark.parametrize('name', ['solo12', 'talos_reduced'])
-def test_pinocchio(name):
-    pin = pytest.importorskip('pinocchio')
-    from pinocchio_oracle import SWAP, Pinocchio
-
-    path = urdf_path(name)
-    robot = Robot.from_urdf(path, floating_base=True, backend='reference')
-    oracle = Pinocchio(path.read_text(encoding='utf-8'), robot)
-    rng = np.random.default_rng(0)
-    q, v = random_configuration(robot, rng), rng.uniform(-1, 1, robot.nv)
-    model, data, G = oracle.model, oracle.data, oracle.G(q)
-    h = pin.computeCentroidalMomentum(model, data, oracle.q(q), G @ v).vector[SWAP]
-    close(robot.centroidal_momentum(q, v), h, 1e-11)
-    A = pin.computeCentroidalMap(model, data, oracle.q(q))[SWAP] @ G
-    close(robot.centroidal_map(q), A, 1e-11)
 
 
 def test_weight_changes_the_total_momentum():

@@ -1,4 +1,6 @@
-"""Regressor and base parameters: Pinocchio, recovered torques, other parameters.
+"""Regressor and base parameters: recovered torques, other parameters.
+
+`test_pinocchio.py` has the regressor of all robots.
 
 Spec IDs: D-43 of muller.md, C-067 of bruyninckx_2.md.
 """
@@ -66,60 +68,6 @@ def test_parameters_of_a_link():
     robot = Robot.from_urdf(text, backend='reference')
     expected = [2, 0.2, 0.4, 0.6, 1.26, 0.06, 1.3, 0.14, 0.18, 1.3]
     close(robot.inertial_parameters, np.array([0.0] * 10 + expected), 1e-14)
-
-
-@pytest.mark.parametrize(
-    ('name', 'floating'),
-    [('panda_description/urdf/panda', False), ('solo12', True), ('talos_reduced', True)],
-)
-def test_pinocchio(name, floating):
-    """D-43: Pinocchio's columns belong to joints, about their origins; the links of a joint add."""
-    pin = pytest.importorskip('pinocchio')
-    from pinocchio_oracle import Pinocchio
-
-    path = urdf_path(name)
-    robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
-    oracle = Pinocchio(path.read_text(encoding='utf-8'), robot)
-    q, v, a = (x[0] for x in states(robot, 1).values())
-    G = oracle.G(q)
-    theirs = pin.computeJointTorqueRegressor(
-        oracle.model, oracle.data, oracle.q(q), G @ v, G @ a
-    ).copy()
-    ours = robot.regressor(q, v, a).reshape(robot.nv, -1, 10)
-    compared = 0
-    for k, link in enumerate(robot.link_names):
-        frame = oracle.model.frames[oracle.frame_id(link)]
-        joint = frame.parentJoint
-        if joint == 0:
-            assert not ours[:, k].any()
-            continue
-        place = pin.SE3(frame.placement)
-        columns = theirs[:, 10 * (joint - 1) : 10 * joint]
-        for p in np.eye(10):  # a body of these parameters on the link, seen from the joint
-            moved = moved_parameters(place.rotation, place.translation, p)
-            expected = G.T @ (columns @ moved)
-            error = np.linalg.norm(ours[:, k] @ p - expected)
-            assert error <= 1e-9 * max(np.linalg.norm(expected), 1e-3)
-            compared += 1
-    assert compared > 100
-
-
-def moved_parameters(R: np.ndarray, r: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return (m, m c, xx, xy, yy, xz, yz, zz) of a body in the frame in which it is at (R, r)."""
-
-    def pseudo(p):  # integral of (x, 1) (x, 1)^T dm
-        I = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])  # noqa: E741
-        H = np.zeros((4, 4))
-        H[:3, :3] = 0.5 * np.trace(I) * np.eye(3) - I
-        H[:3, 3] = H[3, :3] = p[1:4]
-        H[3, 3] = p[0]
-        return H
-
-    C = np.eye(4)
-    C[:3, :3], C[:3, 3] = R, r
-    H = C @ pseudo(p) @ C.T
-    I = np.trace(H[:3, :3]) * np.eye(3) - H[:3, :3]  # noqa: E741
-    return np.array([H[3, 3], *H[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
 
 
 @ALL_CASES
