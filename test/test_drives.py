@@ -1,4 +1,4 @@
-"""Armatures and friction: golden numbers, MuJoCo, Pinocchio, energy.
+"""Armatures and friction: golden numbers, Pinocchio, energy; `test_mujoco.py` has MuJoCo.
 
 Spec IDs: C-054 of bruyninckx_2.md (6.2.6 and its to-do), E-12; B-008 of bruyninckx_1.md.
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drive_support import GRAVITY, SCALAR, close, random_drives, state, two_masses
-from models import random_description, random_wrenches, to_urdf
+from models import random_description, random_wrenches
 from robots import joint, links, robot, urdf_path
 
 from screw_dynamics_ros.core import (
@@ -293,44 +293,6 @@ def test_energy_goes_into_friction():
         x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(x + h * k3))
     assert x[8] > 0.1
     assert start - energy(x) == pytest.approx(x[8], rel=1e-5)
-
-
-# --- MuJoCo ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_mujoco(seed):
-    """Armature and damping: accelerations, mass matrix and torques of MuJoCo, to 1e-9."""
-    mujoco = pytest.importorskip('mujoco')
-    description = random_description(seed, 8, ('revolute', 'prismatic'))
-    rng = np.random.default_rng(seed)
-    drives = {
-        joint.name: Drive(armature=float(rng.uniform(0, 0.5)), damping=float(rng.uniform(0, 1)))
-        for joint in description.joints
-    }
-    driven = Robot(description, gravity=GRAVITY, drives=drives, backend='reference')
-    model = mujoco.MjModel.from_xml_string(to_urdf(description))
-    model.opt.gravity[:] = GRAVITY
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    order = [model.joint(name).dofadr[0] for name in driven.joint_names]
-    for name, place in zip(driven.joint_names, order):
-        model.dof_armature[place] = drives[name].armature
-        model.dof_damping[place] = drives[name].damping
-    data = mujoco.MjData(model)
-    q, v, tau = state(driven, seed)
-    data.qpos[order], data.qvel[order], data.qfrc_applied[order] = q, v, tau
-    mujoco.mj_forward(model, data)
-    M = np.zeros((model.nv, model.nv))
-    for column, e in zip(M, np.eye(model.nv)):  # mj_fullM differs between versions
-        mujoco.mj_mulM(model, data, column, e)
-    close(driven.mass_matrix(q), M[np.ix_(order, order)], 1e-10)
-    a = driven.forward_dynamics(q, v, tau)
-    close(a, data.qacc[order], 1e-9)
-    data.qacc[order] = a
-    mujoco.mj_inverse(model, data)
-    close(driven.inverse_dynamics(q, v, a), data.qfrc_inverse[order], 1e-9)
-    one_step = Robot(description, gravity=GRAVITY, backend='reference').forward_dynamics(q, v, tau)
-    assert np.abs(one_step - a).max() > 0.1
 
 
 # --- Pinocchio ------------------------------------------------------------------------------------
