@@ -393,7 +393,7 @@ def test_real_robots_against_pinocchio(name, floating_base, representation):
     ({'joint_metric': np.ones(3)}, r'joint metric must have shape \(2,\) or \(2, 2\), got \(3,\)'),
     ({'joint_metric': [1.0, np.nan]}, 'joint metric holds NaN or infinity: nan at index'),
     ({'task_metric': [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]}, 'task metric is singular.*weight 5 is 0'),
-    ({'damping': -1.0}, 'damping must be a finite number of at least 0'),
+    ({'damping': -1.0}, 'damping must be a finite number >= 0'),
     ({'damping': np.nan}, 'damping must be a finite number'),
     ({'secondary': [1.0]}, r'secondary rates must have shape \(2,\)'),
     ({'secondary': [1.0, np.inf]}, 'secondary rates holds NaN or infinity'),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import TypeGuard
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,8 +19,10 @@ def float_array(name: str, value: ArrayLike) -> Array:
         array = np.asarray(value)
         if array.dtype.kind not in 'fiubO':
             raise TypeError(f'dtype {array.dtype}')
+        if array.dtype.kind == 'O' and any(x is None for x in array.flat):  # NumPy makes it NaN
+            raise TypeError('None is none')
         return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f'{name} must hold real numbers: {error}') from None
 
 
@@ -27,3 +32,27 @@ def vector(name: str, size: int, value: ArrayLike) -> Array:
     if array.shape != (size,):
         raise ArgumentError(f'{name} must have shape ({size},), got {array.shape}')
     return array
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether `value` is one real number, of Python or NumPy; NaN is one."""
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def check_number(name: str, value: object, *, positive: bool = False) -> None:
+    """Raise `ArgumentError` unless `value` is a finite number, at least 0 or `positive`."""
+    try:
+        number = float(value) if is_number(value) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not (0.0 <= number < math.inf and (number or not positive)):
+        raise ArgumentError(
+            f'{name} must be a finite {"positive number" if positive else "number >= 0"}, '
+            f'got {value!r}'
+        )
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise `ArgumentError` unless `value` is a whole number, at least 0."""
+    if not isinstance(value, int | np.integer) or value < 0:
+        raise ArgumentError(f'{name} must be a whole number >= 0, got {value!r}')

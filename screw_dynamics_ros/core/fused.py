@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.arguments import Array, check_count, vector
 from screw_dynamics_ros.core.compile.cpython_entry import entry_point
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.compile.kernels import (
     Specification,
     make_kernel,
 )
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import INPUTS, Output, as_tuple, find, input_size
 from screw_dynamics_ros.core.model.tree import Tree
 
@@ -64,6 +64,10 @@ class FusedKernel:
         outputs: Sequence[Output | Formula],
         parameters: Mapping[str, int],
     ) -> None:
+        if not isinstance(parameters, Mapping):
+            raise ArgumentError(f'parameters must be a dict {{name: size}}, got {parameters!r}')
+        for name, size in parameters.items():
+            check_count(f'the size of parameter {name!r}', size)
         used = needed_inputs(tree, outputs, parameters)
         names = (*(name for name in INPUTS if name in used - set(parameters)), *parameters)
         sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
@@ -133,6 +137,10 @@ def needed_inputs(
     """Return the names of the vectors that some outputs read, parameters left out."""
     needed: set[str] = set()
     for output in outputs:
+        if not isinstance(output, str | tuple | Formula):
+            raise UnknownNameError(
+                f'{output!r} does not name an output: give a name, (name, option, ...) or a Formula'
+            )
         if isinstance(output, Formula):
             needed |= needed_inputs(tree, output.sources, parameters)
         elif output in INPUTS:

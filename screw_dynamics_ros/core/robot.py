@@ -19,9 +19,10 @@ from screw_dynamics_ros.core.facade.mixed_problems import MixedProblems
 from screw_dynamics_ros.core.facade.sensitivities import Sensitivities
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel, evaluated
-from screw_dynamics_ros.core.model.description import Inertia, Limits, RobotDescription
+from screw_dynamics_ros.core.model.description import Limits, RobotDescription
 from screw_dynamics_ros.core.model.drives import Drive, drives_of
 from screw_dynamics_ros.core.model.geometry import Geometry
+from screw_dynamics_ros.core.model.inertia import Inertia
 from screw_dynamics_ros.core.model.link_table import LinkTable
 from screw_dynamics_ros.core.model.robot_geometry import description_of
 from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
@@ -63,6 +64,13 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         drives: Mapping[str, Drive] | None = None,
         friction: bool | None = None,
     ) -> None:
+        if not isinstance(description, RobotDescription):
+            raise ArgumentError(
+                f'Robot: description must be a RobotDescription, got {description!r}; for a URDF '
+                'take Robot.from_urdf'
+            )
+        if not isinstance(floating_base, bool | np.bool_):
+            raise ArgumentError(f'Robot: floating_base must be a bool, got {floating_base!r}')
         tree = build_tree(
             description, floating_base=floating_base, drives=drives, friction=friction
         )

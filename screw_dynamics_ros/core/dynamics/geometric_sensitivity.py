@@ -49,7 +49,7 @@ def pose_sensitivity(tree: Tree, q: Array, link: str, joint: str) -> Array:
 def with_placement(tree: Tree, joint: str) -> Tree:
     """Return the tree with six further coordinates, last in q (as a pose) and v, before `joint`."""
     names = dict.fromkeys(body.joint for body in tree.bodies if body.joint)
-    if joint not in names:
+    if not isinstance(joint, str) or joint not in names:
         raise UnknownNameError(
             f'no movable joint named {joint!r}; choose one of {", ".join(names)}'
         )

@@ -44,6 +44,8 @@ def payload_parameters(tree: Tree, payloads: Mapping[str, RigidBody]) -> Array:
         m, m c and I about the origin of the body frame (B-101), see `rigid_body.PARAMETERS`, one
         body after the other. A payload on a link that does not move adds nothing.
     """
+    if not isinstance(payloads, Mapping):
+        raise ArgumentError(f'payloads must be a dict {{link: RigidBody}}, got {payloads!r}')
     parameters = np.zeros((len(tree.bodies), len(PARAMETERS)))
     for link, payload in payloads.items():
         if not isinstance(payload, RigidBody):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.model.tree import Array, Tree
 
@@ -31,6 +32,7 @@ class StateSpace:
 
     def discretised(self, step: float) -> StateSpace:
         """Return the model with u held constant over each `step` [s] (zero-order hold)."""
+        check_number('step', step)
         from scipy.linalg import expm  # slow to import, few need it
 
         n, m = self.B.shape

@@ -93,9 +93,7 @@ class InverseProblems(CompiledFunctions):
         seed : int
             Of the random configurations: the same call returns the same answer.
         """
-        links = (link,) if isinstance(link, str) else tuple(link)
-        if not links:
-            raise ArgumentError('inverse_kinematics needs at least one link')
+        links = names(link)
         targets = float_array('target', target)
         if targets.shape != (len(links), 4, 4) and targets.shape != (4, 4)[: 2 * (len(links) == 1)]:
             raise ArgumentError(

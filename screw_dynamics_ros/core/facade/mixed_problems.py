@@ -83,7 +83,7 @@ class MixedProblems(CompiledFunctions):
         (bruyninckx_2.md C-071 to C-081).
         """
         constraints = checked(constraints)
-        if external_wrenches:
+        if external_wrenches or not isinstance(external_wrenches, Mapping | None):
             holding = self._evaluate('inverse_force', (q,), (), external_wrenches)
             tau = float_array('tau', tau) - holding
         terms = self.constraint_terms(q, v, tau, constraints)
@@ -107,7 +107,7 @@ class MixedProblems(CompiledFunctions):
             known = self._constraint_kernels[structures] = kernel, compiled_into(kernel)
         kernel, run = known
         parameters = [constraint.parameters for constraint in constraints]
-        if np.ndim(q) == np.ndim(v) == np.ndim(tau) == 1:
+        if is_sample(q, v, tau):
             outputs = [np.empty(shape) for shape in kernel.shapes]
             run(q, v, tau, self._gravity, *parameters, *outputs)
             return Terms(*outputs)
@@ -126,3 +126,11 @@ class MixedProblems(CompiledFunctions):
                 f'joints {", ".join(map(repr, joints))} have no inertia about them, and nothing '
                 'they carry has; give those links inertias or armatures, or prescribe their motion'
             )
+
+
+def is_sample(*arguments: ArrayLike) -> bool:
+    """Return whether all are vectors; if not they are stacks, or refused as such."""
+    try:
+        return all(np.ndim(argument) == 1 for argument in arguments)
+    except ValueError:  # ragged
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.arguments import Array, check_count, vector
 from screw_dynamics_ros.core.dynamics.geometric_sensitivity import torque_sensitivity
 from screw_dynamics_ros.core.dynamics.regressor import (
     BaseParameters,
@@ -30,8 +30,12 @@ class Sensitivities(DynamicFunctions):
 
     def linearised(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
         """Return the linear model of the motion near a state and its torques (muller.md D-40)."""
-        rates = vector('v', self._tree.nv, v)
-        return state_space(self._tree, rates, *self.forward_dynamics_derivatives(q, rates, tau))
+        state = (
+            vector('q', self._tree.nq, q),
+            vector('v', self._tree.nv, v),
+            vector('tau', self._tree.nv, tau),
+        )
+        return state_space(self._tree, state[1], *self.forward_dynamics_derivatives(*state))
 
     def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
         """Return the derivative of `inverse_dynamics` by the placement of a joint, (nv, 6).
@@ -51,6 +55,8 @@ class Sensitivities(DynamicFunctions):
 
         `samples` motions are drawn; 0 takes twice as many as there are unknowns.
         """
+        check_count('samples', samples)
+        check_count('seed', seed)
         unknowns = 10 * len(tuple(self._tree.frames))
         count = samples or 2 * -(-unknowns // max(self._tree.nv, 1))
         rng = np.random.default_rng(seed)

@@ -30,17 +30,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.fused import FusedKernel
 from screw_dynamics_ros.core.kinematics.inverse import displaced
 from screw_dynamics_ros.core.kinematics.joint_bounds import JointBounds
 from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.kinematics.weighted_inverse import (
-    AdaptiveDamping,
-    check_positive,
-    finite,
-)
+from screw_dynamics_ros.core.kinematics.weighted_inverse import AdaptiveDamping, finite
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.model.tree import Array, JointLimits, Tree
 
@@ -139,10 +135,10 @@ class ClosedLoop:
         task_metric: ArrayLike | None = None,
         damping: float | AdaptiveDamping | None = None,
     ) -> None:
-        check_positive('the sampling time dt', dt)
+        check_number('the sampling time dt', dt, positive=True)
         gap_gain = 1.0 / dt if gap_gain is None else gap_gain
         for name, value in (('gain', gain), ('gap_gain', gap_gain)):
-            check_positive(name, value)
+            check_number(name, value, positive=True)
             if not value * dt < 2.0:
                 raise ArgumentError(
                     f'{name} {value:g} /s is unstable at a sampling time of {dt:g} s: it must be '
@@ -233,6 +229,9 @@ def without_limits(tree: Tree) -> Tree:
 
 def outputs(links: Sequence[str], gaps: Sequence[Gap]) -> list[tuple[str, ...]]:
     """Return what the kernel of a `ClosedLoop` computes."""
+    for gap in gaps:
+        if not isinstance(gap, Gap):
+            raise ArgumentError(f'gaps must hold Gap objects, got {gap!r}')
     frames = [*links, *(link for gap in gaps for link in (gap.first, gap.second))]
     return [
         *(('link_pose', frame) for frame in frames),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.compile.kernels import Kernel
 from screw_dynamics_ros.core.compile.tracing import clamp
 from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
@@ -207,6 +208,11 @@ class InverseKinematics:
         seed: int,
     ) -> InverseKinematicsResult:
         """Step from q, then from random configurations, until the error is within tolerance."""
+        check_number('tolerance', tolerance)
+        check_number('damping', damping)
+        check_count('max_iterations', max_iterations)
+        check_count('restarts', restarts)
+        check_count('seed', seed)
         if not np.isfinite(q).all():
             raise ArgumentError(f'q0 must hold finite numbers, got {q}')
         residuals, defects = np.empty(1), np.empty(len(self._links))

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.inverse_velocity import rate
-from screw_dynamics_ros.core.kinematics.weighted_inverse import check_positive
 from screw_dynamics_ros.core.model.tree import Array, JointLimits, Tree
 
 
@@ -75,7 +74,7 @@ class JointBounds:
         acceleration_limit: ArrayLike | None = None,
         limits: JointLimits | None = None,
     ) -> None:
-        check_positive('the sampling time dt', dt)
+        check_number('the sampling time dt', dt, positive=True)
         limits = limits or tree.limits
         self._dt, self._nv = dt, tree.nv
         self._acceleration = acceleration_limits(tree.nv, acceleration_limit)

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, ROUNDING, matrix, rate
 from screw_dynamics_ros.core.kinematics.joint_bounds import Bounds
 from screw_dynamics_ros.core.kinematics.weighted_inverse import (
     AdaptiveDamping,
-    check_positive,
     metric,
     structural_rank,
 )
@@ -163,7 +163,7 @@ def joint_limited_acceleration(
 def damping_for(J: Array, scaled: Array, damping: float | AdaptiveDamping | None) -> float:
     """Return lambda > 0 for the Jacobian J, `scaled` between its metrics."""
     if damping is not None and not isinstance(damping, AdaptiveDamping):
-        check_positive('the damping', damping)
+        check_number('the damping', damping, positive=True)
         return float(damping)
     least = max(UNIQUE * float(np.linalg.norm(scaled)), float(np.finfo(float).tiny))
     if damping is None:

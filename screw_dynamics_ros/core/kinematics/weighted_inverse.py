@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.model.tree import Array
@@ -41,7 +41,7 @@ class AdaptiveDamping:
 
     def __post_init__(self) -> None:
         for name in ('largest', 'threshold'):
-            check_positive(f'{name} of the adaptive damping', getattr(self, name))
+            check_number(f'{name} of the adaptive damping', getattr(self, name), positive=True)
 
     def at(self, smallest: float) -> float:
         """Return the damping for the smallest singular value.
@@ -104,6 +104,7 @@ class WeightedInverse:
         *,
         names: tuple[str, str] = ('joint', 'task'),
     ) -> None:
+        check_number('cutoff', cutoff)
         self.A = finite('the Jacobian', A)
         m, n = self.A.shape
         self._M = metric(f'{names[0]} metric', n, domain_metric)
@@ -133,8 +134,7 @@ class WeightedInverse:
         """Return lambda for this map; raises `ArgumentError` for a negative one or NaN."""
         if isinstance(damping, AdaptiveDamping):
             return damping.at(self.smallest)
-        if not (np.isfinite(damping) and damping >= 0.0):
-            raise ArgumentError(f'the damping must be a finite number of at least 0, got {damping}')
+        check_number('the damping', damping)
         return float(damping)
 
     def inverse(self, damping: float | AdaptiveDamping = 0.0) -> Array:
@@ -226,7 +226,7 @@ def length_metric(length: float, links: int = 1) -> Array:
     >>> length_metric(0.5)
     array([0.25, 0.25, 0.25, 1.  , 1.  , 1.  ])
     """
-    check_positive('the characteristic length', length)
+    check_number('the characteristic length', length, positive=True)
     return np.tile([length**2] * 3 + [1.0] * 3, links)
 
 
@@ -251,9 +251,3 @@ def finite(name: str, value: ArrayLike) -> Array:
         place = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
         raise ArgumentError(f'{name} holds NaN or infinity: {array[place]} at index {place}')
     return array
-
-
-def check_positive(name: str, value: float) -> None:
-    """Raise `ArgumentError` unless `value` is a finite positive number."""
-    if not (np.isfinite(value) and value > 0.0):
-        raise ArgumentError(f'{name} must be a finite positive number, got {value}')

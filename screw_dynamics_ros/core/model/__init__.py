@@ -4,13 +4,13 @@ from .checks import physical_findings
 from .description import (
     JOINT_FREEDOMS,
     Finding,
-    Inertia,
     Joint,
     Limits,
     Link,
     Mimic,
     RobotDescription,
 )
+from .inertia import Inertia
 from .urdf import read_urdf
 
 __all__ = [

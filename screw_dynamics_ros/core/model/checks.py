@@ -13,21 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Finding, Inertia, Joint, RobotDescription
-
-#: A fault counts from here on, relative to the largest moment: numbers in files have six digits.
-TRIANGLE_TOLERANCE = 1e-6
-
-#: A radius of gyration in m below which a body is a point: exporters leave 1e-20 kg m^2.
-POINT_RADIUS = 1e-6
+from .description import Finding, Joint, RobotDescription
+from .inertia import Inertia, inertia_fault
 
 #: Relative inertia about a joint axis below which the joint counts as moving nothing.
 _NOTHING = 1e-12
-
-_CHECK_TENSOR = (
-    'correct its <inertia>, which is the matrix about the centre of mass in the axes of its '
-    '<origin>, in kg m^2'
-)
 
 
 def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
@@ -59,30 +49,6 @@ def _impossible_inertias(description: RobotDescription) -> Iterator[Finding]:
     for link in description.links:
         if link.inertia is not None and (fault := inertia_fault(link.inertia)) is not None:
             yield Finding('error', f'link {link.name}', *fault)
-
-
-def inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
-    """Return message and remedy if no body has this mass and inertia matrix.
-
-    Binet's matrix theta = 1/2 tr(I) 1 - I holds the second moments of the mass distribution, so it
-    is positive semidefinite. With principal moments a <= b <= c its smallest eigenvalue is
-    (a + b - c) / 2: the triangle inequality (spec D-17).
-    """
-    if inertia.mass < 0.0:
-        return f'mass is {inertia.mass:g} kg', 'a mass cannot be negative; correct it'
-    a, b, c = (float(moment) for moment in np.linalg.eigvalsh(inertia.matrix))
-    moments = f'principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2'
-    if inertia.mass == 0.0 and np.any(inertia.matrix != 0.0):
-        return f'{moments} but no mass', 'give it its mass, or set its inertia to zero as well'
-    tolerance = TRIANGLE_TOLERANCE * max(abs(a), abs(c)) + inertia.mass * POINT_RADIUS**2
-    if a < -tolerance:
-        return f'{moments}: not positive semidefinite', _CHECK_TENSOR
-    if a + b < c - tolerance:
-        return (
-            f'{moments} break the triangle inequality: {a:.6g} + {b:.6g} < {c:.6g}',
-            _CHECK_TENSOR,
-        )
-    return None
 
 
 def _far_masses(description: RobotDescription) -> Iterator[Finding]:

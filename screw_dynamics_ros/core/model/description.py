@@ -13,12 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..errors import DescriptionError
+from ..arguments import float_array, is_number
+from ..errors import ArgumentError, DescriptionError, InertiaError
+from .inertia import Inertia, inertia_fault
 
 JointType = Literal['revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar']
 Severity = Literal['error', 'warning', 'info']
+
+#: How far a rotation matrix or a unit vector may be off.
+ROUNDING = 1e-6
+
+#: The last row of a pose.
+BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
 #: Degrees of freedom of each joint type.
 JOINT_FREEDOMS: dict[str, int] = {
@@ -55,33 +63,6 @@ class Finding:
         return f'{self.subject}: {self.message}' + (f' ({self.remedy})' if self.remedy else '')
 
 
-@dataclass(frozen=True, eq=False)
-class Inertia:
-    """Mass distribution of one link.
-
-    Attributes
-    ----------
-    mass : float
-        In kg.
-    com : (3,) array
-        Centre of mass in the link frame, in m.
-    matrix : (3, 3) array
-        Rotational inertia about the centre of mass, resolved in the link axes, in kg m^2.
-    """
-
-    mass: float
-    com: NDArray[np.float64]
-    matrix: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, 'com', _frozen(self.com))
-        object.__setattr__(self, 'matrix', _frozen(self.matrix))
-
-    def numbers(self) -> tuple[float, list[float], list[list[float]]]:
-        """Return mass, centre of mass and matrix as plain numbers, to the last digit."""
-        return self.mass, self.com.tolist(), self.matrix.tolist()
-
-
 @dataclass(frozen=True)
 class Link:
     """A rigid body and the frame fixed to it; `inertia` is None where none is given."""
@@ -89,18 +70,36 @@ class Link:
     name: str
     inertia: Inertia | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.inertia, Inertia | None):
+            raise ArgumentError(f'link {self.name!r}: inertia is no Inertia: {self.inertia!r}')
+
 
 @dataclass(frozen=True)
 class Limits:
     """Bounds of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N).
 
     Infinite where the description sets none.
+
+    Raises
+    ------
+    DescriptionError
+        No numbers, a lower limit above the upper one, or a negative speed or effort.
     """
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+
+    def __post_init__(self) -> None:
+        values = self.lower, self.upper, self.velocity, self.effort
+        ordered = all(map(is_number, values)) and self.lower <= self.upper
+        if not (ordered and self.velocity >= 0.0 and self.effort >= 0.0):
+            raise DescriptionError(
+                f'{self} are no limits: lower must not be above upper, nor velocity and effort '
+                'negative'
+            )
 
 
 @dataclass(frozen=True)
@@ -110,6 +109,14 @@ class Mimic:
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ('multiplier', 'offset'):
+            value = getattr(self, name)
+            if not (is_number(value) and abs(value) < math.inf):
+                raise DescriptionError(
+                    f'mimic of {self.joint!r}: {name} must be a finite number, got {value!r}'
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +139,13 @@ class Joint:
         Viscous friction, N m s/rad or N s/m.
     friction : float
         Coulomb friction, N m or N.
+
+    Raises
+    ------
+    DescriptionError
+        An unknown type, an origin that is no rigid motion, an axis that is no unit vector.
+    ArgumentError
+        Anything of another type than stated here, or that is not finite.
     """
 
     name: str
@@ -146,8 +160,37 @@ class Joint:
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, 'origin', _frozen(self.origin))
-        object.__setattr__(self, 'axis', _frozen(self.axis))
+        if self.type not in JOINT_FREEDOMS:
+            raise DescriptionError(
+                f'joint {self.name!r} has unknown type {self.type!r}; '
+                f'use one of {", ".join(JOINT_FREEDOMS)}'
+            )
+        for field, size in (('origin', (4, 4)), ('axis', (3,))):
+            array = float_array(f'joint {self.name!r}: {field}', getattr(self, field)).copy()
+            if array.shape != size:
+                raise ArgumentError(
+                    f'joint {self.name!r}: {field} must have shape {size}, got {array.shape}'
+                )
+            array.setflags(write=False)
+            object.__setattr__(self, field, array)
+        R = self.origin[:3, :3]
+        rigid = np.abs(R.T @ R - np.eye(3)).max() < ROUNDING and np.linalg.det(R) > 0.0
+        if not (rigid and np.isfinite(self.origin).all() and (self.origin[3] == BOTTOM).all()):
+            raise DescriptionError(
+                f'joint {self.name!r}: origin must be a rigid motion [[R, r], [0, 1]], with '
+                f'R^T R = 1 and det R = 1, got {self.origin.tolist()}'
+            )
+        turns = self.type not in ('fixed', 'floating')
+        if turns and not abs(np.linalg.norm(self.axis) - 1.0) < ROUNDING:
+            raise DescriptionError(
+                f'joint {self.name!r}: axis must be a unit vector, got {self.axis.tolist()}; '
+                'divide it by its length, or make the joint fixed'
+            )
+        if not isinstance(self.limits, Limits) or not isinstance(self.mimic, Mimic | None):
+            raise ArgumentError(
+                f'joint {self.name!r}: limits must be Limits and mimic Mimic or None, '
+                f'got {self.limits!r} and {self.mimic!r}'
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +222,26 @@ class RobotDescription:
         links: Sequence[Link],
         joints: Sequence[Joint],
         findings: Iterable[Finding] = (),
+        *,
+        check_inertias: bool = True,
     ) -> RobotDescription:
         """Check that links and joints form one tree, and put them into depth-first order.
 
         Raises
         ------
+        InertiaError
+            No body has the inertia of a link; not with `check_inertias=False`.
         DescriptionError
             Duplicate names, unknown links, a link with two parents, no root or several, cycles;
             mimic joints that follow an unknown joint, themselves, or one with no scalar position.
         """
+        for part in (*links, *joints):
+            if not isinstance(part, Link | Joint):
+                raise ArgumentError(f'robot {name!r}: {part!r} is neither a Link nor a Joint')
+        for link in links if check_inertias else ():
+            fault = None if link.inertia is None else inertia_fault(link.inertia)
+            if fault is not None:
+                raise InertiaError(f'link {link.name!r}: {fault[0]}; {fault[1]}')
         _check_names('link', [link.name for link in links])
         _check_names('joint', [joint.name for joint in joints])
         if not links:
@@ -202,12 +256,6 @@ class RobotDescription:
             joints=tuple(ordered),
             findings=tuple(findings),
         )
-
-
-def _frozen(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.array(values, dtype=np.float64)
-    array.setflags(write=False)
-    return array
 
 
 def _check_names(kind: str, names: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Drive:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.type == 'float' and not (_is_number(value) and math.isfinite(value)):
+            if field.type == 'float' and not (is_number(value) and math.isfinite(value)):
                 raise ArgumentError(f'Drive: {field.name} is {value!r}; give a finite number')
         for name in ('rotor_inertia', 'armature', 'damping', 'coulomb'):
             if getattr(self, name) < 0.0:
@@ -97,7 +98,7 @@ class Drive:
         if self.gear_ratio == 0.0:
             raise ArgumentError('Drive: gear_ratio is 0; a rotor that turns with its joint has 1')
         if self.breakaway is not None and not (
-            _is_number(self.breakaway) and self.coulomb <= self.breakaway < math.inf
+            is_number(self.breakaway) and self.coulomb <= self.breakaway < math.inf
         ):
             raise ArgumentError(
                 f'Drive: breakaway is {self.breakaway!r}; it must be finite and at least coulomb, '
@@ -196,9 +197,10 @@ def drives_of(
 def _described(joint: Joint) -> Drive:
     """Return what a description says about the drive of a joint."""
     for field in ('damping', 'friction'):
-        if not 0.0 <= getattr(joint, field) < math.inf:
+        value = getattr(joint, field)
+        if not (is_number(value) and 0.0 <= value < math.inf):
             raise DescriptionError(
-                f'joint {joint.name!r}: {field} is {getattr(joint, field)}; friction takes energy '
+                f'joint {joint.name!r}: {field} is {value!r}; friction takes energy '
                 'away, so give a number that is not negative'
             )
     return Drive(damping=joint.damping, coulomb=joint.friction)
@@ -206,10 +208,6 @@ def _described(joint: Joint) -> Drive:
 
 def _has_one_freedom(joint: Joint) -> bool:
     return joint.type in ('revolute', 'continuous', 'prismatic')
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating)
 
 
 def _unit(axis: Vector) -> Vector:

@@ -63,4 +63,6 @@ def rerooted(description: RobotDescription, root: str) -> RobotDescription:
             ]
         link = joint.parent
     joints = [part for joint in description.joints for part in turned.get(joint.name, [joint])]
-    return RobotDescription.from_parts(description.name, links, joints, description.findings)
+    return RobotDescription.from_parts(
+        description.name, links, joints, description.findings, check_inertias=False
+    )

@@ -17,17 +17,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.errors import InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import points, screws, se3, so3
 from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, check_pose
-from screw_dynamics_ros.core.model.checks import inertia_fault
-from screw_dynamics_ros.core.model.description import Inertia
+from screw_dynamics_ros.core.model.inertia import SYMMETRY_TOLERANCE, Inertia, inertia_fault
 
 #: The ten parameters in which the equations of motion are linear: mass, first and second moments.
 PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
-
-# Asymmetry of an inertia matrix, relative to its largest entry, that counts as rounding.
-SYMMETRY_TOLERANCE = 1e-9
 
 _UPPER = np.triu_indices(3)
 
@@ -60,19 +56,6 @@ class RigidBody(Inertia):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        I = self.matrix  # noqa: E741
-        if self.com.shape != (3,) or I.shape != (3, 3):
-            raise ArgumentError(
-                f'RigidBody: com must have shape (3,) and matrix (3, 3), got {self.com.shape} and '
-                f'{I.shape}'
-            )
-        if not (np.isfinite(self.mass) and np.isfinite(self.com).all() and np.isfinite(I).all()):
-            raise InertiaError('RigidBody: mass, com and matrix must be finite numbers')
-        if np.abs(I - I.T).max() > SYMMETRY_TOLERANCE * np.abs(I).max():
-            raise InertiaError(
-                f'RigidBody: matrix differs from its transpose by {np.abs(I - I.T).max():.3g} '
-                'kg m^2; take (matrix + matrix.T) / 2'
-            )
         fault = inertia_fault(self)
         if fault is not None:
             raise InertiaError(f'RigidBody: {fault[0]}; {fault[1]}')

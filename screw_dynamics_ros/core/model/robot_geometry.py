@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.model.description import (
-    Inertia,
     Joint,
     JointType,
     Limits,
@@ -27,6 +26,7 @@ from screw_dynamics_ros.core.model.description import (
     RobotDescription,
 )
 from screw_dynamics_ros.core.model.geometry import BodyScrews, Geometry, joint_axes
+from screw_dynamics_ros.core.model.inertia import Inertia
 from screw_dynamics_ros.core.model.tree import (
     GROUND,
     Array,

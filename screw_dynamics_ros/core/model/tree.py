@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.model.description import Inertia, Joint, RobotDescription
+from screw_dynamics_ros.core.model.description import Joint, RobotDescription
 from screw_dynamics_ros.core.model.drives import NO_DRIVE, Drive, drives_of
+from screw_dynamics_ros.core.model.inertia import Inertia
 
 GROUND = -1
 

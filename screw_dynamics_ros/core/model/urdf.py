@@ -25,13 +25,13 @@ from .checks import physical_findings
 from .description import (
     JOINT_FREEDOMS,
     Finding,
-    Inertia,
     Joint,
     Limits,
     Link,
     Mimic,
     RobotDescription,
 )
+from .inertia import Inertia
 
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
@@ -89,6 +89,7 @@ def read_urdf(
         name,
         [_link(element) for element in _children(robot, 'link')],
         [_joint(element, remarks) for element in _children(robot, 'joint')],
+        check_inertias=False,
     )
     return replace(
         description, findings=(*remarks, *_judged(physical_findings(description), inertia_check))

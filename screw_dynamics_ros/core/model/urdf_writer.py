@@ -11,11 +11,11 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.model.description import (
     JOINT_FREEDOMS,
-    Inertia,
     Joint,
     Limits,
     RobotDescription,
 )
+from screw_dynamics_ros.core.model.inertia import Inertia
 from screw_dynamics_ros.core.model.tree import Array
 
 

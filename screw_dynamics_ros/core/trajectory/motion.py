@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.arguments import Array, check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ class Motion:
 
     def faster(self, factor: float) -> Motion:
         """Return the same path run `factor` times as fast: v and a grow with s and s^2 (C-069)."""
-        if not (np.isfinite(factor) and factor > 0.0):
-            raise ArgumentError(f'factor must be a positive finite number, got {factor!r}')
+        check_number('factor', factor, positive=True)
         return replace(
             self,
             time=self.time[0] + (self.time - self.time[0]) / factor,

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.arguments import Array, check_count, check_number, float_array, vector
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 
 #: What a constraint is compiled for; all else may change from call to call.
@@ -81,6 +81,13 @@ class MotionConstraint:
     parameters: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ArgumentError(f'the name of a constraint must be a text, got {self.name!r}')
+        for link in (self.link, self.other or '', self.expressed_in or ''):
+            if not isinstance(link, str):
+                raise UnknownNameError(f'{self}: no link named {link!r}')
+        if not isinstance(self.unilateral, bool | np.bool_):
+            raise ArgumentError(f'{self}: unilateral must be a bool, got {self.unilateral!r}')
         A = float_array(f'wrenches of {self}', self.wrenches)
         if A.ndim != 2 or A.shape[0] != 6 or not A.shape[1] >= 1:
             raise ArgumentError(
@@ -101,10 +108,10 @@ class MotionConstraint:
         if point.shape != (3,):
             raise ArgumentError(f'{self}: point must have shape (3,), got {point.shape}')
         for gain in ('alpha', 'beta', 'compliance'):
-            value = getattr(self, gain)
-            if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
-                raise ArgumentError(f'{self}: {gain} must be a finite number >= 0, got {value!r}')
+            check_number(f'{self}: {gain}', getattr(self, gain))
         parts = [A.ravel(), point]
+        if not all(np.isfinite(part).all() for part in parts):
+            raise ArgumentError(f'{self}: wrenches and point must be finite numbers')
         if self.target is not None:
             parts.append(float_array(f'target of {self}', self.target).ravel())
             check_target(self, parts[-1])
@@ -217,11 +224,10 @@ def friction_pyramid(
         Of the pyramid, at least 3.
     """
     n = unit_vector('normal', normal)
-    if not 0.0 <= coefficient < np.inf or edges < 3:
-        raise ArgumentError(
-            f'friction_pyramid on {link!r}: the coefficient must be a finite number >= 0 and there '
-            f'must be at least 3 edges, got {coefficient!r} and {edges!r}'
-        )
+    check_number(f'friction_pyramid on {link!r}: the coefficient', coefficient)
+    check_count(f'friction_pyramid on {link!r}: the number of edges', edges)
+    if edges < 3:
+        raise ArgumentError(f'friction_pyramid on {link!r}: there must be 3 edges, got {edges}')
     x = np.eye(3)[0] if abs(n[0]) < 0.9 else np.eye(3)[1]
     t = x - n * (n @ x)
     t = t / np.linalg.norm(t)

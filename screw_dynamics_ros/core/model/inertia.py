@@ -1,0 +1,100 @@
+"""The mass distribution of one body, and what no body can have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import float_array, is_number
+from ..errors import ArgumentError, InertiaError
+
+#: A fault counts from here on, relative to the largest moment: numbers in files have six digits.
+TRIANGLE_TOLERANCE = 1e-6
+
+#: A radius of gyration in m below which a body is a point: exporters leave 1e-20 kg m^2.
+POINT_RADIUS = 1e-6
+
+#: Asymmetry of an inertia matrix, relative to its largest entry, that counts as rounding.
+SYMMETRY_TOLERANCE = 1e-9
+
+_CHECK_TENSOR = (
+    'correct its <inertia>, which is the matrix about the centre of mass in the axes of its '
+    '<origin>, in kg m^2'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """Mass distribution of one link.
+
+    Attributes
+    ----------
+    mass : float
+        In kg.
+    com : (3,) array
+        Centre of mass in the link frame, in m.
+    matrix : (3, 3) array
+        Rotational inertia about the centre of mass, resolved in the link axes, in kg m^2.
+
+    Raises
+    ------
+    ArgumentError
+        Wrong shapes, or no numbers.
+    InertiaError
+        Numbers that are not finite, a negative mass, a matrix that is not symmetric. What is
+        impossible besides `inertia_fault` knows.
+    """
+
+    mass: float
+    com: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        com, I = (float_array(f'{kind}: {x}', getattr(self, x)).copy() for x in ('com', 'matrix'))  # noqa: E741
+        if com.shape != (3,) or I.shape != (3, 3):
+            raise ArgumentError(
+                f'{kind}: com must have shape (3,) and matrix (3, 3), got {com.shape} and {I.shape}'
+            )
+        if not is_number(self.mass):
+            raise ArgumentError(f'{kind}: mass must be a number, got {self.mass!r}')
+        if not (np.isfinite(self.mass) and np.isfinite(com).all() and np.isfinite(I).all()):
+            raise InertiaError(f'{kind}: mass, com and matrix must be finite numbers')
+        if self.mass < 0.0:
+            raise InertiaError(f'{kind}: mass is {self.mass:g} kg; a mass cannot be negative')
+        if np.abs(I - I.T).max() > SYMMETRY_TOLERANCE * np.abs(I).max():
+            raise InertiaError(
+                f'{kind}: matrix differs from its transpose by {np.abs(I - I.T).max():.3g} kg m^2; '
+                'take (matrix + matrix.T) / 2'
+            )
+        for name, array in (('com', com), ('matrix', I)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def numbers(self) -> tuple[float, list[float], list[list[float]]]:
+        """Return mass, centre of mass and matrix as plain numbers, to the last digit."""
+        return self.mass, self.com.tolist(), self.matrix.tolist()
+
+
+def inertia_fault(inertia: Inertia) -> tuple[str, str] | None:
+    """Return message and remedy if no body has this mass and inertia matrix.
+
+    Binet's matrix theta = 1/2 tr(I) 1 - I holds the second moments of the mass distribution, so it
+    is positive semidefinite. With principal moments a <= b <= c its smallest eigenvalue is
+    (a + b - c) / 2: the triangle inequality (spec D-17).
+    """
+    a, b, c = (float(moment) for moment in np.linalg.eigvalsh(inertia.matrix))
+    moments = f'principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2'
+    if inertia.mass == 0.0 and np.any(inertia.matrix != 0.0):
+        return f'{moments} but no mass', 'give it its mass, or set its inertia to zero as well'
+    tolerance = TRIANGLE_TOLERANCE * max(abs(a), abs(c)) + inertia.mass * POINT_RADIUS**2
+    if a < -tolerance:
+        return f'{moments}: not positive semidefinite', _CHECK_TENSOR
+    if a + b < c - tolerance:
+        return (
+            f'{moments} break the triangle inequality: {a:.6g} + {b:.6g} < {c:.6g}',
+            _CHECK_TENSOR,
+        )
+    return None
