@@ -18,11 +18,14 @@ from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
     fixed_point,
     friction_pyramid,
 )
+from screw_dynamics_ros.core.dynamics.constraints.projection import project_configuration
 from screw_dynamics_ros.core.dynamics.payload import payload_parameters
 from screw_dynamics_ros.core.functions import FUNCTIONS
+from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
 from screw_dynamics_ros.core.trajectory.motion import sampled_motion
 
 HOLD = fixed_point('link5', [(1, 0, 0)])
+TARGET = fixed_point('link5', target=np.eye(4))
 STATE = {'q', 'v', 'a', 'tau', 'jerk', 'jounce'}
 
 #: What stands for the options of a function.
@@ -236,6 +239,12 @@ OTHER_ARGUMENTS = {
     'source': lambda r, s: r.fuse(r.elsewhere('mass_matrix', q=3)),
     'parameters': lambda r, s: r.fuse('mass_matrix', parameters=3),
     'size': lambda r, s: r.fuse('mass_matrix', parameters={'x': -1}),
+    'projection': lambda r, s: project_configuration(r, s['q'], TARGET, max_iterations='x'),
+    'no tolerance': lambda r, s: project_configuration(r, s['q'], TARGET, tolerance=None),
+    'time step': lambda r, s: SimulatedRobot(r).step(s['tau'], np.nan),
+    'torques': lambda r, s: SimulatedRobot(r).step(s['tau'][:2], 0.01),
+    'start': lambda r, s: SimulatedRobot(r, s['q'][:2]),
+    'wrench': lambda r, s: SimulatedRobot(r).step(s['tau'], 0.01, {'link5': [1.0]}),
     'gravity': lambda r, s: setattr(r, 'gravity', [10**400] * 3),
 }
 

@@ -20,8 +20,9 @@ from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
 from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.dynamics.operational_space import generalised_jacobian
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.model import Link, RobotDescription
 
 CASES = {
     'tree': (random_description(1, 7), False),
@@ -71,6 +72,10 @@ def test_generalised_jacobian():
     close(generalised_jacobian(robot, q, 'link7') @ v_m, robot.velocity(q, v, 'link7'), 1e-11)
     with pytest.raises(ArgumentError, match='no floating base'):
         generalised_jacobian(Robot(random_description(1, 7), backend='reference'), q, 'link7')
+    massless = [Link(link.name) for link in robot.description.links]
+    nothing = RobotDescription.from_parts('nothing', massless, robot.description.joints)
+    with pytest.raises(InertiaError, match='give its links masses'):
+        generalised_jacobian(Robot(nothing, floating_base=True, backend='reference'), q, 'link7')
 
 
 # --- ten seconds ----------------------------------------------------------------------------------

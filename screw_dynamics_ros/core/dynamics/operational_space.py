@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.arguments import Array, vector
 from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import wanted_rates
 from screw_dynamics_ros.core.dynamics.constraints.forces import pseudo_inverse, unit_scale
 from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint, checked
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot import Robot
@@ -103,7 +103,12 @@ def generalised_jacobian(
     if not robot._floating_base:
         raise ArgumentError(f'{robot!r} has no floating base; take its jacobian')
     J, M = robot.jacobian(q, link, representation), robot.mass_matrix(q)
-    follow = np.linalg.solve(M[..., :6, :6], M[..., :6, 6:])
+    try:
+        follow = np.linalg.solve(M[..., :6, :6], M[..., :6, 6:])
+    except np.linalg.LinAlgError:
+        raise InertiaError(
+            f'{robot!r} has no inertia to turn or move freely with; give its links masses'
+        ) from None
     result: Array = J[..., 6:] - J[..., :6] @ follow
     return result
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.integration import (
     Integrator,
@@ -66,7 +67,7 @@ class SimulatedRobot:
             raise UnknownNameError(f'no integrator named {integrator!r}; choose one of '
                                    f'{", ".join(INTEGRATORS)}')
         self.robot = robot
-        self.q = middle_of_range(robot) if q is None else np.array(q, dtype=float)
+        self.q = middle_of_range(robot) if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
         self._integrator = INTEGRATORS[integrator](robot)
         weightless = immovable(robot, robot.mass_matrix(self.q))
@@ -86,9 +87,12 @@ class SimulatedRobot:
             Link name to the wrench (moment, force) of the environment on it, (6,) [N m, N], at the
             origin of its frame and resolved in it; their joint torques are constant meanwhile.
         """
-        total = tau
+        check_number('dt', dt)
+        total = vector('tau', self.robot.nv, tau)
         for link, wrench in (wrenches or {}).items():
-            total = total + self.robot.jacobian(self.q, link, 'body').T @ wrench
+            total = total + self.robot.jacobian(self.q, link, 'body').T @ vector(
+                f'the wrench on {link!r}', 6, wrench
+            )
         self.q, self.v = self._integrator.step(self.q, self.v, total, dt)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.arguments import Array, check_count, check_number, vector
 from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import Terms
 from screw_dynamics_ros.core.dynamics.constraints.forces import constraint_forces
 from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint, checked
@@ -56,6 +56,8 @@ def project_configuration(
     InfeasibleConstraintsError
         If Newton's method does not get there: the loop cannot be closed, or not from here.
     """
+    check_number('tolerance', tolerance)
+    check_count('max_iterations', max_iterations)
     holonomic = [c for c in checked(constraints) if c.target is not None]
     if not holonomic:
         raise ArgumentError('no constraint has a target: there is nothing to project q on')
@@ -63,7 +65,7 @@ def project_configuration(
     unlimited = np.full(len(robot.joint_names), np.inf)
     tree = replace(robot._tree, limits=JointLimits(-unlimited, unlimited, unlimited, unlimited))
     q = vector('q', robot.nq, q)
-    for _ in range(max_iterations):
+    for _ in range(max_iterations + 1):
         terms = robot.constraint_terms(q, at_rest, at_rest, holonomic)
         if np.isnan(terms.displacement).any():
             return np.full(robot.nq, np.nan)
