@@ -195,6 +195,7 @@ def test_external_wrenches(value):
         ({'acceleration': None}, ArgumentError, 'acceleration of .* real numbers'),
         ({'point': [0, 0, np.nan]}, ArgumentError, 'wrenches and point must be finite'),
         ({'wrenches': np.full((6, 1), np.inf)}, ArgumentError, 'wrenches and point must be finite'),
+        ({'beta': np.zeros(2)}, ArgumentError, 'beta must be a finite number >= 0'),
         ({'alpha': [1.0]}, ArgumentError, r'alpha must be a finite number >= 0, got \[1.0\]'),
         ({'compliance': 10**400}, ArgumentError, 'compliance must be a finite number'),
     ],

@@ -36,11 +36,13 @@ def vector(name: str, size: int, value: ArrayLike) -> Array:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Return whether `value` is one real number, of Python or NumPy; NaN is one."""
-    return isinstance(value, int | float | np.integer | np.floating)
+    return isinstance(value, (int, float, np.integer, np.floating))
 
 
 def check_number(name: str, value: object, *, positive: bool = False) -> None:
     """Raise `ArgumentError` unless `value` is a finite number, at least 0 or `positive`."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return  # nearly always
     try:
         number = float(value) if is_number(value) else math.nan
     except OverflowError:
@@ -54,5 +56,5 @@ def check_number(name: str, value: object, *, positive: bool = False) -> None:
 
 def check_count(name: str, value: object) -> None:
     """Raise `ArgumentError` unless `value` is a whole number, at least 0."""
-    if not isinstance(value, int | np.integer) or value < 0:
+    if not isinstance(value, (int, np.integer)) or value < 0:
         raise ArgumentError(f'{name} must be a whole number >= 0, got {value!r}')

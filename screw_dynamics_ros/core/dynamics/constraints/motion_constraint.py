@@ -17,6 +17,7 @@ Source: bruyninckx_2.md C-070, (6.36) to (6.39), (6.45) with E-21 corrected; C-0
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -86,7 +87,7 @@ class MotionConstraint:
         for link in (self.link, self.other or '', self.expressed_in or ''):
             if not isinstance(link, str):
                 raise UnknownNameError(f'{self}: no link named {link!r}')
-        if not isinstance(self.unilateral, bool | np.bool_):
+        if not isinstance(self.unilateral, (bool, np.bool_)):
             raise ArgumentError(f'{self}: unilateral must be a bool, got {self.unilateral!r}')
         A = float_array(f'wrenches of {self}', self.wrenches)
         if A.ndim != 2 or A.shape[0] != 6 or not A.shape[1] >= 1:
@@ -108,18 +109,21 @@ class MotionConstraint:
         if point.shape != (3,):
             raise ArgumentError(f'{self}: point must have shape (3,), got {point.shape}')
         for gain in ('alpha', 'beta', 'compliance'):
-            check_number(f'{self}: {gain}', getattr(self, gain))
+            value = getattr(self, gain)
+            if type(value) is not float or value:  # zero needs no message: loops make many of these
+                check_number(f'{self}: {gain}', value)
         parts = [A.ravel(), point]
-        if not all(np.isfinite(part).all() for part in parts):
-            raise ArgumentError(f'{self}: wrenches and point must be finite numbers')
         if self.target is not None:
             parts.append(float_array(f'target of {self}', self.target).ravel())
             check_target(self, parts[-1])
         elif self.beta:
             raise ArgumentError(f'{self}: beta = {self.beta:g} needs a target; give one, or beta=0')
+        parameters = np.concatenate(parts)
+        if not math.isfinite(parameters.sum()) and not np.isfinite(parameters).all():
+            raise ArgumentError(f'{self}: wrenches and point must be finite numbers')
         object.__setattr__(self, 'wrenches', A)
         object.__setattr__(self, 'acceleration', b)
-        object.__setattr__(self, 'parameters', np.concatenate(parts))
+        object.__setattr__(self, 'parameters', parameters)
 
     def __str__(self) -> str:
         where = f' relative to {self.other!r}' if self.other else ''
