@@ -29,7 +29,12 @@ TARGET = fixed_point('link5', target=np.eye(4))
 STATE = {'q', 'v', 'a', 'tau', 'jerk', 'jounce'}
 
 #: What stands for the options of a function.
-OPTIONS = {'link': 'link5', 'representation': 'body', 'orientation': 'xyz', 'prescribed': 'joint1'}
+OPTIONS = {
+    'link': 'link5',
+    'representation': 'body',
+    'orientation': 'xyz',
+    'prescribed': 'joint1',
+}
 
 #: Arguments of the facade that are not inputs of the compiled function.
 OTHERS = {
@@ -45,7 +50,7 @@ def calls() -> dict[str, tuple[object, ...]]:
     found = {
         name: (*(x for x in f.inputs if x in STATE), *(OPTIONS[kind] for kind in f.options))
         for name, f in FUNCTIONS.items()
-        if hasattr(Robot, name) and 'payload' not in f.inputs
+        if hasattr(Robot, name) and set(f.inputs) <= STATE | {'gravity'}
     }
     return {**found, **OTHERS}
 
