@@ -50,7 +50,9 @@ def calls() -> dict[str, tuple[object, ...]]:
     found = {
         name: (*(x for x in f.inputs if x in STATE), *(OPTIONS[kind] for kind in f.options))
         for name, f in FUNCTIONS.items()
-        if hasattr(Robot, name) and set(f.inputs) <= STATE | {'gravity'}
+        if hasattr(Robot, name)
+        and set(f.inputs) <= STATE | {'gravity'}
+        and 'momentum_dynamics' not in name  # of floating bases only
     }
     return {**found, **OTHERS}
 
