@@ -52,12 +52,16 @@ def test_massless_wrist(backend, bend):
     a = robot.forward_dynamics(q, v, tau)
     if bend < 1e-6:
         assert np.isnan(a).all()
+        assert np.isnan(robot.inverse_mass_matrix(q)).any()
+        for derivative in robot.forward_dynamics_derivatives(q, v, tau):
+            assert np.isnan(derivative).any()
         with pytest.raises(InertiaError, match="'j2', 'j3'"):
             robot.hybrid_dynamics(q, v, tau, tau, 'j1')
         with pytest.raises(InertiaError, match='in this configuration'):
             robot.constrained_dynamics(q, v, tau, fixed_point('l4', [(1, 0, 0)]))
     else:
         close(robot.inverse_dynamics(q, v, a), tau, 1e-9)
+        close(robot.inverse_mass_matrix(q) @ robot.mass_matrix(q), np.eye(4), 1e-6)
         robot.constrained_dynamics(q, v, tau, fixed_point('l4', [(1, 0, 0)]))
     moved, _ = robot.hybrid_dynamics(q, v, tau, tau, ['j2', 'j3'])
     assert np.isfinite(moved).all()

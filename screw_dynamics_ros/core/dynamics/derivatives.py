@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.articulated_body import check_moves_mass
+from screw_dynamics_ros.core.dynamics.articulated_body import check_moves_mass, resisted
 from screw_dynamics_ros.core.dynamics.inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
@@ -130,10 +130,13 @@ def inverse_mass_matrix(tree: Tree, q: Array) -> Array:
 
 
 def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:
-    """Return L and the diagonal D of M^-1 = L D L^T; `InertiaError` if a joint moves no mass."""
+    """Return L and the diagonal D of M^-1 = L D L^T; `InertiaError` if a joint moves no mass.
+
+    NaN in configurations in which links without inertia leave accelerations undefined.
+    """
     for joint, (_, v_j) in tree.coordinates.items():
         check_moves_mass(M[v_j, v_j], joint)
-    return inverse_factors(M)
+    return inverse_factors(resisted(tree, M, range(tree.nv)))
 
 
 def mass_matrix_partials(tree: Tree, q: Array) -> Array:
