@@ -83,7 +83,7 @@ class _Packs:
         seeds = [
             tuple(elements[start : start + width])
             for shape, elements in program.outputs
-            if len(shape) > 1
+            if len(shape) > 1 and elements
             for row in range(0, len(elements), shape[-1])
             for start in range(row, row + shape[-1] - width + 1, width)
         ]
