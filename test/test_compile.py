@@ -24,7 +24,7 @@ from models import random_wrenches
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels, native
+from screw_dynamics_ros.core.compile import kernels, llvm_ir, native
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 
 PYTHON = sys.executable
@@ -62,7 +62,7 @@ def test_backends_agree(case, backend):
 @pytest.mark.parametrize('threads', [1, 3])
 def test_stacks_equal_singles(backend, threads, monkeypatch):
     """Any number of samples, whole tiles and rests, one thread or several."""
-    monkeypatch.setattr(kernels, 'worker_count', lambda: threads)
+    monkeypatch.setattr(native, 'worker_count', lambda: threads)
     monkeypatch.setattr(kernels, 'THREAD_WORK', 0)
     robot = build('mimic', backend)
     sizes = SIZES if backend != 'reference' else SIZES[:-1]
@@ -257,24 +257,29 @@ def test_nan_and_infinity_of_sine_and_cosine():
 
 
 @needs_llvmlite
+@pytest.mark.parametrize('workers', [1, 3])
 @pytest.mark.parametrize('executable', [PYTHON, '', None, '/nowhere/python', '/bin/false'])
-def test_long_programs_are_compiled_in_a_child_if_there_can_be_one(
-    executable, monkeypatch, tmp_path
+def test_long_programs_are_compiled_in_children_if_there_can_be_any(
+    executable, workers, monkeypatch, tmp_path
 ):
-    """The code computes the same either way."""
-    codes = []
+    """The code computes the same either way, and with its functions in several modules."""
+    texts, codes = [], []
 
     def in_child(text):
+        texts.append(text)
         codes.append(compile_in_child(text))
         return codes[-1]
 
     compile_in_child = native.compile_in_child
     monkeypatch.setattr(native, 'compile_in_child', in_child)
-    monkeypatch.setattr(native, 'LONG', 0)
+    monkeypatch.setattr(native, 'LONG', 1)
+    monkeypatch.setattr(native, 'worker_count', lambda: workers)
+    monkeypatch.setattr(llvm_ir, 'LONGEST_FUNCTION', (50, 50))
+    monkeypatch.setattr(llvm_ir, 'PIECE', (40, 40))
     monkeypatch.setattr(sys, 'executable', executable)
     monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(tmp_path))
     robot, reference = build('tree', 'native'), build('tree', 'reference')
-    q = states(robot, 1)['q'][0]
-    close(robot.gravity_torques(q), reference.gravity_torques(q), 1e-12)
-    assert codes
+    q, v = (states(robot, 1)[name][0] for name in 'qv')
+    close(robot.inverse_dynamics(q, v, v), reference.inverse_dynamics(q, v, v), 1e-12)
     assert all((code is not None) == (executable == PYTHON) for code in codes)
+    assert len(texts) == workers + 1  # the last one is the entry from Python

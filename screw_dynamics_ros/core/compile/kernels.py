@@ -208,7 +208,7 @@ class NativeKernel:
             compiled.function(*addresses, count)
 
         enough_work = samples * compiled.operations > THREAD_WORK
-        threads = min(worker_count(), tiles) if enough_work else 1
+        threads = min(native.worker_count(), tiles) if enough_work else 1
         if threads > 1:
             edges = [tiles * k // threads for k in range(threads + 1)]
             list(workers().map(run, edges, np.diff(edges).tolist()))
@@ -278,7 +278,7 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
                 'shapes': [shape for shape, _ in recorded.outputs],
                 'operations': recorded.operation_count,
             },
-            native.compile_object(ir),
+            native.compile_code(ir),
         )
         disk.store(key, *stored)
         log.info(
@@ -298,18 +298,10 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
     return CompiledProgram(library, address, function, shapes, metadata['operations'])
 
 
-def worker_count() -> int:
-    """Return how many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
-
-
 @cache
 def workers() -> ThreadPoolExecutor:
     """Return the threads that share the stacks."""
-    return ThreadPoolExecutor(worker_count(), thread_name_prefix='screw_dynamics')
+    return ThreadPoolExecutor(native.worker_count(), thread_name_prefix='screw_dynamics')
 
 
 if hasattr(os, 'register_at_fork'):  # threads do not survive a fork

@@ -10,10 +10,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from screw_dynamics_ros.core.compile.modules import divided
 from screw_dynamics_ros.core.errors import BackendError
 
 
@@ -86,14 +89,44 @@ def target_machine() -> Any:
     )
 
 
-def compile_object(ir: str) -> bytes:
-    """Return the relocatable machine code of a module given as IR text."""
-    text = f'target triple = "{llvm().get_process_triple()}"\n{ir}'
-    code = compile_in_child(text) if len(text) > LONG else None
-    return code or target_machine().emit_object(llvm().parse_assembly(text))
+def compile_code(ir: str) -> bytes:
+    """Return the machine code of a module given as IR text, for `Library`.
+
+    A long one is compiled in several processes.
+    """
+    target = f'target triple = "{llvm().get_process_triple()}"\n'
+    if len(ir) > LONG:
+        modules = [target + text for text in divided(ir, min(worker_count(), 1 + len(ir) // LONG))]
+        with ThreadPoolExecutor(len(modules)) as threads:
+            codes = list(threads.map(compile_in_child, modules))
+        if None not in codes:
+            return joined([code for code in codes if code])
+    return joined([target_machine().emit_object(llvm().parse_assembly(target + ir))])
 
 
-LONG = 1_000_000  # characters of IR, some 15 000 operations: two seconds of compiling
+def joined(codes: Sequence[bytes]) -> bytes:
+    """Return object files one after the other, each after its length."""
+    return b''.join(len(code).to_bytes(8, 'little') + code for code in codes)
+
+
+def separated(code: bytes) -> Iterator[bytes]:
+    """Yield the object files that `joined` was given."""
+    place = 0
+    while place < len(code):
+        start = place + 8
+        place = start + int.from_bytes(code[place:start], 'little')
+        yield code[start:place]
+
+
+def worker_count() -> int:
+    """Return how many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+LONG = 1_000_000  # characters of IR, some 15 000 operations: a second of compiling
 
 #: Plain register allocation and no second scheduling: half the time, and long programs for one
 #: sample run as fast. LLVM has such options for a whole process only, so they get their own.
@@ -135,11 +168,12 @@ def compile_in_child(text: str) -> bytes | None:
 
 
 class Library:
-    """Machine code loaded into the process; it lives as long as this object."""
+    """Machine code of `compile_code`, loaded into the process for as long as this object lives."""
 
     def __init__(self, code: bytes) -> None:
         self._engine = llvm().create_mcjit_compiler(llvm().parse_assembly(''), target_machine())
-        self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(code))
+        for part in separated(code):
+            self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(part))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
