@@ -51,7 +51,14 @@ def shared(x: np.ndarray) -> tuple[np.ndarray, ...]:
     return P, P[0] * P[1], np.sin(P[:, :2]) @ P[:, 1:3].T @ P
 
 
-CASES = [product, chain_of_products, shared]
+def zero_and_first(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Packs that differ in one lane: operation 0 and the constant 0.0, equal in Python."""
+    rows = np.array([x[:4], x[:4], x[:4] * x[8]], dtype=x.dtype)
+    rows[1, 0] = rows[2, 1] = 0.0
+    return x[12:24].reshape(4, 3) @ rows, x[24:36].reshape(4, 3) @ rows[:, ::-1]
+
+
+CASES = [product, chain_of_products, shared, zero_and_first]
 
 
 def test_elements_of_a_row_are_computed_together():

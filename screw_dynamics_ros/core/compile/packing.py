@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from screw_dynamics_ros.core.compile.tracing import (
     WITH_CONSTANT,
@@ -24,8 +25,9 @@ from screw_dynamics_ros.core.compile.tracing import (
 
 GATHER = 1.2  # what it costs to put a scalar into a pack, in instructions
 
-#: Operations, ~i for the negative result of operation i, and constants.
-Lanes = tuple[Element, ...]
+#: Operations, ~i for the negative result of operation i, and None for a structural zero (0 and 0.0
+#: would be taken for one another).
+Lanes = tuple[int | None, ...]
 #: A sign and the up to two operations it multiplies.
 Term = tuple[float, tuple[int, ...]]
 
@@ -80,12 +82,17 @@ class _Packs:
         self.packs: dict[Lanes, Pack] = {}
         self.home: dict[int, tuple[Pack, int]] = {}
         self._sums: dict[Lanes, list[PackedTerm]] = {}  # no terms: not worth it
-        seeds = [
-            tuple(elements[start : start + width])
+        rows = [
+            elements[start : start + width]
             for shape, elements in program.outputs
             if len(shape) > 1 and elements
             for row in range(0, len(elements), shape[-1])
             for start in range(row, row + shape[-1] - width + 1, width)
+        ]
+        seeds = [
+            tuple(e if type(e) is int else None for e in row)
+            for row in rows
+            if all(type(e) is int or e == 0.0 for e in row)
         ]
         sums = self._reachable(seeds)
         demand = Counter(term.others for terms in sums.values() for term in terms)
@@ -95,7 +102,7 @@ class _Packs:
                 for term in sums[lanes]
                 if not self._sums[term.others]
             )
-            work = sum(1 for term in sums[lanes] for e in term.others if e != 0.0)
+            work = sum(1 for term in sums[lanes] for e in term.others if e is not None)
             pays = len(sums[lanes]) + sum(gathering) < work - len(lanes) / 2
             self._sums[lanes] = sums[lanes] if pays else []
         for seed in seeds:
@@ -134,29 +141,29 @@ class _Packs:
 
     def _aligned(self, lanes: Lanes) -> list[PackedTerm]:
         """Return the terms of the lanes side by side, or nothing if they are no sums."""
-        if any(e < 0 for e in lanes):
+        if any(e is not None and e < 0 for e in lanes):
             return []
-        terms = [self._terms(e) if type(e) is int else [] for e in lanes]
-        if any(len(ts) < 2 and e != 0.0 for e, ts in zip(lanes, terms)) or not any(terms):
+        terms = [[] if e is None else self._terms(e) for e in lanes]
+        if any(len(ts) == 1 for ts in terms) or not any(terms):
             return []
         frequency = Counter(
             f for ts in terms for f in {f for _, fs in ts if len(fs) == 2 for f in fs}
         )
-        rows: dict[tuple[int | None, int], list[tuple[float, Element]]] = {}
+        rows: dict[tuple[int | None, int], list[tuple[float, int | None]]] = {}
         for lane, ts in enumerate(terms):
             seen: Counter[int | None] = Counter()
             for sign, fs in ts:
                 factor, other = None, fs[0]
                 if len(fs) == 2:
                     factor, other = sorted(fs, key=lambda f: (-frequency[f], f))
-                row = rows.setdefault((factor, seen[factor]), [(0.0, 0.0)] * len(lanes))
+                row = rows.setdefault((factor, seen[factor]), [(0.0, None)] * len(lanes))
                 row[lane] = sign, other
                 seen[factor] += 1
         result = []
         for (factor, _), row in rows.items():
             sign = next(sign for sign, _ in row if sign)
-            others = tuple(~e if type(e) is int and s != sign else e for s, e in row)
-            if sum(s != 0.0 for s, _ in row) < 2:
+            others = tuple(e if e is None or s == sign else ~e for s, e in row)
+            if len(row) - others.count(None) < 2:
                 return []
             result.append(PackedTerm(sign, factor, others))
         return result
@@ -179,13 +186,13 @@ class _Packs:
             time = max(waits, default=last(lanes))
             pack = self.packs[lanes] = Pack(lanes, len(self.packs), terms, time)
             for k, e in enumerate(lanes):
-                if terms and type(e) is int:
+                if terms and e is not None:
                     self.home.setdefault(e, (pack, k))
 
 
 def last(lanes: Lanes) -> int:
     """Return the last operation among some lanes."""
-    return max((max(e, ~e) for e in lanes if type(e) is int), default=-1)
+    return max((max(e, ~e) for e in lanes if e is not None), default=-1)
 
 
 class _Writer:
@@ -195,7 +202,7 @@ class _Writer:
         self.before, self.packs = program, packs.packs
         self.home = packs.home
         self.operations: list[Operation] = []
-        self.index: dict[Operation, int] = {}
+        self.index: dict[object, int] = {}
         self.order: list[int | Pack] = [*range(len(program.operations)), *self.packs.values()]
         self.order.sort(key=lambda x: (x.time, 1, x.number) if isinstance(x, Pack) else (x, 0, 0))
         self.place = {x: n for n, x in enumerate(self.order)}
@@ -239,14 +246,15 @@ class _Writer:
             scalars = [term.factor for term in x.terms if term.factor is not None]
             yield from (self.packs[term.others] for term in x.terms)
         else:
-            scalars = [max(e, ~e) for e in x.lanes if type(e) is int]
+            scalars = [max(e, ~e) for e in x.lanes if e is not None]
         yield from (self._source(i, n) for i in scalars)
 
-    def _put(self, *operation: object) -> int:
-        if operation not in self.index:
-            self.index[operation] = len(self.operations)
+    def _put(self, *operation: Any) -> int:
+        key = operation, tuple(map(type, operation))  # 0 == 0.0
+        if key not in self.index:
+            self.index[key] = len(self.operations)
             self.operations.append(operation)
-        return self.index[operation]
+        return self.index[key]
 
     def _value(self, i: int) -> int:
         source = self._source(i, self.now)
@@ -254,10 +262,10 @@ class _Writer:
             return self._put('lane', self.home[i][1], self.result[source])
         return self.result[source]
 
-    def _element(self, e: Element) -> Element:
-        if type(e) is float:
-            return e
-        return self._value(int(e)) if e >= 0 else self._put('neg', self._value(~int(e)))
+    def _element(self, e: int | None) -> Element:
+        if e is None:
+            return 0.0
+        return self._value(e) if e >= 0 else self._put('neg', self._value(~e))
 
     def _scalar(self, i: int) -> int:
         kind, *arguments = self.before.operations[i]
