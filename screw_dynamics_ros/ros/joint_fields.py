@@ -74,6 +74,16 @@ class Field:
         recent: Flags = (measured > NEVER) & (stamp - measured <= policies.timeout)
         return recent
 
+    def _substitute(
+        self, policy: str, values: Array, names: NameMap, stamp: int, policies: Policies
+    ) -> tuple[Array, Flags]:
+        """Return what `zero` or `hold` put in the place of values, and which of it is usable."""
+        if policy == 'zero':
+            return np.zeros_like(values), np.ones(len(values), dtype=bool)
+        if policy == 'hold':
+            return self.value[names.target], self.is_recent(names, stamp, policies)
+        return values, np.zeros(len(values), dtype=bool)
+
     def _is_ragged(self, values: Array, names: NameMap, reason: Reason) -> bool:
         """Whether there are values, but not one for each name."""
         if len(values) in (0, names.count):
@@ -146,13 +156,8 @@ class Velocity(Field):
         self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)}: {policy}')
         if policy == 'differentiate':
             estimate, usable = self._differentiated(names, stamp, policies, position)
-        elif policy == 'zero':
-            estimate, usable = np.zeros_like(v), np.ones_like(found)
-        elif policy == 'hold':
-            estimate = self.value[names.target]
-            usable = self.is_recent(names, stamp, policies)
         else:
-            estimate, usable = v, np.zeros_like(found)
+            estimate, usable = self._substitute(policy, v, names, stamp, policies)
         return Reading(np.where(found, v, estimate), found, found | usable)
 
     def _differentiated(
@@ -213,11 +218,5 @@ class Effort(Field):
             return Reading(tau, found, found)
         policy = policies.effort
         self._note(Reason.EFFORT_MISSING, f'{names.listed(~found)}: {policy}')
-        if policy == 'zero':
-            estimate, usable = np.zeros_like(tau), np.ones_like(found)
-        elif policy == 'hold':
-            estimate = self.value[names.target]
-            usable = self.is_recent(names, stamp, policies)
-        else:
-            estimate, usable = tau, np.zeros_like(found)
+        estimate, usable = self._substitute(policy, tau, names, stamp, policies)
         return Reading(np.where(found, tau, estimate), found, found | usable)

@@ -145,7 +145,7 @@ class _Kernel:
         self.targets = self._assign_targets() if lanes == 1 else {}
         self.cleared = {
             base: len(elements)
-            for (_, elements), base in zip(program.outputs, self.parameters[len(program.inputs) :])
+            for (_, elements), base in zip(program.outputs, self._outputs)
             if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
         }
         self.places = self._assign_places()
@@ -182,8 +182,7 @@ class _Kernel:
         Four lanes of a pack that are neighbours in an output go there together.
         """
         targets: dict[int, list[tuple[str, int]]] = {}
-        bases = self._outputs
-        for (_, elements), base in zip(self.program.outputs, bases):
+        for (_, elements), base in zip(self.program.outputs, self._outputs):
             for place, element in enumerate(elements):
                 if type(element) is not int or (base, place) in self.stored:
                     continue
@@ -332,8 +331,7 @@ class _Kernel:
         w.do(f'call void @sincos({P} {sine}, {P} {cosine}, i64 {padded // group})')
 
     def _write_outputs(self, step: _Step) -> None:
-        bases = self._outputs
-        for (_, elements), base in zip(self.program.outputs, bases):
+        for (_, elements), base in zip(self.program.outputs, self._outputs):
             if self.lanes == 1:
                 for i, element in enumerate(elements):
                     done = base in self.cleared and is_zero(element)

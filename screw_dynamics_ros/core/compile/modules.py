@@ -22,10 +22,10 @@ def divided(ir: str, count: int) -> list[str]:
     for text in movable:
         shares[min(count * place // len(ir), count - 1)].append(text)
         place += len(text)
-    first, others = ir, []
+    declared = {t: f'declare void {signature(t)}\n' for share in shares[1:] for t in share}
+    first = FUNCTION.sub(lambda found: declared.get(found.group(), found.group()), ir)
+    others = []
     for share in filter(None, shares[1:]):
-        for text in share:
-            first = first.replace(text, f'declare void {signature(text)}\n')
         visible = (text.replace('define internal', 'define', 1) for text in share)
         others.append(''.join([*DECLARATION.findall(ir), *visible]))
     return [first, *others]

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from screw_dynamics_ros.core.compile.tracing import (
-    WITH_CONSTANT,
     Element,
     Operation,
     Program,
     operands,
+    use_counts,
+    with_operands,
 )
 
 GATHER = 1.2  # what it costs to put a scalar into a pack, in instructions
@@ -77,8 +78,7 @@ class _Packs:
 
     def __init__(self, program: Program, width: int) -> None:
         self.operations = program.operations
-        self.uses = Counter(k for op in program.operations for k in operands(op))
-        self.uses.update(e for _, es in program.outputs for e in es if type(e) is int)
+        self.uses = use_counts(program)
         self.packs: dict[Lanes, Pack] = {}
         self.home: dict[int, tuple[Pack, int]] = {}
         self._sums: dict[Lanes, list[PackedTerm]] = {}  # no terms: not worth it
@@ -268,12 +268,7 @@ class _Writer:
         return self._value(e) if e >= 0 else self._put('neg', self._value(~e))
 
     def _scalar(self, i: int) -> int:
-        kind, *arguments = self.before.operations[i]
-        if kind == 'input':
-            return self._put(kind, *arguments)
-        if kind in WITH_CONSTANT:
-            return self._put(kind, arguments[0], self._value(arguments[1]))
-        return self._put(kind, *map(self._value, arguments))
+        return self._put(*with_operands(self.before.operations[i], self._value))
 
     def _pack(self, pack: Pack) -> int:
         if not pack.terms:

@@ -6,9 +6,13 @@ one product and three fused ones. Recursions add sums to sums all the time.
 
 from __future__ import annotations
 
-from collections import Counter
-
-from screw_dynamics_ros.core.compile.tracing import WITH_CONSTANT, Operation, Program, operands
+from screw_dynamics_ros.core.compile.tracing import (
+    Operation,
+    Program,
+    operands,
+    use_counts,
+    with_operands,
+)
 
 SUMS = frozenset({'add', 'sub', 'neg', 'shift'})
 
@@ -23,8 +27,7 @@ def chained(program: Program) -> Program:
     Those that are known last come last: what waits for them is only the end of the chain.
     """
     before = program.operations
-    uses = Counter(i for op in before for i in operands(op))
-    uses.update(e for _, elements in program.outputs for e in elements if type(e) is int)
+    uses = use_counts(program)
     inner = {  # sums that are terms of one other sum
         i
         for n, op in enumerate(before)
@@ -69,12 +72,8 @@ def chained(program: Program) -> Program:
             continue
         if op[0] in SUMS and not inner.isdisjoint(operands(op)):
             new[i] = chain(i)
-        elif op[0] == 'input':
-            new[i] = put(*op)
-        elif op[0] in WITH_CONSTANT:
-            new[i] = put(op[0], op[1], new[op[2]])
         else:
-            new[i] = put(op[0], *(new[k] for k in op[1:]))
+            new[i] = put(*with_operands(op, new.__getitem__))
     outputs = [
         (shape, [new[e] if type(e) is int else e for e in elements])
         for shape, elements in program.outputs

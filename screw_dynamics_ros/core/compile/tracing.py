@@ -8,7 +8,8 @@ out of products, and common subexpressions are shared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -278,6 +279,23 @@ def operands(operation: Operation) -> list[int]:
     return list(operation[2:] if kind in WITH_CONSTANT else operation[1:])
 
 
+def with_operands(operation: Operation, new: Callable[[int], int]) -> Operation:
+    """Return a scalar operation that reads `new(i)` where `operation` reads i."""
+    kind, *rest = operation
+    if kind == 'input':
+        return operation
+    if kind in WITH_CONSTANT:
+        return (kind, rest[0], new(rest[1]))
+    return (kind, *map(new, rest))
+
+
+def use_counts(program: Program) -> Counter[int]:
+    """Return how often operations and outputs read the result of each operation."""
+    uses = Counter(i for op in program.operations for i in operands(op))
+    uses.update(e for _, elements in program.outputs for e in elements if type(e) is int)
+    return uses
+
+
 def program(
     recorder: Recorder, inputs: Sequence[tuple[str, int]], outputs: Sequence[np.ndarray]
 ) -> Program:
@@ -297,17 +315,11 @@ def program(
             needed.add(i)
             stack.extend(operands(recorder.operations[i]))
     new_index = {old: new for new, old in enumerate(sorted(needed))}
-
-    def renumbered(op: Operation) -> Operation:
-        if op[0] == 'input':
-            return op
-        if op[0] in WITH_CONSTANT:
-            return (op[0], op[1], new_index[op[2]])
-        return (op[0], *(new_index[i] for i in op[1:]))
-
     return Program(
         inputs=tuple(inputs),
-        operations=[renumbered(recorder.operations[i]) for i in sorted(needed)],
+        operations=[
+            with_operands(recorder.operations[i], new_index.__getitem__) for i in sorted(needed)
+        ],
         outputs=[
             (np.shape(output), [new_index[e] if type(e) is int else e for e in flat])
             for output, flat in zip(outputs, elements)
