@@ -262,24 +262,28 @@ def test_nan_and_infinity_of_sine_and_cosine():
 def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     executable, workers, monkeypatch, tmp_path
 ):
-    """The code computes the same either way, and with its functions in several modules."""
-    texts, codes = [], []
+    """The code computes the same either way; children that have ended are started again."""
+    here = []
 
-    def in_child(text):
-        texts.append(text)
-        codes.append(compile_in_child(text))
-        return codes[-1]
+    def in_this_process(module):
+        here.append(module)
+        return emitted(module)
 
-    compile_in_child = native.compile_in_child
-    monkeypatch.setattr(native, 'compile_in_child', in_child)
-    monkeypatch.setattr(native, 'LONG', 1)
+    emitted, compilers = native.emitted, native.Compilers(workers)
+    monkeypatch.setattr(native, 'emitted', in_this_process)
+    monkeypatch.setattr(native, 'compilers', lambda: compilers)
     monkeypatch.setattr(native, 'worker_count', lambda: workers)
+    monkeypatch.setattr(native, 'LONG', 1)
+    monkeypatch.setattr(llvm_ir, 'MODULE', 300)
     monkeypatch.setattr(llvm_ir, 'LONGEST_FUNCTION', (50, 50))
     monkeypatch.setattr(llvm_ir, 'PIECE', (40, 40))
     monkeypatch.setattr(sys, 'executable', executable)
     monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(tmp_path))
     robot, reference = build('tree', 'native'), build('tree', 'reference')
     q, v = (states(robot, 1)[name][0] for name in 'qv')
-    close(robot.inverse_dynamics(q, v, v), reference.inverse_dynamics(q, v, v), 1e-12)
-    assert all((code is not None) == (executable == PYTHON) for code in codes)
-    assert len(texts) == workers + 1  # the last one is the entry from Python
+    for name in ('inverse_dynamics', 'forward_dynamics'):
+        close(getattr(robot, name)(q, v, v), getattr(reference, name)(q, v, v), 1e-12)
+        compilers.stop()
+    entries = [module for module in here if '@entry' in module]
+    assert len(entries) == 2
+    assert (here == entries) == (executable == PYTHON)

@@ -17,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import screw_dynamics_ros
-
 log = logging.getLogger(__name__)
 
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_CACHE'
@@ -36,8 +34,8 @@ def directory() -> Path | None:
 
 @cache
 def source_digest() -> str:
-    """Return a hash of this package's version and of the sources that decide what is compiled."""
-    digest = hashlib.sha256(screw_dynamics_ros.__version__.encode())
+    """Return a hash of the sources that decide what is compiled."""
+    digest = hashlib.sha256()
     for path in sorted(Path(__file__).parents[1].rglob('*.py')):
         digest.update(path.read_bytes())
     return digest.hexdigest()

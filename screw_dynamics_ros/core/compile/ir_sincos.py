@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from screw_dynamics_ros.core.compile.ir_writer import Writer, constant, vector_type
 
@@ -32,6 +33,7 @@ ROUNDER = 6755399441055744.0
 LARGEST_ANGLE = 2.0**30
 
 
+@cache
 def sincos_function(lanes: int, opaque: bool) -> str:
     """Return IR of `@sincos`: sine and cosine of `lanes` angles, to about one last digit.
 

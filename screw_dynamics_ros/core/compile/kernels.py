@@ -278,7 +278,7 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
                 'shapes': [shape for shape, _ in recorded.outputs],
                 'operations': recorded.operation_count,
             },
-            native.compile_code(ir),
+            native.compile_code(ir, recorded.operation_count),
         )
         disk.store(key, *stored)
         log.info(

@@ -13,7 +13,7 @@ would find.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -48,17 +48,21 @@ MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
 #: Operations of the longest function, and of those that a longer program is cut into, for one
 #: sample and for stacks. These are slowed down by what one function hands to the next.
 LONGEST_FUNCTION, PIECE = (1500, 12_000), (400, 2000)
+MODULE = 3000  # lines of functions that are compiled together
 
 
-def scalar_kernel(program: Program, name: str, opaque: bool) -> str:
-    """Return IR of `void name(double* input0, ..., double* output0, ...)` for one sample."""
-    return _Kernel(packed(chained(program), PACK), 1, opaque).text(name)
+def scalar_kernel(program: Program, name: str, opaque: bool) -> Iterator[str]:
+    """Yield IR of `void name(double* input0, ..., double* output0, ...)` for one sample.
+
+    It comes in modules that belong together; the last one holds the function `name`.
+    """
+    yield from _Kernel(packed(chained(program), PACK), 1, opaque).modules(name)
 
 
 def stack_kernel(
     program: Program, name: str, lanes: int, opaque: bool, uniform: Collection[str] = ()
-) -> str:
-    """Return IR of `void name(double* input0, ..., double* output0, ..., i64 tiles)` for a stack.
+) -> Iterator[str]:
+    """Yield IR of `void name(double* input0, ..., double* output0, ..., i64 tiles)` for a stack.
 
     Inputs and outputs are C-ordered (samples, elements), but for the `uniform` inputs, which are
     the same for all samples; `tiles` counts groups of `lanes` samples.
@@ -72,24 +76,22 @@ def stack_kernel(
         w.address(base, w(f'mul i64 %k, {step}')) for base, step in zip(kernel.parameters, steps)
     ]
     signature = ', '.join([*(f'{P} noalias {p}' for p in kernel.parameters), 'i64 %tiles'])
-    return '\n'.join(
-        [
-            kernel.text('tile', 'internal'),
-            f'define void @{name}({signature}) {{',
-            'entry:',
-            '  br label %loop',
-            'loop:',
-            '  %k = phi i64 [0, %entry], [%next, %loop]',
-            *w.lines,
-            f'  call void @tile({", ".join(f"{P} {a}" for a in addresses)})',
-            '  %next = add i64 %k, 1',
-            '  %more = icmp slt i64 %next, %tiles',
-            '  br i1 %more, label %loop, label %done',
-            'done:',
-            '  ret void',
-            '}',
-        ]
-    )
+    loop = [
+        f'define void @{name}({signature}) {{',
+        'entry:',
+        '  br label %loop',
+        'loop:',
+        '  %k = phi i64 [0, %entry], [%next, %loop]',
+        *w.lines,
+        f'  call void @tile({", ".join(f"{P} {a}" for a in addresses)})',
+        '  %next = add i64 %k, 1',
+        '  %more = icmp slt i64 %next, %tiles',
+        '  br i1 %more, label %loop, label %done',
+        'done:',
+        '  ret void',
+        '}',
+    ]
+    yield from kernel.modules('tile', 'internal', loop)
 
 
 def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
@@ -155,7 +157,7 @@ class _Kernel:
         operations = self.program.operations
         depth: list[int] = []  # how many sines lie between an operation and the inputs
         for op in operations:
-            below = max((depth[k] for k in operands(op)), default=0)
+            below = max(map(depth.__getitem__, operands(op)), default=0)
             depth.append(below + (op[0] in ('sin', 'cos')))
         angles = sorted({op[1] for op in operations if op[0] in ('sin', 'cos')})
         needed = prerequisites(self.program, angles)
@@ -227,57 +229,67 @@ class _Kernel:
         if self.single:
             return places
         home = {i: k for k, part in enumerate(self.parts) for i in part.operations}
-        uses = [
-            (e, len(self.parts))
+        elsewhere = [
+            e
+            for k, part in enumerate(self.parts)
+            for reads in (part.angles, *(operands(operations[i]) for i in part.operations))
+            for e in reads
+            if home.get(e, 0) != k
+        ]
+        elsewhere += [
+            e
             for (_, es), base in zip(self.program.outputs, self._outputs)
             for place, e in enumerate(es)
-            if (base, place) not in self.stored
+            if type(e) is int and (base, place) not in self.stored
         ]
-        for k, part in enumerate(self.parts):
-            uses += [(angle, k) for angle in part.angles]
-            uses += [(operand, k) for i in part.operations for operand in operands(operations[i])]
-        for i, k in uses:
-            if isinstance(i, float) or i in places:
-                continue
-            if self.lanes == 1 and operations[i][0] == 'input':
+        for i in elsewhere:
+            if i in places or (self.lanes == 1 and operations[i][0] == 'input'):
                 continue  # one sample reads its inputs where they are
-            if home.get(i, 0) != k:
-                places[i] = self.workspace
-                self.workspace += self.doubles(i) // self.lanes
+            places[i] = self.workspace
+            self.workspace += self.doubles(i) // self.lanes
         return places
 
-    def text(self, name: str, linkage: str = '') -> str:
-        """Return the IR of all functions; `name` is the one to call."""
-        P = Writer(self.opaque).pointer('double')
-        T, suffix = vector_type(self.lanes), 'f64' if self.lanes == 1 else f'v{self.lanes}f64'
-        parts = []
-        if any(op[0] == 'sqrt' for op in self.program.operations):
-            parts.append(f'declare {T} @llvm.sqrt.{suffix}({T})')
-        if any(part.angles for part in self.parts):
-            parts.append(sincos_function(self._sincos_lanes, self.opaque))
+    def modules(self, name: str, linkage: str = '', callers: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the IR: modules with the functions of a long program, last one with `name`.
+
+        That calls the others, and the lines of `callers` follow it: functions that call it.
+        """
+        w = Writer(self.opaque, prefix='c')
+        P = w.pointer('double')
+        for base, size in self.cleared.items():
+            w.clear(base, size)
         main = [f'  %w = alloca double, i64 {max(self.workspace, 1) * self.lanes}, align 64']
-        if self.cleared:
-            clear = Writer(self.opaque, prefix='c')
-            parts.append(clear.declare_clear())
-            for base, size in self.cleared.items():
-                clear.clear(base, size)
-            main += clear.lines
-        noalias = [f'{P} noalias {p}' for p in self.parameters]
-        step: _Step | None = None
+        main += w.lines
+        declarations, functions = [], []
+        step = _Step(self)
         for k in range(len(self.parts) + 1):
-            if step is None or not self.single:
-                step = _Step(self)
             self._write_part(step, k)
-            if not self.single:
-                used = [p for p in (*self.parameters, '%w') if p in step.w.bases]
-                head = ', '.join(f'{P} noalias {p}' for p in used)
-                parts += [f'define internal void @{name}_{k}({head}) noinline {{', *step.w.lines]
-                parts += ['  ret void', '}']
-                main.append(f'  call void @{name}_{k}({", ".join(f"{P} {p}" for p in used)})')
-        if self.single and step is not None:
-            main += step.w.lines
-        definition = f'define {linkage} void @{name}({", ".join(noalias)}) noinline {{'
-        return '\n'.join([*parts, definition, *main, '  ret void', '}'])
+            if self.single:
+                continue
+            used = [p for p in (*self.parameters, '%w') if p in step.w.bases]
+            head = f'void @{name}_{k}({", ".join(f"{P} noalias {p}" for p in used)})'
+            main.append(f'  call void @{name}_{k}({", ".join(f"{P} {p}" for p in used)})')
+            declarations.append(f'declare {head}')
+            functions += [f'define {head} noinline {{', *step.w.lines, '  ret void', '}']
+            step = _Step(self)
+            if len(functions) > MODULE or k == len(self.parts):
+                yield self._module(functions)
+                functions = []
+        parameters = ', '.join(f'{P} noalias {p}' for p in self.parameters)
+        definition = f'define {linkage} void @{name}({parameters}) noinline {{'
+        main += [*step.w.lines, '  ret void', '}']
+        yield self._module([*declarations, definition, *main, *callers])
+
+    def _module(self, lines: Sequence[str]) -> str:
+        """Return functions with what they call that is no part of the program."""
+        body = '\n'.join(lines)
+        T, suffix = vector_type(self.lanes), 'f64' if self.lanes == 1 else f'v{self.lanes}f64'
+        others = {
+            '@llvm.sqrt.': f'declare {T} @llvm.sqrt.{suffix}({T})',
+            '@llvm.memset.': Writer(self.opaque).declare_clear(),
+            '@sincos(': sincos_function(self._sincos_lanes, self.opaque),
+        }
+        return '\n'.join([text for name, text in others.items() if name in body] + [body])
 
     @property
     def _sincos_lanes(self) -> int:
@@ -379,9 +391,13 @@ class _Step:
 
     def operation(self, i: int) -> None:
         """Write one operation."""
-        op, T = self.kernel.program.operations[i], vector_type(self.kernel.doubles(i))
-        kind = op[0]
-        if kind == 'splat':
+        op = self.kernel.program.operations[i]
+        kind, T = op[0], vector_type(self.kernel.doubles(i))
+        if kind in INSTRUCTIONS:
+            first = float(op[1]) if kind in WITH_CONSTANT else op[1]
+            a, b = self.value(first), self.value(op[2])
+            self.define(i, self.w(f'{INSTRUCTIONS[kind]} {FLAGS} {T} {a}, {b}'))
+        elif kind == 'splat':
             self.define(i, self.w.splat(self.value(op[1]), PACK))
         elif kind == 'pack':
             self.define(i, self.gathered(op[1:]))
@@ -400,10 +416,6 @@ class _Step:
             order = 'olt' if kind == 'min' else 'ogt'
             beyond = self.w(f'fcmp {order} {T} {c}, {x}')  # false for NaN, which stays
             self.define(i, self.w(f'select {bit} {beyond}, {T} {c}, {T} {x}'))
-        else:
-            first = float(op[1]) if kind in WITH_CONSTANT else op[1]
-            a, b = self.value(first), self.value(op[2])
-            self.define(i, self.w(f'{INSTRUCTIONS[kind]} {FLAGS} {T} {a}, {b}'))
 
     def gathered(self, elements: Sequence[Element]) -> str:
         """Write a vector of scalars."""

@@ -6,17 +6,19 @@ in a background thread.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
+from queue import Empty, SimpleQueue
 from typing import Any
 
-from screw_dynamics_ros.core.compile.modules import divided
+from screw_dynamics_ros.core.compile import compiler_process
 from screw_dynamics_ros.core.errors import BackendError
 
 
@@ -89,22 +91,29 @@ def target_machine() -> Any:
     )
 
 
-def compile_code(ir: str) -> bytes:
-    """Return the machine code of a module given as IR text, for `Library`.
+def compile_code(modules: Iterable[str], operations: int = 0) -> bytes:
+    """Return the machine code of modules of IR that belong together, for `Library`.
 
-    A long one is compiled in several processes.
+    If they hold many operations, they are compiled in other processes, while more are written.
     """
-    target = f'target triple = "{llvm().get_process_triple()}"\n'
-    if len(ir) > LONG:
-        modules = [target + text for text in divided(ir, min(worker_count(), 1 + len(ir) // LONG))]
-        with ThreadPoolExecutor(len(modules)) as threads:
-            codes = list(threads.map(compile_in_child, modules))
-        if None not in codes:
-            return joined([code for code in codes if code])
-    return joined([target_machine().emit_object(llvm().parse_assembly(target + ir))])
+    if operations < LONG:
+        return joined(map(emitted, modules))
+    compilers().start()
+    with ThreadPoolExecutor(worker_count()) as threads:
+        return joined(threads.map(compilers().compile, modules))
 
 
-def joined(codes: Sequence[bytes]) -> bytes:
+def emitted(module: str) -> bytes:
+    """Return the object file of a module, compiled in this process."""
+    return target_machine().emit_object(llvm().parse_assembly(with_target(module)))
+
+
+def with_target(module: str) -> str:
+    """Return a module with its first line, the target."""
+    return f'target triple = "{llvm().get_process_triple()}"\n{module}'
+
+
+def joined(codes: Iterable[bytes]) -> bytes:
     """Return object files one after the other, each after its length."""
     return b''.join(len(code).to_bytes(8, 'little') + code for code in codes)
 
@@ -126,45 +135,84 @@ def worker_count() -> int:
         return os.cpu_count() or 1
 
 
-LONG = 1_000_000  # characters of IR, some 15 000 operations: a second of compiling
+LONG = 2000  # operations of a program that is compiled in other processes
 
 #: Plain register allocation and no second scheduling: half the time, and long programs for one
-#: sample run as fast. LLVM has such options for a whole process only, so they get their own.
+#: sample run as fast. LLVM has such options for a whole process only.
 OPTIONS = ('-regalloc=basic', '-enable-misched=false')
 
-CHILD = '''
-import json, sys
-from contextlib import suppress
-from llvmlite import binding
-settings = json.loads(sys.stdin.buffer.readline())
-with suppress(RuntimeError):
-    binding.initialize()
-binding.initialize_native_target()
-binding.initialize_native_asmprinter()
-for option in settings['options']:
-    binding.set_option('', option)
-target = binding.Target.from_triple(binding.get_process_triple())
-machine = target.create_target_machine(**settings['machine'])
-module = binding.parse_assembly(sys.stdin.buffer.read().decode())
-sys.stdout.buffer.write(machine.emit_object(module))
-'''
+
+class Compilers:
+    """Processes that compile modules side by side; this one does it if there cannot be any.
+
+    They end by themselves when nothing has come for a while, and are started again.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
+        for _ in range(count):
+            self._idle.put(None)
+
+    def start(self) -> None:
+        """Start those processes that do not run."""
+        for _ in range(self._idle.qsize()):
+            with suppress(Empty):
+                self._idle.put(running(self._idle.get_nowait()))
+
+    def compile(self, module: str) -> bytes:
+        """Return the object file of a module."""
+        process = running(self._idle.get())
+        try:
+            if process is not None and process.stdin and process.stdout:
+                compiler_process.send(process.stdin, with_target(module).encode())
+                return compiler_process.receive(process.stdout)
+        except (OSError, EOFError):
+            process = None
+        finally:
+            self._idle.put(process)
+        return emitted(module)
+
+    def stop(self) -> None:
+        """End the processes."""
+        for _ in range(self._idle.qsize()):
+            process = self._idle.get()
+            self._idle.put(None)
+            if process is not None:
+                with suppress(OSError):
+                    process.communicate()
 
 
-def compile_in_child(text: str) -> bytes | None:
-    """Compile in a process of its own, with `OPTIONS`; None if there cannot be one."""
+@cache
+def compilers() -> Compilers:
+    """Return the compilers of this process, one for each processor."""
+    result = Compilers(worker_count())
+    atexit.register(result.stop)
+    return result
+
+
+if hasattr(os, 'register_at_fork'):  # a fork must not talk to the same processes
+    os.register_at_fork(after_in_child=compilers.cache_clear)
+
+
+def running(process: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes] | None:
+    """Return a process that still runs, or else a new one; None if there cannot be one."""
+    if process is not None and process.poll() is None:
+        return process
     machine = {'cpu': llvm().get_host_cpu_name(), 'features': host_features(), **TARGET}
     settings = json.dumps({'options': OPTIONS, 'machine': machine})
     try:
-        child = subprocess.run(
-            [sys.executable, '-c', CHILD],
-            input=f'{settings}\n{text}'.encode(),
-            capture_output=True,
+        process = subprocess.Popen(
+            [sys.executable, '-S', compiler_process.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
-            check=True,
         )
-    except (OSError, ValueError, TypeError, subprocess.SubprocessError):
+        if process.stdin:
+            process.stdin.write(f'{settings}\n'.encode())  # sent with the first module
+    except (OSError, ValueError, TypeError):  # no such file, or no name of one
         return None
-    return child.stdout
+    return process
 
 
 class Library:

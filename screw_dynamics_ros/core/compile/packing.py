@@ -11,7 +11,6 @@ such sums again; otherwise scalars are gathered, which pays if several packs rea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -237,24 +236,22 @@ class _Writer:
         home = self.home.get(i)
         return home[0] if home is not None and self.place[home[0]] < now else i
 
-    def _reads(self, n: int) -> Iterator[int | Pack]:
+    def _reads(self, n: int) -> list[int | Pack]:
         """Return what operation or pack number n in order reads."""
         x = self.order[n]
-        if isinstance(x, int):
-            scalars = operands(self.before.operations[x])
-        elif x.terms:
-            scalars = [term.factor for term in x.terms if term.factor is not None]
-            yield from (self.packs[term.others] for term in x.terms)
-        else:
-            scalars = [max(e, ~e) for e in x.lanes if e is not None]
-        yield from (self._source(i, n) for i in scalars)
+        if not isinstance(x, Pack):
+            return [self._source(i, n) for i in operands(self.before.operations[x])]
+        if not x.terms:
+            return [self._source(max(e, ~e), n) for e in x.lanes if e is not None]
+        factors = [self._source(t.factor, n) for t in x.terms if t.factor is not None]
+        return [self.packs[term.others] for term in x.terms] + factors
 
     def _put(self, *operation: Any) -> int:
-        key = operation, tuple(map(type, operation))  # 0 == 0.0
-        if key not in self.index:
-            self.index[key] = len(self.operations)
+        key = (*operation, *map(type, operation)) if operation[0] == 'pack' else operation
+        index = self.index.setdefault(key, len(self.operations))  # types, because 0 == 0.0
+        if index == len(self.operations):
             self.operations.append(operation)
-        return self.index[key]
+        return index
 
     def _value(self, i: int) -> int:
         source = self._source(i, self.now)

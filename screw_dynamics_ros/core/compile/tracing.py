@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -36,18 +37,14 @@ class Recorder:
         """Return an object array of `size` scalars, the elements of the input called `name`."""
         array = np.empty(size, dtype=object)
         for k in range(size):
-            array[k] = Scalar(self, self._record('input', name, k))
+            array[k] = self._new(('input', name, k))
         return array
 
-    def _record(self, *operation: object) -> int:
-        index = self._known.get(operation)
-        if index is None:
-            index = self._known[operation] = len(self.operations)
+    def _new(self, operation: Operation) -> Scalar:
+        index = self._known.setdefault(operation, len(self.operations))
+        if index == len(self.operations):
             self.operations.append(operation)
-        return index
-
-    def _new(self, *operation: object) -> Scalar:
-        return Scalar(self, self._record(*operation))
+        return Scalar(self, index)
 
     def negative(self, i: int) -> Scalar:
         """Record -i."""
@@ -55,8 +52,8 @@ class Recorder:
         if op[0] == 'neg':
             return Scalar(self, op[1])
         if op[0] == 'scale':
-            return self._new('scale', -op[1], op[2])
-        return self._new('neg', i)
+            return self._new(('scale', -op[1], op[2]))
+        return self._new(('neg', i))
 
     def sum(self, i: int, j: int) -> Any:
         """Record i + j."""
@@ -67,13 +64,13 @@ class Recorder:
             return self.difference(i, ops[j][1])
         if ops[i][0] == 'neg':
             return self.difference(j, ops[i][1])
-        return self._new('add', i, j) if i < j else self._new('add', j, i)
+        return self._new(('add', i, j)) if i < j else self._new(('add', j, i))
 
     def shifted(self, c: float, i: int) -> Scalar:
         """Record c + i."""
         if c == 0.0:
             return Scalar(self, i)
-        return self._new('shift', c, i)
+        return self._new(('shift', c, i))
 
     def difference(self, i: int, j: int) -> Any:
         """Record i - j."""
@@ -87,7 +84,7 @@ class Recorder:
         opposite = self._known.get(('sub', j, i))
         if opposite is not None:
             return self.negative(opposite)
-        return self._new('sub', i, j)
+        return self._new(('sub', i, j))
 
     def product(self, i: int, j: int) -> Scalar:
         """Record i j."""
@@ -97,7 +94,7 @@ class Recorder:
             i, negative = ops[i][1], not negative
         if ops[j][0] == 'neg':
             j, negative = ops[j][1], not negative
-        result = self._new('mul', i, j) if i < j else self._new('mul', j, i)
+        result = self._new(('mul', i, j)) if i < j else self._new(('mul', j, i))
         return -result if negative else result
 
     def scaled(self, c: float, i: int) -> Any:
@@ -113,7 +110,7 @@ class Recorder:
             return self.negative(i)
         if op[0] == 'scale':
             return self.scaled(c * op[1], op[2])
-        return self._new('scale', c, i)
+        return self._new(('scale', c, i))
 
     def quotient(self, a: Element, b: Element) -> Any:
         """Record a / b."""
@@ -122,16 +119,16 @@ class Recorder:
         if self.operations[b][0] == 'neg':
             return -self.quotient(a, self.operations[b][1])
         if type(a) is float:
-            return self._new('reciprocal', a, b) if a else 0.0
-        return self._new('div', a, b)
+            return self._new(('reciprocal', a, b)) if a else 0.0
+        return self._new(('div', a, b))
 
     def clamped(self, lower: float, upper: float, i: int) -> Scalar:
         """Record i limited to a range; infinite limits are left out."""
         result = Scalar(self, i)
         if lower > -np.inf:
-            result = self._new('max', float(lower), result.index)
+            result = self._new(('max', float(lower), result.index))
         if upper < np.inf:
-            result = self._new('min', float(upper), result.index)
+            result = self._new(('min', float(upper), result.index))
         return result
 
     def function(self, name: str, i: int) -> Scalar:
@@ -139,10 +136,10 @@ class Recorder:
         if self.operations[i][0] == 'neg':  # cosine is even, sine is odd
             argument = self.operations[i][1]
             if name == 'cos':
-                return self._new('cos', argument)
+                return self._new(('cos', argument))
             if name == 'sin':
-                return -self._new('sin', argument)
-        return self._new(name, i)
+                return -self._new(('sin', argument))
+        return self._new((name, i))
 
 
 class Scalar:
@@ -269,29 +266,33 @@ class Program:
         return sum(op[0] != 'input' for op in self.operations)
 
 
-def operands(operation: Operation) -> list[int]:
+def operands(operation: Operation) -> tuple[int, ...]:
     """Return the indices of the operations that `operation` reads."""
     kind = operation[0]
+    if kind in WITH_CONSTANT:
+        return operation[2:]
     if kind == 'input':
-        return []
+        return ()
     if kind == 'pack':
-        return [e for e in operation[1:] if type(e) is int]
-    return list(operation[2:] if kind in WITH_CONSTANT else operation[1:])
+        return tuple([e for e in operation[1:] if type(e) is int])
+    return operation[1:]
 
 
 def with_operands(operation: Operation, new: Callable[[int], int]) -> Operation:
     """Return a scalar operation that reads `new(i)` where `operation` reads i."""
-    kind, *rest = operation
+    kind = operation[0]
+    if kind in WITH_CONSTANT:
+        return (kind, operation[1], new(operation[2]))
+    if len(operation) == 2:
+        return (kind, new(operation[1]))
     if kind == 'input':
         return operation
-    if kind in WITH_CONSTANT:
-        return (kind, rest[0], new(rest[1]))
-    return (kind, *map(new, rest))
+    return (kind, new(operation[1]), new(operation[2]))
 
 
 def use_counts(program: Program) -> Counter[int]:
     """Return how often operations and outputs read the result of each operation."""
-    uses = Counter(i for op in program.operations for i in operands(op))
+    uses = Counter(chain.from_iterable(map(operands, program.operations)))
     uses.update(e for _, elements in program.outputs for e in elements if type(e) is int)
     return uses
 
@@ -307,19 +308,16 @@ def program(
         ]
         for output in outputs
     ]
-    needed = set()
-    stack = [e for flat in elements for e in flat if type(e) is int]
-    while stack:
-        i = stack.pop()
-        if i not in needed:
-            needed.add(i)
-            stack.extend(operands(recorder.operations[i]))
-    new_index = {old: new for new, old in enumerate(sorted(needed))}
+    recorded = recorder.operations
+    needed = {e for flat in elements for e in flat if type(e) is int}
+    for i in reversed(range(len(recorded))):
+        if i in needed:
+            needed.update(operands(recorded[i]))
+    kept = sorted(needed)
+    new_index = dict(zip(kept, range(len(kept))))
     return Program(
         inputs=tuple(inputs),
-        operations=[
-            with_operands(recorder.operations[i], new_index.__getitem__) for i in sorted(needed)
-        ],
+        operations=[with_operands(recorded[i], new_index.__getitem__) for i in kept],
         outputs=[
             (np.shape(output), [new_index[e] if type(e) is int else e for e in flat])
             for output, flat in zip(outputs, elements)

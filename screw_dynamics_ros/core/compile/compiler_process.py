@@ -1,0 +1,58 @@
+"""A process that compiles modules of IR, started by `native.compile_code` for long programs.
+
+It is run as a file, so that it imports nothing but llvmlite. The first line it reads holds settings
+as JSON; then come modules, and their object files go back, each after its length in eight bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from threading import Timer
+from typing import IO
+
+PATIENCE = 5.0  # s, for the next module
+
+
+def send(stream: IO[bytes], data: bytes) -> None:
+    """Write the length of some bytes, and the bytes."""
+    stream.write(len(data).to_bytes(8, 'little') + data)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes:
+    """Read what `send` wrote; raises EOFError if nothing, or not all of it, comes."""
+    head = stream.read(8)
+    data = stream.read(int.from_bytes(head, 'little'))
+    if len(head) < 8 or len(data) < int.from_bytes(head, 'little'):
+        raise EOFError
+    return data
+
+
+def serve() -> None:
+    """Compile until the input ends, or nothing comes for a while."""
+    from llvmlite import binding
+
+    settings = json.loads(sys.stdin.buffer.readline())
+    with suppress(RuntimeError):  # newer versions initialise themselves and refuse the call
+        binding.initialize()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    for option in settings['options']:
+        binding.set_option('', option)
+    target = binding.Target.from_triple(binding.get_process_triple())
+    machine = target.create_target_machine(**settings['machine'])
+    with suppress(EOFError):
+        while True:
+            too_long = Timer(PATIENCE, os._exit, (0,))
+            too_long.daemon = True
+            too_long.start()
+            text = receive(sys.stdin.buffer).decode()
+            too_long.cancel()
+            send(sys.stdout.buffer, machine.emit_object(binding.parse_assembly(text)))
+
+
+if __name__ == '__main__':
+    serve()
