@@ -273,7 +273,7 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     monkeypatch.setattr(native, 'emitted', in_this_process)
     monkeypatch.setattr(native, 'compilers', lambda: compilers)
     monkeypatch.setattr(native, 'worker_count', lambda: workers)
-    monkeypatch.setattr(native, 'LONG', 1)
+    monkeypatch.setattr(kernels, 'LONG', (1, 1))
     monkeypatch.setattr(llvm_ir, 'MODULE', 300)
     monkeypatch.setattr(llvm_ir, 'LONGEST_FUNCTION', (50, 50))
     monkeypatch.setattr(llvm_ir, 'PIECE', (40, 40))

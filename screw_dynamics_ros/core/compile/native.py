@@ -91,12 +91,12 @@ def target_machine() -> Any:
     )
 
 
-def compile_code(modules: Iterable[str], operations: int = 0) -> bytes:
+def compile_code(modules: Iterable[str], long: bool = False) -> bytes:
     """Return the machine code of modules of IR that belong together, for `Library`.
 
-    If they hold many operations, they are compiled in other processes, while more are written.
+    Those of a long program are compiled in other processes, while more are written.
     """
-    if operations < LONG:
+    if not long:
         return joined(map(emitted, modules))
     compilers().start()
     with ThreadPoolExecutor(worker_count()) as threads:
@@ -135,10 +135,8 @@ def worker_count() -> int:
         return os.cpu_count() or 1
 
 
-LONG = 2000  # operations of a program that is compiled in other processes
-
-#: Plain register allocation and no second scheduling: half the time, and long programs for one
-#: sample run as fast. LLVM has such options for a whole process only.
+#: Of those processes: plain register allocation and no second scheduling. That takes half the time,
+#: and programs for one sample run as fast. LLVM has such options for a whole process only.
 OPTIONS = ('-regalloc=basic', '-enable-misched=false')
 
 
