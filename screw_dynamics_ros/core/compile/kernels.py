@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 BACKENDS = ('native', 'python', 'reference')
 
 THREAD_WORK = 1_000_000  # operations below which a second thread does not pay
-#: Operations up to which a program is compiled in this process, for one sample and for stacks. These
-#: run a fifth slower when compiled in the quick way of the other processes.
+#: Operations up to which a program is compiled in this process, for one sample and for stacks.
+#: Stacks run a fifth slower when they are compiled in the quick way of the other processes.
 LONG = (2000, 12_000)
 
 
