@@ -48,6 +48,7 @@ setup(
                 'simulator': 'nodes.simulator',
                 'bringup': 'nodes.bringup',
                 'demo': 'cli.demo',
+                'doctor': 'cli.doctor',
             }.items()
         ],
     },

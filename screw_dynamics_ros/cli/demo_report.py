@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.cli.demo_oracle import by_pinocchio
 from screw_dynamics_ros.cli.demo_push import Push
 from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording
+from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
 
 Array = NDArray[np.float64]
 
@@ -170,7 +170,7 @@ def compare_with_pinocchio(
     q, v, _ = np.split(states, 3, axis=1)
     deviations = dict.fromkeys(PINOCCHIO, math.nan)
     if len(states):
-        expected = by_pinocchio(urdf, tool, recording.joints, q, v)
+        expected = by_pinocchio(urdf.read_text(), tool, recording.joints, q, v)
         if expected is None:
             return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
         position, rotation = recording.tool_pose(moving)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,34 +31,39 @@ class Expected:
 
 
 def by_pinocchio(
-    urdf: Path, tool: str, joints: Sequence[str], q: Array, v: Array,
+    urdf: str, tool: str, joints: Sequence[str], q: Array, v: Array,
 ) -> Expected | None:
     """Return what Pinocchio computes, None where it is missing or too old for mimic joints.
 
     Parameters
     ----------
-    urdf : Path
-        A robot on a fixed base.
+    urdf : str
+        A robot on a fixed base, as XML.
     tool : str
         The frame.
     joints : sequence of str
-        All its revolute and prismatic joints, except those that mimic another.
+        All its revolute, continuous and prismatic joints, except those that mimic another.
     q, v : (n, len(joints)) arrays, n > 0
         States [rad, m], [rad/s, m/s].
     """
     try:
         import pinocchio  # type: ignore[import-untyped, unused-ignore]
 
-        model = pinocchio.buildModelFromUrdf(str(urdf), mimic=True)
+        model = pinocchio.buildModelFromXML(urdf, mimic=True)
     except (ImportError, TypeError):
         return None
     data = model.createData()
     frame = model.getFrameId(tool)
-    order = [model.joints[model.getJointId(joint)].idx_q for joint in joints]
-    theirs = np.argsort(order)
+    theirs = [model.joints[model.getJointId(joint)] for joint in joints]
+    order = [joint.idx_v for joint in theirs]
     poses, gravity, coriolis = (np.empty((len(q), *shape)) for shape in (
         (4, 4), (len(joints),), (len(joints),)))
-    for k, (positions, velocities) in enumerate(zip(q[:, theirs], v[:, theirs])):
+    positions, velocities = np.zeros(model.nq), np.zeros(model.nv)
+    for k in range(len(q)):
+        velocities[order] = v[k]
+        for joint, angle in zip(theirs, q[k]):  # a continuous one is (cos, sin) there
+            positions[joint.idx_q:joint.idx_q + joint.nq] = (
+                angle if joint.nq == 1 else (np.cos(angle), np.sin(angle)))
         pinocchio.framesForwardKinematics(model, data, positions)
         poses[k] = data.oMf[frame].homogeneous
         gravity[k] = pinocchio.computeGeneralizedGravity(model, data, positions)[order]

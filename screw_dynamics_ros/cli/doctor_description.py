@@ -1,0 +1,117 @@
+"""What `doctor` says of a description: joints and what they carry, doubts, a second opinion."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from screw_dynamics_ros.cli.doctor_section import Section
+from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.model.description import Finding, Joint
+
+REPEATS = 1000  # calls
+STATES = 100  # compared with Pinocchio
+AGREEMENT = 1e-9  # relative
+SCALAR = ('revolute', 'continuous', 'prismatic')
+
+
+def description_sections(robot: Robot, urdf: str) -> list[Section]:
+    """Return all that can be said without a running robot."""
+    return [joints_section(robot), speed_section(robot), second_opinion(robot, urdf)]
+
+
+def joints_section(robot: Robot) -> Section:
+    """Return a table of the movable joints, and the findings of the reader."""
+    described = robot.description
+    section = Section(
+        f'robot {described.name}: {len(described.links)} links on {described.root}, '
+        f'{len(robot.joint_names)} joints to move, {robot.total_mass:.6g} kg',
+        findings=[*described.findings, *empty_limits(described.joints)])
+    carried = carried_masses(robot)
+    head = ('joint', 'type', 'lower', 'upper', 'velocity', 'effort', 'carries [kg]')
+    section.table(head, [
+        (joint.name, joint.type if joint.mimic is None else f'follows {joint.mimic.joint}',
+         *(f'{limit:.4g}' for limit in (joint.limits.lower, joint.limits.upper,
+                                        joint.limits.velocity, joint.limits.effort)),
+         f'{carried[joint.child]:.4g}')
+        for joint in described.joints if joint.type != 'fixed'])
+    return section
+
+
+def carried_masses(robot: Robot) -> dict[str, float]:
+    """Return the mass of each link and all that hangs on it [kg].
+
+    That a gripper is missing in the description shows at the last joint.
+    """
+    carried = {link.name: 0.0 if link.inertia is None else link.inertia.mass
+               for link in robot.description.links}
+    for joint in reversed(robot.description.joints):
+        carried[joint.parent] += carried[joint.child]
+    return carried
+
+
+def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
+    """Yield a finding for each limit that forbids everything, as templates often have it."""
+    for joint in joints:
+        for name in ('velocity', 'effort'):
+            if joint.type in SCALAR and getattr(joint.limits, name) == 0.0:
+                yield Finding('warning', f'joint {joint.name}', f'its {name} limit is 0',
+                              'set what the maker states')
+
+
+def speed_section(robot: Robot) -> Section:
+    """Return how long the first and further calls of the inverse dynamics take."""
+    section = Section('speed')
+    q, v = np.zeros(robot.nq), np.zeros(robot.nv)
+    start = time.perf_counter()
+    robot.inverse_dynamics(q, v, v)
+    first = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(REPEATS):
+        robot.inverse_dynamics(q, v, v)
+    mean = (time.perf_counter() - start) / REPEATS
+    section.lines.append(f'inverse dynamics on the {robot.backend} backend: first {first:.2f} s, '
+                         f'then {mean * 1e6:.2f} us')
+    if robot.backend != 'native':
+        section.findings.append(Finding(
+            'warning', 'llvmlite', 'is not used: all is computed some 50 times slower',
+            'apt install python3-llvmlite, or pip install llvmlite'))
+    return section
+
+
+def second_opinion(robot: Robot, urdf: str) -> Section:
+    """Compare gravity and Coriolis torques in random states with Pinocchio, if it is installed."""
+    section = Section('compared with Pinocchio')
+    kinds = {joint.type for joint in robot.description.joints} - {'fixed', *SCALAR}
+    if kinds or not robot.nv:
+        section.lines.append(f'left out: {", ".join(kinds) or "no"} joints')
+        return section
+    rng = np.random.default_rng(0)
+    lower, upper = (np.nan_to_num(limit, posinf=np.pi, neginf=-np.pi)
+                    for limit in (robot.limits.lower, robot.limits.upper))
+    q = rng.uniform(lower, upper, (STATES, robot.nq))
+    v = rng.uniform(-1.0, 1.0, (STATES, robot.nv))
+    try:
+        expected = by_pinocchio(urdf, robot.link_names[-1], robot.joint_names, q, v)
+    except ValueError as error:
+        section.findings.append(Finding(
+            'warning', 'Pinocchio', f'refuses the description: {error}',
+            'so will others that read it by urdfdom, which says more above'))
+        return section
+    if expected is None:
+        section.lines.append('left out: no Pinocchio with mimic joints is installed (pip install '
+                             'pin)')
+        return section
+    for name, ours, theirs in (
+            ('gravity torques', robot.gravity_torques(q), expected.gravity),
+            ('Coriolis torques', robot.coriolis_torques(q, v), expected.coriolis)):
+        difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
+        section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
+        if not difference <= AGREEMENT:
+            section.findings.append(Finding(
+                'error', name, f'differ from those of Pinocchio by {difference:.1e}',
+                'one of the two reads the description differently; please report it'))
+    return section
