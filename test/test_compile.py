@@ -24,7 +24,7 @@ from models import random_wrenches
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels, llvm_ir, native
+from screw_dynamics_ros.core.compile import compilers, kernels, llvm_ir, native
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 
 PYTHON = sys.executable
@@ -269,9 +269,9 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
         here.append(module)
         return emitted(module)
 
-    emitted, compilers = native.emitted, native.Compilers(workers)
+    emitted, children = native.emitted, compilers.Compilers(workers)
     monkeypatch.setattr(native, 'emitted', in_this_process)
-    monkeypatch.setattr(native, 'compilers', lambda: compilers)
+    monkeypatch.setattr(compilers, 'shared', lambda: children)
     monkeypatch.setattr(native, 'worker_count', lambda: workers)
     monkeypatch.setattr(kernels, 'LONG', (1, 1))
     monkeypatch.setattr(llvm_ir, 'MODULE', 300)
@@ -283,7 +283,7 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     q, v = (states(robot, 1)[name][0] for name in 'qv')
     for name in ('inverse_dynamics', 'forward_dynamics'):
         close(getattr(robot, name)(q, v, v), getattr(reference, name)(q, v, v), 1e-12)
-        compilers.stop()
+        children.stop()
     entries = [module for module in here if '@entry' in module]
     assert len(entries) == 2
     assert (here == entries) == (executable == PYTHON)

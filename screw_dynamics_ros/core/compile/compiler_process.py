@@ -1,4 +1,4 @@
-"""A process that compiles modules of IR, started by `native.compile_code` for long programs.
+"""A process that compiles modules of IR, started by `compilers.compile_code` for long programs.
 
 It is run as a file, so that it imports nothing but llvmlite. The first line it reads holds settings
 as JSON; then come modules, and their object files go back, each after its length in eight bytes.

@@ -314,7 +314,7 @@ class _Code:
 
     def __init__(self, name: str, doc: str, ir: str, kept: tuple[Any, ...]) -> None:
         self.kept = kept
-        self.library = native.Library(native.compile_code([ir]))
+        self.library = native.Library(native.joined([native.emitted(ir)]))
         self.definition = _MethodDef(
             name.encode(),
             self.library.address('entry'),

@@ -18,6 +18,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import llvm_ir, native
+from screw_dynamics_ros.core.compile.compilers import compile_code
 from screw_dynamics_ros.core.compile.python_source import python_functions
 from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.errors import UnknownNameError
@@ -281,7 +282,7 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
                 'shapes': [shape for shape, _ in recorded.outputs],
                 'operations': recorded.operation_count,
             },
-            native.compile_code(ir, recorded.operation_count > LONG[lanes > 1]),
+            compile_code(ir, recorded.operation_count > LONG[lanes > 1]),
         )
         disk.store(key, *stored)
         log.info(
