@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-#: joint_states: what robot_state_publisher uses; it hears reliable and best-effort drivers.
-JOINT_STATES = qos_profile_sensor_data
+#: joint_states: hears reliable and best-effort drivers. Best effort never sends anything again, so
+#: what comes while the process stands still has to wait here: a second of a driver at 1 kHz.
+JOINT_STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: robot_description, tf_static: the last message reaches those who come later.
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-#: All outputs: reliable, so that every subscription gets them; only the newest few are kept.
-OUTPUT = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+#: All outputs: reliable, and kept until a listener that stood still can ask for them again: a
+#: second at 500 Hz. What all listeners have got is not kept.
+OUTPUT = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
 
 #: Commands and references: the newest counts.
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
