@@ -268,7 +268,9 @@ class ModelHost:
             channel.published += 1
 
     def _look_for_listeners(self) -> None:
-        self._listened = [channel for channel in self.channels if channel.listened]
+        # What is computed in Python comes last: the others need not wait for it.
+        self._listened = sorted((channel for channel in self.channels if channel.listened),
+                                key=lambda channel: channel.finish is not None)
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()
