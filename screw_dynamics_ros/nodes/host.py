@@ -24,6 +24,7 @@ from screw_dynamics_ros.nodes.drives import DriveParameters
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.nodes.part import Channel, Part, Plan
 from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.ros.backlog import Backlog
 from screw_dynamics_ros.ros.description import DescriptionLoader, Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
@@ -58,6 +59,8 @@ class ModelHost:
         Why the last description was refused, empty if it was not.
     load : reports.Load
         Counts and times for diagnostics.
+    backlog : Backlog
+        Joint states that were passed over.
     scheduling_fault : str
         Why the process does not run with the real-time priority it should have, or empty.
     """
@@ -69,6 +72,7 @@ class ModelHost:
         self.friction_share = np.ones(1)
         self.reason = ''
         self.load = reports.Load()
+        self.backlog = Backlog()
         self.scheduling_fault = ''
         self._parts: list[tuple[Part, list[Channel]]] = []
         self._listened: list[Channel] = []
@@ -246,12 +250,14 @@ class ModelHost:
                 return
         for observer in self._observers:
             observer(mapper)
-        if self._listened:
+        if self._listened and not self.backlog.passes_over(mapper.age, arrival):
             if model.evaluate():
                 self._publish(mapper)
             else:
                 self.load.overflowed(arrival)
-        self.load.served(time.monotonic() - arrival)
+        now = time.monotonic()
+        self.backlog.done(now)
+        self.load.served(now - arrival)
 
     def _publish(self, mapper: JointStateMapper) -> None:
         """Publish all messages somebody listens to."""
