@@ -254,6 +254,42 @@ def test_demo_needs_no_test_tools(environment):
     assert test.ran == ALL[4:]
 
 
+@pytest.mark.parametrize(('failure', 'passes'), [
+    ('ERROR: ResolutionImpossible: for help visit', True),
+    ('ERROR: No matching distribution found for oracle-b>=2', True),
+    ('The disk is full', False),
+])
+def test_oracles_that_do_not_fit_a_sourced_ros_are_left_out(
+    environment, tool, monkeypatch, capsys, failure, passes,
+):
+    """Its NumPy stays; Pinocchio's wheels, for one, want NumPy 2."""
+    module = tool['__main__']
+    monkeypatch.setattr(module, 'sourced_ros', lambda python: 'humble')
+    (module.ROOT / 'requirements/oracles.txt').write_text(
+        '# Oracles.\noracle-a>=1   # why\noracle-b>=2\n\noracle-c>=3\n')
+
+    class Unfit(environment):
+        def _pip_install(self, *arguments: str) -> None:
+            super()._pip_install(*arguments)
+            if '-r' not in arguments:
+                self._pip_runs.touch()
+                if arguments[-1] == 'oracle-b>=2':
+                    raise module.SetupError(failure)
+                self.ran.append(arguments[-1])
+                self._pip_runs.unlink()
+
+    first = Unfit()
+    if not passes:
+        with pytest.raises(module.SetupError, match='disk is full'):
+            first.update('all')
+        return
+    first.update('all')
+    assert first.ran == ['environment', 'run', 'interfaces', 'package', 'develop', 'oracle-a>=1',
+                         'oracle-c>=3']
+    assert 'without oracle-b>=2' in capsys.readouterr().err
+    assert not Unfit().update('all')
+
+
 @pytest.mark.parametrize(('changed', 'due'), [
     ('requirements/run.txt', ALL[1:]),
     ('requirements/oracles.txt', ['develop+oracles']),

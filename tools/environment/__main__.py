@@ -14,6 +14,7 @@ environment is then made anew.
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -186,7 +187,25 @@ class Environment:
 
     def _install_develop(self) -> None:
         with self.console.step('test tools and independent implementations to compare with'):
-            self._pip_install(*self._listed('all'))
+            if self.distribution is None:
+                self._pip_install(*self._listed('all'))
+                return
+            *develop, oracles = self._requirements('all')
+            self._pip_install(*(word for path in develop for word in ('-r', str(path))))
+            for line in oracles.read_text().splitlines():
+                if requirement := line.partition('#')[0].strip():
+                    self._install_oracle(requirement)
+
+    def _install_oracle(self, requirement: str) -> None:
+        """Install one that runs with the NumPy of the sourced ROS 2, or go on without it."""
+        try:
+            self._pip_install('--only-binary', ':all:', requirement)
+        except SetupError as error:
+            if not re.search('ResolutionImpossible|No matching distribution', str(error)):
+                raise
+            self._pip_runs.unlink()
+            self.console.say(f'       without {requirement}: no version of it runs with the Python '
+                             f'and NumPy of ROS 2 {self.distribution}')
 
     def _pip_install(self, *arguments: str) -> None:
         if self.distribution and (numpy := self._imports('numpy', 'numpy.__version__')):
