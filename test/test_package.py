@@ -193,6 +193,14 @@ def test_stand_in_is_what_tf2_msgs_is():
         'transforms': 'sequence<geometry_msgs/TransformStamped>'}
 
 
+# --- tests beside a ROS 2 ---
+
+@pytest.mark.parametrize('plugin', ['launch_testing', 'launch_ros'])
+def test_plugins_of_launch_do_not_collect(request, plugin):
+    """They import modules outside of pytest's care: the first one that is skipped ends the run."""
+    assert request.config.pluginmanager.is_blocked(plugin)
+
+
 # --- sources ---
 
 def test_no_machine_paths():
