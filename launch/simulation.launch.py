@@ -10,7 +10,7 @@ from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
+from launch.substitutions import LaunchConfiguration, PythonExpression
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
@@ -22,6 +22,7 @@ SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
     namespace = LaunchConfiguration('namespace')
+    absolute = PythonExpression(["'/' + '", namespace, "'.strip('/')"])
     return LaunchDescription([
         DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
         DeclareLaunchArgument(
@@ -47,6 +48,6 @@ def generate_launch_description() -> LaunchDescription:
                 'namespace': namespace, 'params_file': LaunchConfiguration('params_file')}.items()),
         ExecuteProcess(
             cmd=['rviz2', '-d', str(SHARE / 'rviz' / 'model.rviz'),
-                 '--ros-args', '-r', ['__ns:=/', namespace]],
+                 '--ros-args', '-r', ['__ns:=', absolute]],
             condition=IfCondition(LaunchConfiguration('rviz'))),
     ])

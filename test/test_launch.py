@@ -7,8 +7,9 @@ import pytest
 pytest.importorskip('launch')
 pytest.importorskip('launch_ros')
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
+from launch.utilities import perform_substitutions
 
 from launch import LaunchContext
 
@@ -36,3 +37,16 @@ def test_urdf_file_becomes_the_description():
     assert Path(context.launch_configurations['params_file']).is_file()
     nodes = next(e for e in description.entities if isinstance(e, OpaqueFunction)).execute(context)
     assert [node.node_executable for node in nodes] == ['bringup']
+
+
+@pytest.mark.parametrize(('namespace', 'absolute'), [
+    ('', '/'), ('left', '/left'), ('/left', '/left'),
+])
+def test_rviz_is_in_the_namespace_of_the_robot(namespace, absolute):
+    path = str(LAUNCH / 'simulation.launch.py')
+    description = get_launch_description_from_python_launch_file(path)
+    (rviz,) = (e for e in description.entities if type(e) is ExecuteProcess)
+    context = LaunchContext()
+    context.launch_configurations['namespace'] = namespace
+    words = [perform_substitutions(context, word) for word in rviz.cmd]
+    assert words[-1] == f'__ns:={absolute}'
