@@ -43,7 +43,9 @@ def main() -> None:
     missing = [name for name in ('pinocchio', 'matplotlib') if not importable(name)]
     if missing:
         parser.exit(1, f'{", ".join(missing)} cannot be imported; run "make setup", or '
-                       '"pip install -r requirements/oracles.txt matplotlib"\n')
+                       '"pip install -r requirements/oracles.txt matplotlib". Pinocchio wants '
+                       'NumPy 2: beside an older ROS 2 use "make bench VENV=.venv-wheels" in a '
+                       'terminal where it is not sourced.\n')
     found: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
         os.environ['SCREW_DYNAMICS_CACHE'] = folder
