@@ -32,7 +32,6 @@ from screw_dynamics_ros.nodes.torque_terms import TERMS, TorqueTerms
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.conversions import MOMENTUM_ROWS, swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
@@ -114,7 +113,7 @@ class Dynamics:
         constraints.read(self._parameters['constraints'])
         self._apply({})
         node.create_subscription(JointTrajectory, '~/reference', self._on_reference, qos.COMMAND)
-        host.observe(self._observe)
+        host.prepare(self._expire)
         DynamicsServices(host, self._parameters).register(node)
         host.diagnostics.add(self._constraint_status, node)
 
@@ -217,15 +216,12 @@ class Dynamics:
 
     # --- reference ------------------------------------------------------------------------------
 
-    def _observe(self, mapper: JointStateMapper) -> None:
-        """Look at the age of the reference before anything is computed."""
-        if self._is_followed:
-            self._expire()
-
     def _expire(self) -> None:
         """Follow the measured state again if the reference is too old."""
+        if not self._is_followed:
+            return
         timeout = self._parameters['reference_timeout'] or np.inf
-        if self._is_followed and time.monotonic() - self._reference_arrival > timeout:
+        if time.monotonic() - self._reference_arrival > timeout:
             assert self._outputs is not None
             self._outputs.reference[:] = 0.0
             self._is_followed, self._is_late = False, True

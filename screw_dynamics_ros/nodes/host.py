@@ -77,6 +77,7 @@ class ModelHost:
         self._parts: list[tuple[Part, list[Channel]]] = []
         self._listened: list[Channel] = []
         self._observers: list[Callable[[JointStateMapper], None]] = []
+        self._preparations: list[Callable[[], None]] = []
         self._robot: tuple[str, dict[str, Any], Robot] | None = None
         self.origin = TOPIC
         self._topic_text = ''
@@ -101,8 +102,12 @@ class ModelHost:
         self.diagnostics.add(part.status, node)
 
     def observe(self, observer: Callable[[JointStateMapper], None]) -> None:
-        """Call `observer` with every state, whether anybody listens or not."""
+        """Call `observer` with every state when it has been answered, even if nobody listens."""
         self._observers.append(observer)
+
+    def prepare(self, preparation: Callable[[], None]) -> None:
+        """Call `preparation` before anything is computed for a state."""
+        self._preparations.append(preparation)
 
     def serve(
         self, node: Node, kind: str, name: str, answer: Callable[[Model, Any, Any], None],
@@ -235,29 +240,37 @@ class ModelHost:
     def _on_joint_state(self, data: bytes) -> None:
         """Turn one serialized joint state into all messages somebody listens to."""
         arrival = time.monotonic()
+        answered = self._answer(data, arrival)
+        now = time.monotonic()
+        self.backlog.done(now)
         self.load.arrived(arrival)
+        if answered:
+            self.load.served(now - arrival)
+
+    def _answer(self, data: bytes, arrival: float) -> bool:
+        """Publish what belongs to a joint state; return whether it made a state."""
         model = self.model
         if model is None or not model.joints:
-            return
+            return False
         mapper = model.mapper
         try:
             message = self._reader.read(data)
         except Exception as error:  # rclpy has no class of its own for it
             self.load.unreadable(arrival, error)
-            return
+            return False
         with mapper.lock:  # services read the state in another thread
             if not mapper.update(message, arrival):
-                return
-        for observer in self._observers:
-            observer(mapper)
+                return False
         if self._listened and not self.backlog.passes_over(mapper.age, arrival):
+            for prepare in self._preparations:
+                prepare()
             if model.evaluate():
                 self._publish(mapper)
             else:
                 self.load.overflowed(arrival)
-        now = time.monotonic()
-        self.backlog.done(now)
-        self.load.served(now - arrival)
+        for observer in self._observers:
+            observer(mapper)
+        return True
 
     def _publish(self, mapper: JointStateMapper) -> None:
         """Publish all messages somebody listens to."""

@@ -160,8 +160,7 @@ class JointStateMapper:
         self._age = self.clock() - stamp
         return (self._whole == self.stamp and 0 < stamp - self.stamp <= self._timeout
                 and -self._max_age <= self._age <= self._max_age
-                # x . 0 is zero for finite x and NaN otherwise
-                and way.numbers.dot(way.zeros) == 0.0)
+                and math.isfinite(sum(way.numbers.tolist())))  # no number is infinite or NaN
 
     def _take(self, way: ShortWay, stamp: int) -> None:
         """Make a state of a regular message."""

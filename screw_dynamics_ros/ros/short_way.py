@@ -24,8 +24,6 @@ class ShortWay:
     numbers : (3 k,) array
         Those of the message.
     source : (3 n,) array
-    zeros : (3 k,) array
-        To look for numbers that are not finite.
     unknown : str
         As in `NameMap`.
     """
@@ -33,7 +31,6 @@ class ShortWay:
     message: JointStateMessage
     numbers: Array
     source: NDArray[np.intp]
-    zeros: Array
     unknown: str
 
     @classmethod
@@ -43,4 +40,4 @@ class ShortWay:
         if message.numbers is None or not names.complete or sizes != {names.count}:
             return None
         source = np.concatenate([names.source + k * names.count for k in range(3)])
-        return cls(message, message.numbers, source, np.zeros_like(message.numbers), names.unknown)
+        return cls(message, message.numbers, source, names.unknown)
