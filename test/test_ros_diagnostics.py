@@ -1,5 +1,7 @@
 """Statuses for /diagnostics: the worst level counts and is said first."""
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip('rclpy')
@@ -40,3 +42,36 @@ def test_missing_events_executor(monkeypatch):
         executor.shutdown()
     finally:
         rclpy.shutdown()
+
+
+def test_statuses_are_made_one_at_a_time(monkeypatch):
+    """And published together, each once, in their order."""
+    from screw_dynamics_ros.ros import diagnostics
+
+    timers, made = [], []
+    monkeypatch.setattr(diagnostics, 'every', lambda node, period, turn: timers.append(turn))
+
+    def source(name):
+        def status():
+            made.append(name)
+            return Status(name, texts=[f'{made.count(name)}'])
+        return status
+
+    rclpy = pytest.importorskip('rclpy')
+    rclpy.init()
+    try:
+        node = rclpy.create_node('diagnosed')
+        subject, published = diagnostics.Diagnostics(node), []
+        monkeypatch.setattr(subject, '_publisher', SimpleNamespace(publish=published.append))
+        names = [f'status {i}' for i in range(12)]
+        for name in names:
+            subject.add(source(name))
+        (turn,) = timers
+        for k in range(24):
+            assert len(made) == k
+            turn()
+    finally:
+        rclpy.shutdown()
+    assert [[(status.name, status.message) for status in message.status]
+            for message in published] == [
+        [(f'diagnosed: {name}', f'{time}') for name in names] for time in (1, 2)]

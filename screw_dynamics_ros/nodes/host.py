@@ -27,6 +27,7 @@ from screw_dynamics_ros.ros import qos
 from screw_dynamics_ros.ros.backlog import Backlog
 from screw_dynamics_ros.ros.description import DescriptionLoader, Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
+from screw_dynamics_ros.ros.executor import settle
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.scheduling import use_real_time
@@ -227,6 +228,7 @@ class ModelHost:
             output: array for channel in self.channels
             for output, array in channel.targets.items()})
         self._look_for_listeners()
+        settle()
         self.node.get_logger().info(f'ready: {model.robot}')
 
     def _clock(self) -> Callable[[], int]:

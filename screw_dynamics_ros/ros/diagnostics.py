@@ -12,6 +12,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.ros.timers import every
 
 PERIOD = 1.0  # s
+TURNS = 10  # in which the statuses of a message are made
 
 
 class Level(IntEnum):
@@ -48,6 +49,9 @@ class Status:
 class Diagnostics:
     """Publishes statuses of one node on /diagnostics, and logs when a level changes.
 
+    The statuses of a message are made one at a time, spread over the period: all at once would
+    take longer than a joint state can wait.
+
     Parameters
     ----------
     node : rclpy.node.Node
@@ -56,9 +60,11 @@ class Diagnostics:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._sources: list[tuple[str, Callable[[], Status]]] = []
+        self._made: list[DiagnosticStatus] = []
+        self._turns = 0
         self._levels: dict[str, Level] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        every(node, PERIOD, self.publish)
+        every(node, PERIOD / TURNS, self._turn)
         self.hardware_id = ''
 
     def add(self, source: Callable[[], Status], node: Node | None = None) -> None:
@@ -66,19 +72,27 @@ class Diagnostics:
         prefix = (node or self._node).get_fully_qualified_name().lstrip('/')
         self._sources.append((prefix, source))
 
-    def publish(self) -> None:
-        """Publish all statuses now."""
-        message = DiagnosticArray()
+    def _turn(self) -> None:
+        """Make the next status; publish all of them when it is time."""
+        if len(self._made) < len(self._sources):
+            self._made.append(self._make(*self._sources[len(self._made)]))
+        self._turns += 1
+        if self._turns < max(TURNS, len(self._sources)):
+            return
+        message = DiagnosticArray(status=self._made)
         message.header.stamp = self._node.get_clock().now().to_msg()
-        for prefix, source in self._sources:
-            status = source()
-            name = f'{prefix}: {status.name}'
-            self._log(name, status)
-            message.status.append(DiagnosticStatus(
-                level=bytes([status.level]), name=name,
-                message=status.summary, hardware_id=self.hardware_id,
-                values=[KeyValue(key=key, value=value) for key, value in status.values.items()]))
         self._publisher.publish(message)
+        self._turns, self._made = 0, []
+
+    def _make(self, prefix: str, source: Callable[[], Status]) -> DiagnosticStatus:
+        """Return the present status of a source."""
+        status = source()
+        name = f'{prefix}: {status.name}'
+        self._log(name, status)
+        return DiagnosticStatus(
+            level=bytes([status.level]), name=name, message=status.summary,
+            hardware_id=self.hardware_id,
+            values=[KeyValue(key=key, value=value) for key, value in status.values.items()])
 
     def _log(self, name: str, status: Status) -> None:
         before = self._levels.get(name, Level.OK)
