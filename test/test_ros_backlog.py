@@ -39,6 +39,16 @@ def test_after_a_pause_all_are_answered(pause):
     assert queue.ages[-1] == pytest.approx(WORK)
 
 
+@pytest.mark.parametrize('rate', [0.1, 0.5, 3.0])
+def test_a_replay_at_another_rate(rate):
+    """Stamps and clock drift apart, while the process has nothing to do most of the time."""
+    queue = Queue(5e-3, work=5e-4)
+    for _ in range(2000):
+        queue.run(queue.next + queue.period)
+        queue.offset += queue.period * (1.0 / rate - 1.0)
+    assert queue.backlog.passed_over == 0
+
+
 @pytest.mark.parametrize('offset', [0.0, -7.0, 1e6])
 def test_in_an_overload_the_newest_are_answered(offset):
     queue = Queue(WORK / 2, offset=offset)

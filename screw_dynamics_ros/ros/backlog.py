@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 
-LATE, PATIENCE = 0.1, 1.0  # s behind, and for how long, from which states are passed over
-STRICT = 0.02  # s behind that is allowed in the time after an overload
+PATIENCE = 1.0  # s of work with little rest, and
+LATE = 0.1  # s that states have become older, from which they are passed over
+STRICT = 0.02  # s, the same in the time after an overload, without patience
 STRAINED = 10.0  # s that this time lasts
-FRESH = 0.005  # s behind up to which states are passed over
-IDLE = 5e-4  # s between two states, from which none can have waited
+FRESH = 0.005  # s up to which states are passed over
+PAUSE = 1e-3  # s between two states that count as rest
+REST = 0.5  # of the time: more of it, and the process keeps up, whatever the stamps say
 
 
 class Backlog:
@@ -31,7 +33,8 @@ class Backlog:
         self.passed_over = 0
         self.last = -math.inf
         self._least_age = math.inf
-        self._late_since = math.inf
+        self._since = -math.inf  # time in which rest is counted, or states are passed over
+        self._rest = 0.0
         self._done = -math.inf
         self._catching_up = False
 
@@ -45,23 +48,31 @@ class Backlog:
         arrival : float
             When the state was taken out of the subscription, monotonic clock [s].
         """
-        none_waited = arrival - self._done > IDLE
-        late_for = arrival - self._late_since
-        if self._catching_up and (none_waited or late_for > 2.0 * PATIENCE):
-            self._least_age = age  # the newest is as old: a clock was set, or time began anew
+        pause, time = arrival - self._done, arrival - self._since
         self._least_age = min(self._least_age, age)
-        behind = age - self._least_age
+        older = age - self._least_age
+        if pause > PAUSE:
+            self._rest += pause
+        keeps_up = self._rest > REST * time
         strained = arrival - self.last < STRAINED
-        if behind < (FRESH if self._catching_up else STRICT if strained else LATE):
-            self._late_since = math.inf
-            self._catching_up = False
-        else:
-            self._late_since = min(self._late_since, arrival)
-            self._catching_up |= (strained or late_for > PATIENCE) and not none_waited
+        if self._catching_up:
+            if time > PATIENCE:  # the newest is as old: a clock was set
+                self._least_age, older = age, 0.0
+            if older < FRESH or pause > PAUSE:
+                self._begin(arrival, catching_up=False)
+        elif older > STRICT and strained and not keeps_up:
+            self._begin(arrival, catching_up=True)
+        elif time > PATIENCE:
+            self._begin(arrival, catching_up=older > LATE and not keeps_up)
+            if keeps_up:
+                self._least_age = age
         if self._catching_up:
             self.passed_over += 1
             self.last = arrival
         return self._catching_up
+
+    def _begin(self, now: float, catching_up: bool) -> None:
+        self._since, self._rest, self._catching_up = now, 0.0, catching_up
 
     def done(self, now: float) -> None:
         """Note when the work on a state has ended [s]."""
