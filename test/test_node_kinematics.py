@@ -1,5 +1,7 @@
 """Node `kinematics` beside others: robot_state_publisher, prefixes, odd frame names, executors."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -120,7 +122,10 @@ def test_robot_without_joints_has_static_frames(launch):
 ])
 def test_executors_and_backends(launch, robot, parameters):
     if parameters.get('executor') == 'events':
-        pytest.importorskip('rclpy.experimental', exc_type=ImportError)
+        try:
+            importlib.import_module('rclpy.experimental')
+        except ImportError:
+            pytest.skip('this rclpy has no EventsExecutor')
     tip = robot.link_names[-1]
     client = launch({**parameters, 'frames': f"['{tip}']"})
     topic = f'kinematics/twist/{tip}'
