@@ -37,7 +37,7 @@ def chain_of(robot: Robot) -> list[tuple[str, tuple[float, ...] | None]]:
 
 def pose_numbers(pose: np.ndarray) -> np.ndarray:
     """Return (x, y, z, qx, qy, qz, qw) of a (4, 4) pose."""
-    return np.concatenate([pose[:3, 3], Rotation.from_matrix(pose[:3, :3]).as_quat()])
+    return np.concatenate([pose[:3, 3], Rotation.from_matrix(pose[:3, :3].copy()).as_quat()])
 
 
 def make_recording(robot: Robot, duration: float = 8.0,

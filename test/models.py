@@ -135,7 +135,7 @@ def to_urdf(description: RobotDescription) -> str:
                 + '/></inertial>')
         parts.append(f'<link name={quoteattr(link.name)}>{inner}</link>')
     for joint in description.joints:
-        rpy = Rotation.from_matrix(joint.origin[:3, :3]).as_euler('xyz')
+        rpy = Rotation.from_matrix(joint.origin[:3, :3].copy()).as_euler('xyz')
         inner = (
             f'<origin xyz={numbers(joint.origin[:3, 3])} rpy={numbers(rpy)}/>'
             f'<parent link={quoteattr(joint.parent)}/><child link={quoteattr(joint.child)}/>'

@@ -13,10 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
+import pytest
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.model import RobotDescription
+
+pin = pytest.importorskip('pinocchio')
 
 SWAP = [3, 4, 5, 0, 1, 2]  # linear first <-> angular first
 

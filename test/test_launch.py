@@ -1,5 +1,6 @@
 """The launch files can be loaded by ROS 2's own launch, where that is installed."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from launch.launch_description_sources import get_launch_description_from_python
 from launch.utilities import perform_substitutions
 
 from launch import LaunchContext
+
+# launch makes all loggers that are created from now on its own, which pytest does not hear.
+logging.setLoggerClass(logging.Logger)
 
 LAUNCH = Path(__file__).resolve().parents[1] / 'launch'
 
