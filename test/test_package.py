@@ -143,11 +143,13 @@ def test_core_imports_no_ros():
         assert imported_packages(path) <= allowed, path
 
 
-def test_numba_is_asked_for_only_on_demand():
-    """There is no rosdep rule for it on RHEL, where a plain dependency would break the build."""
-    (numba,) = (element for element in manifest().iter('exec_depend')
-                if element.text == 'python3-numba')
-    assert numba.get('condition') == '$SCREW_DYNAMICS_NATIVE == 1'
+@pytest.mark.parametrize(('kind', 'key'), [
+    ('exec_depend', 'python3-numba'), ('test_depend', 'python3-hypothesis'),
+])
+def test_some_are_asked_for_only_on_demand(kind, key):
+    """There is no rosdep rule for them on RHEL, where a plain dependency would break the build."""
+    (element,) = (element for element in manifest().iter(kind) if element.text == key)
+    assert element.get('condition') == '$SCREW_DYNAMICS_NATIVE == 1'
 
 
 def test_requirements_hold_what_is_imported():
