@@ -13,9 +13,10 @@ JOINT_STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-#: All outputs: reliable, and kept until a listener that stood still can ask for them again: a
-#: second at 500 Hz. What all listeners have got is not kept.
-OUTPUT = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
+#: All outputs: reliable, and kept for a while so that a listener that stood still can ask for them
+#: again. Not for longer: what is kept is let go of all at once when it is acknowledged, by the
+#: thread that receives the joint states; several hundred messages on each topic hold it up.
+OUTPUT = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 #: Commands and references: the newest counts.
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
