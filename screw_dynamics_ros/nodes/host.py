@@ -267,31 +267,42 @@ class ModelHost:
             for prepare in self._preparations:
                 prepare()
             if model.evaluate():
-                self._publish(mapper)
+                # What is computed in Python may take half of the time until the next state.
+                self._publish(mapper, arrival + 0.5 * (arrival - self.load.last_arrival))
             else:
                 self.load.overflowed(arrival)
         for observer in self._observers:
             observer(mapper)
         return True
 
-    def _publish(self, mapper: JointStateMapper) -> None:
-        """Publish all messages somebody listens to."""
+    def _publish(self, mapper: JointStateMapper, until: float) -> None:
+        """Publish all messages somebody listens to.
+
+        Of those that are computed in Python only the first is made after `until` [s]; the others
+        wait for the next state.
+        """
         stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
+        has_computed = False
         for channel in self._listened:
+            if has_computed and time.monotonic() > until:
+                break
             if (not channel.enabled or (lacking_velocity and channel.velocity)
                     or (lacking_effort and channel.effort)
                     or (channel.is_valid is not None and not channel.is_valid())):
                 continue
             if channel.finish is not None:
                 channel.finish()
+                has_computed = True
             channel.send(channel.encode(stamp))
             channel.published += 1
 
     def _look_for_listeners(self) -> None:
-        # What is computed in Python comes last: the others need not wait for it.
-        self._listened = sorted((channel for channel in self.channels if channel.listened),
-                                key=lambda channel: channel.finish is not None)
+        # What is computed in Python comes last, so that the others need not wait for it, and what
+        # has come least often first, so that everything has its turn.
+        self._listened = sorted(
+            (channel for channel in self.channels if channel.listened),
+            key=lambda channel: (channel.finish is not None) * (1 + channel.published))
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()
