@@ -19,8 +19,9 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.serialized import JointStateReader, Template, packed, same
 
-names = st.lists(st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=20),
-                 max_size=12)
+# All that UTF-8 can write; the old names of the arguments are those that every hypothesis knows.
+characters = st.characters(blacklist_categories=['Cs'], blacklist_characters='\0')
+names = st.lists(st.text(characters, max_size=20), max_size=12)
 floats = st.floats(allow_nan=False)
 
 
@@ -151,7 +152,7 @@ def check_read(reader, message):
 
 
 @settings(max_examples=100, deadline=None)
-@given(names, st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=9), st.data())
+@given(names, st.text(characters, max_size=9), st.data())
 def test_reader(joints, frame_id, data):
     reader = JointStateReader()
     size = len(joints)
