@@ -267,8 +267,8 @@ class ModelHost:
             for prepare in self._preparations:
                 prepare()
             if model.evaluate():
-                # What is computed in Python may take half of the time until the next state.
-                self._publish(mapper, arrival + 0.5 * (arrival - self.load.last_arrival))
+                # A third of the time until the next state.
+                self._publish(mapper, arrival + (arrival - self.load.last_arrival) / 3.0)
             else:
                 self.load.overflowed(arrival)
         for observer in self._observers:
