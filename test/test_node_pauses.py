@@ -5,6 +5,7 @@ Pauses are made with SIGSTOP and SIGCONT, as a machine, a debugger or a schedule
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,6 +26,7 @@ TOPICS = {
     'dynamics/gravity': JointState,
 }
 DEEP = 1000  # of subscriptions here
+LONGEST = 0.5  # s; Fast DDS takes a process that stands still longer than some 0.7 s for dead
 
 
 @contextmanager
@@ -85,21 +87,17 @@ def check_answers(client, before, stamps):
         assert got == sorted(got)
 
 
-@pytest.fixture
-def before(client):
-    """Return what has been published before the test."""
-    published(client)  # counted before it was sent
-    return published(client)
-
-
-@pytest.mark.parametrize('count', [250, 500])
-def test_states_of_a_pause_are_answered(client, bringup, robot, before, count):
-    """Half a second and a second at 500 Hz."""
-    with paused(bringup):
-        stamps = send(client, robot, count)
+@pytest.mark.parametrize('stands_still', [True, False])
+def test_states_that_come_at_once_are_answered(client, bringup, robot, stands_still):
+    """Those of half a second at 500 Hz: of a pause of the node, or of one of the driver."""
+    for _ in range(10):
+        published(client)  # counted before it was sent
+        before = published(client)
+        start = time.monotonic()
+        with paused(*[bringup][:stands_still]):
+            stamps = send(client, robot, 250)
+        if time.monotonic() - start < LONGEST:
+            break
+    else:
+        pytest.skip('this machine is too slow now')
     check_answers(client, before, stamps)
-
-
-def test_states_that_come_at_once_are_answered(client, robot, before):
-    """What a driver sends that stood still itself."""
-    check_answers(client, before, send(client, robot, 250))
