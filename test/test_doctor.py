@@ -37,6 +37,13 @@ def test_a_sound_description(capsys):
     assert row.split() == ['panda_joint7', 'revolute', '-2.897', '2.897', '2.61', '12', '1.448']
 
 
+def test_what_pinocchio_cannot_take_is_left_out(capsys):
+    """Its mimic joints are beyond Pinocchio 4.1, which is no fault of the description."""
+    pytest.importorskip('pinocchio')
+    assert examine(urdf_path('gripper_tree'), '--strict') == HEALTHY
+    assert 'left out: Pinocchio cannot take this robot' in capsys.readouterr().out
+
+
 def test_masses_that_joints_carry():
     panda = Robot.from_urdf(PANDA)
     carried = carried_masses(panda)

@@ -97,9 +97,13 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
     try:
         expected = by_pinocchio(urdf, robot.link_names[-1], robot.joint_names, q, v)
     except ValueError as error:
-        section.findings.append(Finding(
-            'warning', 'Pinocchio', f'refuses the description: {error}',
-            'so will others that read it by urdfdom, which says more above'))
+        reason = [line for line in str(error).splitlines() if line.strip()][-1]
+        if 'URDF' in reason:
+            section.findings.append(Finding(
+                'warning', 'Pinocchio', f'refuses the description: {reason}',
+                'so will others that read it by urdfdom, which says more above'))
+        else:  # some mimic joints are beyond it
+            section.lines.append(f'left out: Pinocchio cannot take this robot: {reason}')
         return section
     if expected is None:
         section.lines.append('left out: no Pinocchio with mimic joints is installed (pip install '
