@@ -72,9 +72,14 @@ def published(client):
     """Return how many messages have been published on each topic, by the next /diagnostics."""
     names = {topic: f'pauses/{topic.partition("/")[0]}: outputs' for topic in TOPICS}
     client.diagnostics.clear()
-    client.wait(lambda: client.diagnostics.keys() >= set(names.values()), what='/diagnostics')
-    return {topic: int(client.diagnostics[name][2][f'/pauses/{topic}'].split()[0])
-            for topic, name in names.items()}
+
+    def counts():
+        found = [client.diagnostics.get(name, (0, '', {}))[2].get(f'/pauses/{topic}')
+                 for topic, name in names.items()]
+        return all(found) and {
+            topic: int(text.split()[0]) for topic, text in zip(names, found)}
+
+    return client.wait(counts, what='/diagnostics of all topics')
 
 
 def check_answers(client, before, stamps):
