@@ -186,7 +186,6 @@ class Recorder:
         return {
             'states': len(wanted),
             'lost': len(wanted) - len(complete) + max(0, unstamped - 1),
-            'stamps': complete,
             'sent': np.array([sent[stamp] for stamp in complete]) * 1e-9,
             'delays': np.array([
                 max(of_topic[stamp] for of_topic in arrived.values()) - sent[stamp]

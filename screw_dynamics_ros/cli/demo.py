@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
+from screw_dynamics_ros.cli.arguments import own_arguments
 from screw_dynamics_ros.cli.demo_picture import save_picture
 from screw_dynamics_ros.cli.demo_processes import ChildError, free_domain
 from screw_dynamics_ros.cli.demo_push import Push
@@ -62,9 +63,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
                         help='where demo.png and demo.json go (default: results)')
     parser.add_argument('--domain', type=domain, metavar='ID',
                         help='ROS_DOMAIN_ID, 0 to 101 (default: one that is free)')
-    # A launch file appends arguments for nodes, of which the demo takes none.
-    own = list(arguments)
-    return parser.parse_args(own[:own.index('--ros-args')] if '--ros-args' in own else own)
+    return parser.parse_args(own_arguments(arguments))
 
 
 def duration(text: str) -> float:

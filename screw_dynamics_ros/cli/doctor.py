@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from screw_dynamics_ros.cli.arguments import own_arguments
 from screw_dynamics_ros.cli.doctor_description import description_sections
 from screw_dynamics_ros.cli.doctor_section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
@@ -60,8 +61,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument('--wait', type=float, default=5.0, metavar='S',
                         help='how long the first messages are waited for (default: 5)')
     parser.add_argument('--strict', action='store_true', help='warnings count as errors')
-    own = list(arguments)
-    return parser.parse_args(own[:own.index('--ros-args')] if '--ros-args' in own else own)
+    return parser.parse_args(own_arguments(arguments))
 
 
 def examine_running_robot(

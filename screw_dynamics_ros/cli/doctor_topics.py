@@ -17,9 +17,8 @@ from screw_dynamics_ros.cli.doctor_efforts import efforts_section
 from screw_dynamics_ros.cli.doctor_section import Section
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.model.description import Finding
-from screw_dynamics_ros.nodes.model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.nodes.model import coordinates, joint_state_mapper, neutral, scalar_joints
 from screw_dynamics_ros.ros import qos
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.serialized import from_message
 
 Array = NDArray[np.float64]
@@ -42,9 +41,7 @@ class Listener:
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:
-        joints = scalar_joints(robot)
-        known = {joint.name for joint in robot.description.joints} - set(joints)
-        self.mapper = JointStateMapper(joints, known=known)
+        self.mapper = joint_state_mapper(robot)
         self.arrivals: list[float] = []
         self.states: list[tuple[Array, ...]] = []
         self._node = node

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.model.description import RobotDescription
 from screw_dynamics_ros.core.model.urdf import read_urdf
 from screw_dynamics_ros.nodes import reports, shared_parameters
 from screw_dynamics_ros.nodes.drives import DriveParameters
-from screw_dynamics_ros.nodes.model import Model
+from screw_dynamics_ros.nodes.model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.part import Channel, Part, Plan
 from screw_dynamics_ros.ros import qos
 from screw_dynamics_ros.ros.backlog import Backlog
@@ -183,11 +183,9 @@ class ModelHost:
             text, robot, [output for plan in plans for output in plan.outputs],
             [output for plan in plans for output in plan.unbounded],
             {name: array for plan in plans for name, array in plan.parameters.items()})
-        description, parameters = robot.description, self.parameters
-        mapper = JointStateMapper(
-            model.joints,
-            continuous={joint.name for joint in description.joints if joint.type == 'continuous'},
-            known={joint.name for joint in description.joints},
+        parameters = self.parameters
+        mapper = joint_state_mapper(
+            robot,
             policies=shared_parameters.policies(parameters),
             calibration=shared_parameters.effort_calibration(parameters, model.joints),
             clock=self._clock())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +182,15 @@ def scalar_joints(robot: Robot) -> tuple[str, ...]:
     return tuple(name for name in robot.joint_names
                  if robot.joint_coordinates(name)[1].stop
                  - robot.joint_coordinates(name)[1].start == 1)
+
+
+def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
+    """Return a mapper for the `scalar_joints` of a robot; settings as for `JointStateMapper`."""
+    joints = robot.description.joints
+    return JointStateMapper(
+        scalar_joints(robot),
+        continuous={joint.name for joint in joints if joint.type == 'continuous'},
+        known={joint.name for joint in joints}, **settings)
 
 
 def neutral(robot: Robot) -> Array:

@@ -259,7 +259,7 @@ def contact(robot: Robot, link: str) -> Contact:
 
 def is_observable(contact: Contact, pivots: Array) -> bool:
     """Whether the six components of the wrench can be told in the state of the pivots."""
-    return contact.joints >= 6 and all(map((0.0).__lt__, pivots.tolist()))
+    return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())
 
 
 def main() -> None:

@@ -16,14 +16,19 @@ from typing import IO
 PATIENCE = 5.0  # s, for the next module
 
 
+def framed(data: bytes) -> bytes:
+    """Return the length of some bytes, and the bytes."""
+    return len(data).to_bytes(8, 'little') + data
+
+
 def send(stream: IO[bytes], data: bytes) -> None:
-    """Write the length of some bytes, and the bytes."""
-    stream.write(len(data).to_bytes(8, 'little') + data)
+    """Write `framed` bytes."""
+    stream.write(framed(data))
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes:
-    """Read what `send` wrote; raises EOFError if nothing, or not all of it, comes."""
+    """Read the next `framed` bytes; raises EOFError if nothing, or not all of it, comes."""
     head = stream.read(8)
     data = stream.read(int.from_bytes(head, 'little'))
     if len(head) < 8 or len(data) < int.from_bytes(head, 'little'):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.compile.compilers import compile_code
 from screw_dynamics_ros.core.compile.ir_writer import Writer
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
@@ -314,7 +315,7 @@ class _Code:
 
     def __init__(self, name: str, doc: str, ir: str, kept: tuple[Any, ...]) -> None:
         self.kept = kept
-        self.library = native.Library(native.joined([native.emitted(ir)]))
+        self.library = native.Library(compile_code([ir]))
         self.definition = _MethodDef(
             name.encode(),
             self.library.address('entry'),

@@ -10,8 +10,10 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from io import BytesIO
 from typing import Any
 
+from screw_dynamics_ros.core.compile.compiler_process import framed, receive
 from screw_dynamics_ros.core.errors import BackendError
 
 
@@ -98,16 +100,15 @@ def with_target(module: str) -> str:
 
 def joined(codes: Iterable[bytes]) -> bytes:
     """Return object files one after the other, each after its length."""
-    return b''.join(len(code).to_bytes(8, 'little') + code for code in codes)
+    return b''.join(map(framed, codes))
 
 
 def separated(code: bytes) -> Iterator[bytes]:
     """Yield the object files that `joined` was given."""
-    place = 0
-    while place < len(code):
-        start = place + 8
-        place = start + int.from_bytes(code[place:start], 'little')
-        yield code[start:place]
+    stream = BytesIO(code)
+    with suppress(EOFError):
+        while True:
+            yield receive(stream)
 
 
 def worker_count() -> int:

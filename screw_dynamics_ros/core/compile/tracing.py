@@ -314,7 +314,7 @@ def program(
         if i in needed:
             needed.update(operands(recorded[i]))
     kept = sorted(needed)
-    new_index = dict(zip(kept, range(len(kept))))
+    new_index = {old: new for new, old in enumerate(kept)}
     return Program(
         inputs=tuple(inputs),
         operations=[with_operands(recorded[i], new_index.__getitem__) for i in kept],
