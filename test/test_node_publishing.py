@@ -7,15 +7,18 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.ros.spare_time import SpareTime
 
-MAPPER = SimpleNamespace(stamp=0, has_velocity=True, has_effort=True)
+MAPPER = SimpleNamespace(stamp=5_000_000_007, has_velocity=True, has_effort=True)
 
 
-def channel(name, sent, *, computed, published=0):
+def channel(name, sent, pieces=0):
+    """Return a topic that says what is done, in `pieces` pieces and at last."""
     return SimpleNamespace(
         enabled=True, velocity=True, effort=True, is_valid=lambda: True, listened=True,
-        finish=(lambda: sent.append(f'compute {name}')) if computed else None,
-        encode=lambda stamp: name, send=sent.append, published=published)
+        count_listeners=lambda: None, published=0,
+        pieces=[lambda i=i: sent.append(f'{name} {i}') for i in range(pieces)],
+        encode=lambda stamp: f'{name} at {int.from_bytes(stamp[:4], "little")}', send=sent.append)
 
 
 @pytest.fixture
@@ -27,32 +30,43 @@ def sent():
 def host(sent):
     """Return a host with four topics, without a node."""
     made = ModelHost.__new__(ModelHost)
-    made._parts = [(None, [channel('markers', sent, computed=True, published=7),
-                           channel('tf', sent, computed=False, published=9),
-                           channel('singularity', sent, computed=True, published=3),
-                           channel('gravity', sent, computed=False, published=8)])]
+    made._spare_time = SpareTime(None)
+    made._parts = [(None, [channel('markers', sent, pieces=2), channel('tf', sent),
+                           channel('singularity', sent, pieces=1), channel('gravity', sent)])]
     made._look_for_listeners()
     return made
 
 
-def test_what_is_computed_in_python_comes_last_and_takes_turns(host, sent):
-    host._publish(MAPPER, until=float('inf'))
-    assert sent == ['tf', 'gravity', 'compute singularity', 'singularity', 'compute markers',
-                    'markers']
+ALL = ['tf at 5', 'gravity at 5', 'markers 0', 'markers 1', 'markers at 5', 'singularity 0',
+       'singularity at 5']
 
 
-def test_without_time_only_one_is_computed(host, sent):
-    host._publish(MAPPER, until=0.0)
-    assert sent == ['tf', 'gravity', 'compute singularity', 'singularity']
-    sent.clear()
-    for _ in range(5):  # as often as markers now, and once more
-        host._publish(MAPPER, until=0.0)
-        host._look_for_listeners()
-    assert sent.count('compute markers') == 1
+def test_what_is_computed_in_python_comes_last(host, sent):
+    host._publish(MAPPER)
+    host._spare_time.use(until=float('inf'), behind=False)
+    assert sent == ALL
 
 
-def test_what_is_not_due_costs_no_turn(host, sent):
-    singularity = host._parts[0][1][2]
-    singularity.is_valid = lambda: False
-    host._publish(MAPPER, until=0.0)
-    assert sent == ['tf', 'gravity', 'compute markers', 'markers']
+def test_without_time_one_piece_is_done_after_each_state(host, sent):
+    for _ in range(5):
+        host._publish(MAPPER)
+        host._spare_time.use(until=0.0, behind=False)
+    assert [entry for entry in sent if entry not in ALL[:2]] == ALL[2:]
+    assert sent.index('markers 1') == 5  # after the second state
+
+
+def test_it_carries_the_stamp_of_the_results(host, sent):
+    """A state that came since and was not answered does not count."""
+    mapper = SimpleNamespace(**vars(MAPPER))
+    host._publish(mapper)
+    mapper.stamp = 9_000_000_000
+    host._spare_time.use(until=float('inf'), behind=False)
+    assert sent == ALL
+
+
+def test_what_is_not_due_costs_no_time(host, sent):
+    markers = host._parts[0][1][0]
+    markers.is_valid = lambda: False
+    host._publish(MAPPER)
+    host._spare_time.use(until=0.0, behind=False)
+    assert sent == ['tf at 5', 'gravity at 5', 'singularity 0']

@@ -49,7 +49,6 @@ def test_statuses_are_made_one_at_a_time(monkeypatch):
     from screw_dynamics_ros.ros import diagnostics
 
     timers, made = [], []
-    monkeypatch.setattr(diagnostics, 'every', lambda node, period, turn: timers.append(turn))
 
     def source(name):
         def status():
@@ -61,7 +60,8 @@ def test_statuses_are_made_one_at_a_time(monkeypatch):
     rclpy.init()
     try:
         node = rclpy.create_node('diagnosed')
-        subject, published = diagnostics.Diagnostics(node), []
+        published = []
+        subject = diagnostics.Diagnostics(node, lambda period, turn: timers.append(turn))
         monkeypatch.setattr(subject, '_publisher', SimpleNamespace(publish=published.append))
         names = [f'status {i}' for i in range(12)]
         for name in names:

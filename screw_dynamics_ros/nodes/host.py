@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.scheduling import use_real_time
 from screw_dynamics_ros.ros.serialized import JointStateReader, packed
 from screw_dynamics_ros.ros.services import Services
-from screw_dynamics_ros.ros.timers import every
+from screw_dynamics_ros.ros.spare_time import SpareTime
 
 TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
@@ -84,6 +85,7 @@ class ModelHost:
         self._topic_text = ''
         self._parameter_rules = False  # a description given as parameter shuts out the topic
         self._reader = JointStateReader()
+        self._stamp = packed(0)  # of the latest results
         self._loader: DescriptionLoader[tuple[Model, list[Plan]]] = DescriptionLoader(self._build)
         self.parameters = Parameters(
             node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
@@ -92,7 +94,8 @@ class ModelHost:
         shared_parameters.policies(self.parameters)
         self._drives = DriveParameters(
             node, self.parameters['drive_joints'], self._check_drives, self._load_parameter)
-        self.diagnostics = Diagnostics(node)
+        self._spare_time = SpareTime(node)
+        self.diagnostics = Diagnostics(node, self._spare_time.every)
         self.diagnostics.add(lambda: reports.description_status(self))
         self.diagnostics.add(lambda: reports.joint_state_status(self))
         self.services = Services(node)
@@ -130,7 +133,7 @@ class ModelHost:
         node = self.node
         if self.services.is_used:
             self.diagnostics.add(self.services.status)
-        every(node, HOUSEKEEPING, self._housekeeping)
+        self._spare_time.every(HOUSEKEEPING, self._housekeeping)
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
         self._load_parameter()
@@ -212,6 +215,7 @@ class ModelHost:
                 if self._topic_text:
                     self._loader.submit(self._topic_text, TOPIC)
             return
+        self._spare_time.drop(self.channels)
         model, plans = outcome.model
         mapper = model.mapper
         if self.model is not None and self.model.text == model.text:
@@ -241,11 +245,12 @@ class ModelHost:
         """Turn one serialized joint state into all messages somebody listens to."""
         arrival = time.monotonic()
         answered = self._answer(data, arrival)
-        now = time.monotonic()
-        self.backlog.done(now)
+        period = arrival - self.load.last_arrival
         self.load.arrived(arrival)
         if answered:
-            self.load.served(now - arrival)
+            self.load.served(time.monotonic() - arrival)
+            self._spare_time.use(arrival + period / 3.0, self.backlog.older > period / 4.0)
+        self.backlog.done(time.monotonic())
 
     def _answer(self, data: bytes, arrival: float) -> bool:
         """Publish what belongs to a joint state; return whether it made a state."""
@@ -265,42 +270,39 @@ class ModelHost:
             for prepare in self._preparations:
                 prepare()
             if model.evaluate():
-                # A third of the time until the next state.
-                self._publish(mapper, arrival + (arrival - self.load.last_arrival) / 3.0)
+                self._publish(mapper)
             else:
                 self.load.overflowed(arrival)
+                self._spare_time.drop(self.channels)  # they would be made of these results
         for observer in self._observers:
             observer(mapper)
         return True
 
-    def _publish(self, mapper: JointStateMapper, until: float) -> None:
-        """Publish all messages somebody listens to.
-
-        Of those that are computed in Python only the first is made after `until` [s]; the others
-        wait for the next state.
-        """
-        stamp = packed(mapper.stamp)
+    def _publish(self, mapper: JointStateMapper) -> None:
+        """Publish all messages somebody listens to; what is computed in Python in spare time."""
+        stamp = self._stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
-        has_computed = False
         for channel in self._listened:
-            if has_computed and time.monotonic() > until:
-                break
             if (not channel.enabled or (lacking_velocity and channel.velocity)
                     or (lacking_effort and channel.effort)
+                    or (channel.pieces and self._spare_time.has(channel))
                     or (channel.is_valid is not None and not channel.is_valid())):
                 continue
-            if channel.finish is not None:
-                channel.finish()
-                has_computed = True
-            channel.send(channel.encode(stamp))
-            channel.published += 1
+            if channel.pieces:
+                self._spare_time.add(channel, [*channel.pieces, partial(self._send_last, channel)])
+            else:
+                channel.send(channel.encode(stamp))
+                channel.published += 1
+
+    def _send_last(self, channel: Channel) -> None:
+        """Publish what was made of the latest results."""
+        channel.send(channel.encode(self._stamp))
+        channel.published += 1
 
     def _look_for_listeners(self) -> None:
-        # What is computed in Python comes last, so that the others need not wait for it, and what
-        # has come least often first, so that everything has its turn.
-        self._listened = sorted(
-            (channel for channel in self.channels if channel.listened),
-            key=lambda channel: (channel.finish is not None) * (1 + channel.published))
+        for channel in self.channels:
+            channel.count_listeners()
+        self._listened = [channel for channel in self.channels if channel.listened]
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -132,10 +133,6 @@ class MarkerTopic:
             if drawing.fixed:
                 drawing.draw(numbers)
             else:
-                changing.append((drawing.draw, numbers))
+                changing.append(partial(drawing.draw, numbers))
 
-        def draw() -> None:
-            for write, numbers in changing:
-                write(numbers)
-
-        return [Channel(publisher, markers.template, {}, is_valid=at_most(rate), finish=draw)]
+        return [Channel(publisher, markers.template, {}, is_valid=at_most(rate), pieces=changing)]

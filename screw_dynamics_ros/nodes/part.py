@@ -33,8 +33,17 @@ class Channel:
         Whether the state must have velocities, efforts.
     is_valid : callable, optional
         Whether the numbers may be published.
-    finish : callable, optional
-        Writes numbers that the kernel does not compute, just before they are published.
+    pieces : sequence of callables
+        Write numbers that the kernel does not compute, one after the other, before they are
+        published; in spare time.
+
+    Attributes
+    ----------
+    topic : str
+    listeners : int
+        When they were last counted.
+    published : int
+        Messages so far.
     """
 
     def __init__(
@@ -46,21 +55,25 @@ class Channel:
         velocity: bool = False,
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
-        finish: Callable[[], None] | None = None,
+        pieces: Sequence[Callable[[], None]] = (),
     ) -> None:
-        self.publisher = publisher
+        self.publisher, self.topic = publisher, publisher.topic_name
         self.send = raw_publish(publisher)
         self.targets = targets
         self.velocity, self.effort = velocity, effort
         self.encode = template.encode
-        self.is_valid, self.finish = is_valid, finish
+        self.is_valid, self.pieces = is_valid, pieces
         self.enabled = True
-        self.published = 0
+        self.listeners = self.published = 0
+
+    def count_listeners(self) -> None:
+        """See how many subscriptions there are."""
+        self.listeners = self.publisher.get_subscription_count()
 
     @property
     def listened(self) -> bool:
-        """Whether there is anybody to publish for."""
-        return self.enabled and self.publisher.get_subscription_count() > 0
+        """Whether there was anybody to publish for."""
+        return self.enabled and self.listeners > 0
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,9 @@ def on_robot(parameters: Parameters, robot: Robot) -> dict[str, RigidBody]:
 def report(status: Status, parameters: Parameters, robot: Robot) -> None:
     """Say what is carried, or why not."""
     link, mass = parameters['payload_link'], parameters['payload_mass']
-    status.values['payload'] = f'{mass:g} kg on {link}' if on_robot(parameters, robot) else 'none'
-    if link and link not in robot.link_names:
+    is_there = link in robot.link_names
+    status.values['payload'] = f'{mass:g} kg on {link}' if mass and is_there else 'none'
+    if link and not is_there:
         status.report(
             Level.ERROR, f'no payload: the robot has no link {link!r}; correct payload_link'
         )

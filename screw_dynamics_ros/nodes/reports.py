@@ -165,12 +165,12 @@ def report_records(
 def report_channels(status: Status, channels: Sequence[Channel], host: ModelHost) -> None:
     """Add what is published, and what cannot be for want of velocities or efforts."""
     for channel in channels:
-        status.values[channel.publisher.topic_name] = (
-            f'{channel.published} messages, {channel.publisher.get_subscription_count()} listeners')
+        status.values[channel.topic] = (
+            f'{channel.published} messages, {channel.listeners} listeners')
     if host.model is None or not host.model.mapper.accepted:
         return
     mapper = host.model.mapper
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
-        silent = [channel.publisher.topic_name for channel in channels if getattr(channel, field)]
+        silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
             status.report(Level.WARN, f'not published for want of {field}: {shorten(silent)}')

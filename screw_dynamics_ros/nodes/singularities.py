@@ -105,7 +105,7 @@ class Singularities:
         template = messages.matrix(LABELS)
         numbers = template.array(0)
 
-        def finish() -> None:
+        def measure() -> None:
             measures = self._measure(link, self._model.results)
             numbers[:] = [
                 measures.smallest,
@@ -115,7 +115,7 @@ class Singularities:
             ]
 
         rate = self._parameters['singularity_rate']
-        return Channel(publisher, template, {}, is_valid=at_most(rate), finish=finish)
+        return Channel(publisher, template, {}, is_valid=at_most(rate), pieces=[measure])
 
     def _measure(self, link: str, results: dict[Output | Formula, Array]) -> Dexterity:
         metric = None if self._inertia is None else results[self._inertia]

@@ -27,11 +27,14 @@ class Backlog:
         States that were not answered, in all.
     last : float
         When that happened last, -inf if never [s].
+    older : float
+        By how much the latest state was older than others were when they came [s].
     """
 
     def __init__(self) -> None:
         self.passed_over = 0
         self.last = -math.inf
+        self.older = 0.0
         self._least_age = math.inf
         self._since = -math.inf  # time in which rest is counted, or states are passed over
         self._rest = 0.0
@@ -50,7 +53,7 @@ class Backlog:
         """
         pause, time = arrival - self._done, arrival - self._since
         self._least_age = min(self._least_age, age)
-        older = age - self._least_age
+        self.older = older = age - self._least_age
         if pause > PAUSE:
             self._rest += pause
         keeps_up = self._rest > REST * time

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros.timers import every
+from screw_dynamics_ros.ros import timers
 
 PERIOD = 1.0  # s
 TURNS = 10  # in which the statuses of a message are made
@@ -55,16 +56,20 @@ class Diagnostics:
     Parameters
     ----------
     node : rclpy.node.Node
+    every : callable
+        ``every(period, callback)`` calls back each period [s]; by default by a timer.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(
+        self, node: Node, every: Callable[[float, Callable[[], None]], None] | None = None,
+    ) -> None:
         self._node = node
         self._sources: list[tuple[str, Callable[[], Status]]] = []
         self._made: list[DiagnosticStatus] = []
         self._turns = 0
         self._levels: dict[str, Level] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        every(node, PERIOD / TURNS, self._turn)
+        (every or partial(timers.every, node))(PERIOD / TURNS, self._turn)
         self.hardware_id = ''
 
     def add(self, source: Callable[[], Status], node: Node | None = None) -> None:

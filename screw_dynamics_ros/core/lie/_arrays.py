@@ -70,7 +70,7 @@ def as_recordable_stack(
 
 def length(x: Array) -> Array:
     """Return the lengths (...) of vectors (..., n), numbers or recorded scalars."""
-    return np.asarray(np.sqrt(np.sum(x * x, axis=-1)))
+    return np.asarray(np.sqrt((x * x).sum(axis=-1)))
 
 
 def check_rotation(function: str, R: Array) -> None:

@@ -103,21 +103,15 @@ def from_matrix(R: npt.ArrayLike) -> Array:
 
 
 def _from_rotation(R: Array) -> Array:
-    (a, b, c), (d, e, f), (g, h, i) = (
-        tuple(R[..., row, column] for column in range(3)) for row in range(3)
-    )
-    outer = np.stack(
-        [
-            np.stack([1 + a - e - i, b + d, c + g, h - f], axis=-1),
-            np.stack([b + d, 1 - a + e - i, f + h, c - g], axis=-1),
-            np.stack([c + g, f + h, 1 - a - e + i, d - b], axis=-1),
-            np.stack([h - f, c - g, d - b, 1 + a + e + i], axis=-1),
-        ],
-        axis=-2,
-    )
-    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    transposed = np.swapaxes(R, -1, -2)
+    trace = np.einsum('...ii->...', R)
+    outer = np.empty((*R.shape[:-2], 4, 4))  # 4 q q^T
+    outer[..., :3, :3] = R + transposed + (1.0 - trace)[..., None, None] * np.eye(3)
+    outer[..., :3, 3] = outer[..., 3, :3] = (R - transposed)[..., [2, 0, 1], [1, 2, 0]]
+    outer[..., 3, 3] = 1.0 + trace
+    largest = np.argmax(np.einsum('...ii->...i', outer), axis=-1)
     q: Array = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    q = q / length(q)[..., None]
     return np.where(q[..., 3:] < 0.0, -q, q)
 
 

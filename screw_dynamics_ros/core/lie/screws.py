@@ -31,12 +31,15 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack
+from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack, length
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 
 # A screw whose axis or pitch is farther than this (m) is a translation (or a couple).
 FAR = 1e12
+
+# The axes that follow each axis, in a circle.
+_SECOND, _THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 class Screw(NamedTuple):
@@ -102,14 +105,14 @@ def screw_axis(X: npt.ArrayLike) -> Screw:
     """
     X = as_float_stack('screws.screw_axis', 'X', X, 6)
     xi, eta = X[..., :3], X[..., 3:]
-    angular, linear = (np.linalg.norm(x, axis=-1, keepdims=True) for x in (xi, eta))
+    angular, linear = (length(x)[..., None] for x in (xi, eta))
     translates = (linear > FAR * angular) | ((angular == 0.0) & (linear == 0.0))
     magnitude = np.where(translates, linear, angular)
     scale = np.where(magnitude == 0.0, 1.0, magnitude)
     e = np.where(translates, eta, xi) / scale
     moment = eta / scale
-    point = np.where(translates, 0.0, np.cross(e, moment)) + 0.0  # no negative zeros
-    pitch = np.where(translates, np.inf, np.sum(e * moment, axis=-1, keepdims=True))
+    point = np.where(translates, 0.0, _cross(e, moment)) + 0.0  # no negative zeros
+    pitch = np.where(translates, np.inf, (e * moment).sum(axis=-1, keepdims=True))
     pitch = np.where(magnitude == 0.0, np.nan, pitch)
     return Screw(e, point, pitch[..., 0][()], magnitude[..., 0][()])
 
@@ -445,9 +448,7 @@ def _apply(matrix: Array, x: Array) -> Array:
 
 
 def _cross(x: Array, y: Array) -> Array:
-    a, b, c = (x[..., k] for k in range(3))
-    d, e, f = (y[..., k] for k in range(3))
-    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
+    return x.take(_SECOND, -1) * y.take(_THIRD, -1) - x.take(_THIRD, -1) * y.take(_SECOND, -1)
 
 
 def _sum(x: Array) -> Array:
