@@ -289,13 +289,15 @@ class ModelHost:
                     or (channel.is_valid is not None and not channel.is_valid())):
                 continue
             if channel.pieces:
-                self._spare_time.add(channel, [*channel.pieces, partial(self._send_last, channel)])
+                *first, last = channel.pieces
+                self._spare_time.add(channel, [*first, partial(self._finish, channel, last)])
             else:
                 channel.send(channel.encode(stamp))
                 channel.published += 1
 
-    def _send_last(self, channel: Channel) -> None:
-        """Publish what was made of the latest results."""
+    def _finish(self, channel: Channel, last: Callable[[], None]) -> None:
+        """Do the last piece, and publish with the stamp of what it is made of."""
+        last()
         channel.send(channel.encode(self._stamp))
         channel.published += 1
 

@@ -35,7 +35,8 @@ class Channel:
         Whether the numbers may be published.
     pieces : sequence of callables
         Write numbers that the kernel does not compute, one after the other, before they are
-        published; in spare time.
+        published; in spare time, each from the results there are then. The stamp is that of the
+        last one's.
 
     Attributes
     ----------
