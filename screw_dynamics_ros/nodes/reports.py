@@ -137,9 +137,11 @@ def joint_state_status(host: ModelHost) -> Status:
         status.report(Level.WARN, 'positions or velocities too large to compute with: '
                       f'{host.load.overflows} states without results so far')
     if now - host.backlog.last < RECENT:
+        native = host.model.robot.backend == 'native'
         status.report(Level.WARN, 'joint states come faster than they can be answered: '
                       f'{host.backlog.passed_over} passed over so far; lower their rate, listen to '
-                      'fewer topics, or install llvmlite')
+                      'fewer topics, or ' + ('set realtime_priority if others keep the processors '
+                                             'busy' if native else 'install llvmlite'))
     if now - host.load.last_unreadable < RECENT:
         status.report(Level.WARN, f'unreadable message: {host.load.unreadable_reason}')
     report_records(status, mapper, host.channels, now)
