@@ -183,7 +183,6 @@ def test_rviz_shows_topics_that_exist():
                display.get('Topic', display.get('Description Topic'))['Value'])
               for display in displays if 'Topic' in str(display.keys())]
     assert topics == [('RobotModel', 'robot_description'),
-                      ('Wrench', 'wrench_estimator/wrench/panda_hand_tcp'),
                       ('MarkerArray', 'kinematics/markers'),
                       ('MarkerArray', 'wrench_estimator/markers')]
 
