@@ -49,6 +49,7 @@ setup(
                 'bringup': 'nodes.bringup',
                 'demo': 'cli.demo',
                 'doctor': 'cli.doctor',
+                'compile': 'cli.compile',
             }.items()
         ],
     },

@@ -48,8 +48,8 @@ def test_what_is_computed_in_python_comes_last(host, sent):
 
 
 def test_without_time_one_piece_is_done_after_each_state(host, sent):
-    for done in (['markers 0'], ['markers 1', 'markers at 5'], ['singularity 0', 'singularity at 5'],
-                 ['markers 0']):
+    for done in (['markers 0'], ['markers 1', 'markers at 5'],
+                 ['singularity 0', 'singularity at 5'], ['markers 0']):
         sent.clear()
         host._publish(MAPPER)
         host._spare_time.use(until=0.0, behind=False)

@@ -64,43 +64,10 @@ class FusedKernel:
         outputs: Sequence[Output | Formula],
         parameters: Mapping[str, int],
     ) -> None:
-        if not isinstance(parameters, Mapping):
-            raise ArgumentError(f'parameters must be a dict {{name: size}}, got {parameters!r}')
-        for name, size in parameters.items():
-            check_count(f'the size of parameter {name!r}', size)
-        used = needed_inputs(tree, outputs, parameters)
-        names = (*(name for name in INPUTS if name in used - set(parameters)), *parameters)
-        sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
-
-        def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-            known: dict[Output | Formula, Array | tuple[Array, ...]] = dict(zip(names, vectors))
-
-            def value(output: Output | Formula) -> Array | tuple[Array, ...]:
-                if output not in known:
-                    if isinstance(output, Formula):
-                        known[output] = output.function(*map(value, output.sources))
-                    else:
-                        function, options = find(tree, output)
-                        if backend != 'reference' and function.branching.intersection(options):
-                            raise ArgumentError(f'{output!r} cannot be compiled: it branches')
-                        known[output] = function.evaluate(
-                            tree, *(known[name] for name in function.inputs), *options
-                        )
-                return known[output]
-
-            return tuple(array for output in outputs for array in as_tuple(value(output)))
-
-        kernel = make_kernel(
-            Specification(
-                f'fused {tuple(outputs)}',
-                tuple((name, sizes[name]) for name in names),
-                build,
-                tree.digest(),
-            ),
-            backend,
-        )
+        specification = fused_specification(tree, outputs, parameters, backend != 'reference')
+        kernel = make_kernel(specification, backend)
         self.outputs = tuple(outputs)
-        self.inputs = names
+        self.inputs = tuple(name for name, _ in specification.inputs)
         self.shapes = tuple(kernel.shapes)
         self._run = compiled_into(kernel)
 
@@ -118,6 +85,47 @@ class FusedKernel:
             out = [np.empty(shape) for shape in self.shapes]
         self._run(*inputs, *out)
         return tuple(out)
+
+
+def fused_specification(
+    tree: Tree,
+    outputs: Sequence[Output | Formula],
+    parameters: Mapping[str, int],
+    recorded: bool = True,
+) -> Specification:
+    """Return several outputs as one function; if it is to be `recorded`, it must not branch."""
+    if not isinstance(parameters, Mapping):
+        raise ArgumentError(f'parameters must be a dict {{name: size}}, got {parameters!r}')
+    for name, size in parameters.items():
+        check_count(f'the size of parameter {name!r}', size)
+    used = needed_inputs(tree, outputs, parameters)
+    names = (*(name for name in INPUTS if name in used - set(parameters)), *parameters)
+    sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
+
+    def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
+        known: dict[Output | Formula, Array | tuple[Array, ...]] = dict(zip(names, vectors))
+
+        def value(output: Output | Formula) -> Array | tuple[Array, ...]:
+            if output not in known:
+                if isinstance(output, Formula):
+                    known[output] = output.function(*map(value, output.sources))
+                else:
+                    function, options = find(tree, output)
+                    if recorded and function.branching.intersection(options):
+                        raise ArgumentError(f'{output!r} cannot be compiled: it branches')
+                    known[output] = function.evaluate(
+                        tree, *(known[name] for name in function.inputs), *options
+                    )
+            return known[output]
+
+        return tuple(array for output in outputs for array in as_tuple(value(output)))
+
+    return Specification(
+        f'fused {tuple(outputs)}',
+        tuple((name, sizes[name]) for name in names),
+        build,
+        tree.digest(),
+    )
 
 
 def evaluated(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:

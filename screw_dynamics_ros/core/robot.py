@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.c_function import c_function
+from screw_dynamics_ros.core.compile.c_source import CSource
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.facade.inverse_problems import InverseProblems
@@ -256,6 +258,19 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         which may read further vectors, `parameters`: their names and numbers of elements.
         """
         return FusedKernel(self._lean_tree, self.backend, outputs, parameters or {})
+
+    def c_source(
+        self,
+        name: str,
+        *outputs: Output | Formula,
+        parameters: Mapping[str, int] | None = None,
+    ) -> CSource:
+        """Return what `fuse` computes as one function in C, for controllers without Python.
+
+        Its `header` says which arrays it takes, and where the joints are in them; `source` includes
+        `name`.h and needs a C99 or C++ compiler and the mathematics library.
+        """
+        return c_function(self._lean_tree, self.description.name, name, outputs, parameters or {})
 
     def elsewhere(self, output: Output, **sources: Output | Formula) -> Formula:
         """Return a function above for `fuse`, of other formulas instead of some of its inputs.

@@ -1,0 +1,80 @@
+"""Write functions of a robot as C, for controllers without Python.
+
+    compile robot.urdf inverse_dynamics mass_matrix jacobian:tool:body --name robot_model
+
+writes robot_model.h and robot_model.c: one function that computes all of them, for this very robot.
+An output is a function of `Robot`, with its link and other options after colons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from screw_dynamics_ros.cli.arguments import own_arguments
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, Output
+
+WRITTEN, REFUSED, BROKEN = 0, 1, 3
+EXIT_STATUS = (f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '
+               f'refused, {BROKEN} a file cannot be read or written')
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        text = options.description.read_text(encoding='utf-8')
+        robot = Robot.from_urdf(text, floating_base=options.floating_base, backend='reference')
+        name = options.name or identifier(robot.description.name)
+        code = robot.c_source(name, *map(parse_output, options.outputs))
+        options.folder.mkdir(parents=True, exist_ok=True)
+        for suffix, content in (('h', code.header), ('c', code.source)):
+            path = options.folder / f'{name}.{suffix}'
+            path.write_text(content, encoding='utf-8')
+            print(f'written: {path}')
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except (OSError, UnicodeDecodeError) as error:
+        print(f'{error}', file=sys.stderr)
+        return BROKEN
+    return WRITTEN
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='compile', description=__doc__, epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
+    parser.add_argument('outputs', nargs='+', metavar='OUTPUT',
+                        help=f'one of {", ".join(FUNCTIONS)}')
+    parser.add_argument('--name', help='of the function and the files (default: the robot)')
+    parser.add_argument('--folder', type=Path, default=Path(), metavar='DIR',
+                        help='where the files go (default: here)')
+    parser.add_argument('--floating-base', action='store_true',
+                        help='the root link moves freely; its coordinates come first in q and v')
+    return parser.parse_args(own_arguments(arguments))
+
+
+def identifier(name: str) -> str:
+    """Return the name of a robot as it can stand in C."""
+    words = re.sub('[^A-Za-z0-9]+', '_', name)
+    return words if words[:1].isalpha() else f'robot_{words}'
+
+
+def parse_output(text: str) -> Output:
+    """Return the output that ``function:option:...`` names; options have the usual defaults."""
+    name, *given = text.split(':')
+    missing = FUNCTIONS[name].options[len(given):] if name in FUNCTIONS else ()
+    defaults = [DEFAULTS[kind] for kind in missing]
+    options = [*given, *(default for default in defaults if default is not None)]
+    return (name, *options) if options and None not in defaults else text
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Functions in C: what a C compiler makes of them agrees with the recursion itself."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import random_description
+from robots import urdf_path
+
+from screw_dynamics_ros.cli import compile as command
+from screw_dynamics_ros.cli.compile import BROKEN, REFUSED, WRITTEN
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.compile.c_source import CSource, number
+from screw_dynamics_ros.core.fused import Formula
+
+COMPILER = shutil.which('cc')
+STRICT = ['-O0', '-Wall', '-Wextra', '-pedantic', '-Werror']
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C compiler')
+
+
+def write(code: CSource, name: str, folder: Path) -> Path:
+    (folder / f'{name}.h').write_text(code.header)
+    path = folder / f'{name}.c'
+    path.write_text(code.source)
+    return path
+
+
+def run(
+    code: CSource, name: str, folder: Path, inputs: Sequence[np.ndarray],
+    shapes: Sequence[tuple[int, ...]],
+) -> list[np.ndarray]:
+    """Compile, and call the function."""
+    library = folder / f'{name}.so'
+    subprocess.run([COMPILER, '-std=c99', *STRICT, '-shared', '-fPIC', '-o', library,
+                    write(code, name, folder), '-lm'], check=True)
+    outputs = [np.full(shape, np.nan) for shape in shapes]
+    function = getattr(ctypes.CDLL(str(library)), name)
+    function.restype = None
+    function(*(ctypes.c_void_p(np.ascontiguousarray(array).ctypes.data)
+               for array in (*inputs, *outputs)))
+    return outputs
+
+
+OUTPUTS = ('inverse_dynamics', 'forward_dynamics', 'mass_matrix', 'friction_torques',
+           'potential_energy', 'joint_transforms', 'inverse_dynamics_derivatives')
+
+
+@needs_compiler
+@pytest.mark.parametrize(('name', 'link', 'floating'), [
+    ('panda', 'panda_hand_tcp', False), ('panda', 'panda_link7', True),
+    ('gripper_tree', 'palm', False)])
+def test_the_compiled_function_is_the_recursion(name, link, floating, tmp_path):
+    robot = Robot.from_urdf(urdf_path(name), floating_base=floating, backend='reference')
+    outputs = (*OUTPUTS, ('jacobian', link, 'body'))
+    reference = robot.fuse(*outputs)
+    random = np.random.default_rng(4)
+    q = random.uniform(-1.0, 1.0, robot.nq)
+    if floating:
+        q[3:7] /= np.linalg.norm(q[3:7])
+    sizes = {'q': q, 'gravity': np.array([0.3, -0.2, -9.7])}
+    inputs = [sizes.get(array, random.uniform(-1.0, 1.0, robot.nv)) for array in reference.inputs]
+    code = robot.c_source('model', *outputs)
+    results = run(code, 'model', tmp_path, inputs, reference.shapes)
+    for result, expected in zip(results, reference(*inputs)):
+        np.testing.assert_allclose(result, expected, rtol=1e-11,
+                                   atol=1e-11 * max(1.0, np.abs(expected).max()))
+
+
+@needs_compiler
+@pytest.mark.parametrize('displacement', [0.0, 1e-3, 2.0, np.nan])
+def test_limits_of_numbers(displacement, tmp_path):
+    """The exponential map clamps its angle; NaN stays NaN."""
+    robot = Robot(random_description(0, 3), floating_base=True, backend='reference')
+    q = np.zeros(robot.nq)
+    q[6] = 1.0
+    step = np.full(robot.nv, displacement)
+    (result,) = run(robot.c_source('moved', ('moved', 'body')), 'moved', tmp_path, [q, step],
+                    [(robot.nq,)])
+    (expected,) = robot.fuse(('moved', 'body'))(q, step)
+    np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
+    assert np.isnan(result).any() == np.isnan(displacement)
+
+
+@pytest.mark.skipif(shutil.which('g++') is None, reason='no C++ compiler')
+def test_it_is_cpp_as_well(tmp_path):
+    """And takes inputs that nothing reads, and parameters of formulas."""
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    scaled = Formula('scaled torque!', ('gravity_torques', 'factor'), lambda g, f: g * f[0])
+    code = robot.c_source('planar', 'mass_matrix', scaled, parameters={'factor': 1, 'unused': 2})
+    assert 'double scaled_torque_[2]' in code.header
+    assert 'in:  unused (2,)' in code.header
+    path = write(code, 'planar', tmp_path)
+    subprocess.run(['g++', '-x', 'c++', *STRICT, '-c', path, '-o', tmp_path / 'o'], check=True)
+
+
+def test_the_header_tells_where_joints_are():
+    robot = Robot.from_urdf(urdf_path('panda'), floating_base=True, backend='reference')
+    header = robot.c_source('arm', 'inverse_dynamics_derivatives').header
+    assert 'panda_joint1: q[7], v[6]' in header
+    assert 'in:  gravity (3,): acceleration of free fall in root axes' in header
+    assert 'out: inverse_dynamics_derivatives_2 (14, 14)' in header
+    assert 'double inverse_dynamics_derivatives_2[196]' in header
+
+
+@pytest.mark.parametrize('name', ['', '2r', 'x1', 'a-b', 'ünder'])
+def test_names_that_c_does_not_have_are_refused(name):
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    with pytest.raises(ArgumentError, match='cannot be a name in C'):
+        robot.c_source(name, 'mass_matrix')
+
+
+def test_an_array_has_one_name():
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    with pytest.raises(ArgumentError, match='there twice: q, mass_matrix, mass_matrix'):
+        robot.c_source('planar', 'mass_matrix', 'mass_matrix')
+
+
+def test_names_cannot_end_the_comment():
+    text = urdf_path('planar_2r').read_text().replace('name="joint1"', 'name="j*/ int x;&#10;"')
+    header = Robot.from_urdf(text, backend='reference').c_source('planar', 'mass_matrix').header
+    assert header.count('*/') == 2  # of the comment, and after #endif
+    assert 'j* / int x;' in header
+
+
+def test_constants_are_exact():
+    for value in (0.1, -1e-300, 1.0 / 3.0, 5e22):
+        assert float(number(value)) == value
+    assert [number(value) for value in (math.inf, -math.inf, math.nan)] == [
+        'INFINITY', '-INFINITY', 'NAN']
+
+
+class TestCommand:
+    def test_files(self, tmp_path, capsys):
+        folder = tmp_path / 'new'
+        assert command.main([str(urdf_path('planar_2r')), 'mass_matrix', 'jacobian:tip',
+                             'velocity:tip:body', '--folder', str(folder), '--ros-args']) == WRITTEN
+        assert sorted(path.name for path in folder.iterdir()) == ['planar_2r.c', 'planar_2r.h']
+        header = (folder / 'planar_2r.h').read_text()
+        for array in ('mass_matrix[4]', 'jacobian_tip_hybrid[12]', 'velocity_tip_body[6]'):
+            assert f'double {array}' in header
+        assert str(folder / 'planar_2r.h') in capsys.readouterr().out
+
+    @pytest.mark.parametrize(('arguments', 'status', 'words'), [
+        (['mass'], REFUSED, "no function named 'mass'; choose one of"),
+        (['jacobian'], REFUSED, "write ('jacobian', link, representation)"),
+        (['jacobian:nose'], REFUSED, "no link named 'nose'"),
+        (['mass_matrix', '--name', '2r'], REFUSED, "'2r' cannot be a name in C"),
+        (['mass_matrix', '--folder', __file__], BROKEN, 'test_c_source.py'),
+    ])
+    def test_what_is_refused(self, arguments, status, words, capsys):
+        assert command.main([str(urdf_path('planar_2r')), *arguments]) == status
+        assert words in capsys.readouterr().err
+
+    def test_a_file_that_is_not_there(self, tmp_path, capsys):
+        assert command.main([str(tmp_path / 'none.urdf'), 'mass_matrix']) == BROKEN
+        assert 'none.urdf' in capsys.readouterr().err
+
+    def test_robots_whose_names_begin_with_digits(self):
+        assert command.identifier('2R arm') == 'robot_2R_arm'
+        assert command.identifier('') == 'robot_'
