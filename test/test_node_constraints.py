@@ -436,8 +436,13 @@ def test_joints_that_are_held(rides, kind):
     _, message = rides.ask(TIP, *CASE)
     up = np.array([np.sin(0.7), np.cos(0.7), 0.0])
     np.testing.assert_allclose(parts(message)[3:], 11.858227541 * up, rtol=0, atol=1e-8)
-    values = rides.expect('rides/dynamics: constraints', OK, meanwhile=lambda: rides.send(*CASE))
-    assert values['directions'] == '1, 1 independent'
+
+    def directions():  # told from the moment on when the node has seen that somebody listens
+        rides.send(*CASE)
+        status = rides.diagnostics.get('rides/dynamics: constraints', (OK, '', {}))
+        return status[0] == OK and status[2].get('directions')
+
+    assert rides.wait(directions, what='directions') == '1, 1 independent'
 
 
 def test_robot_without_accelerations(rides):
