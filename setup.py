@@ -50,6 +50,7 @@ setup(
                 'demo': 'cli.demo',
                 'doctor': 'cli.doctor',
                 'compile': 'cli.compile',
+                'bench': 'cli.bench',
             }.items()
         ],
     },

@@ -1,0 +1,111 @@
+"""Measure how long the functions of a robot take on this machine.
+
+For each function: the first call, in which it is compiled or found in the cache; a further call
+from Python; a sample of a stack. Times are the smallest of several runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import timeit
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.cli.arguments import own_arguments
+from screw_dynamics_ros.cli.doctor_section import Section
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.compile.kernels import BACKENDS
+from screw_dynamics_ros.core.simulation import middle_of_range
+
+MEASURED, REFUSED, BROKEN = 0, 1, 3
+SAMPLES = 4096
+TURN = 0.01  # s that a run lasts at least
+RUNS = 7
+
+#: The functions, with the vectors they take; `jacobian` is that of the last link.
+FUNCTIONS = {
+    'link_poses': 'q',
+    'jacobian': 'q',
+    'inverse_dynamics': 'qva',
+    'forward_dynamics': 'qva',
+    'mass_matrix': 'q',
+    'gravity_torques': 'q',
+    'coriolis_torques': 'qv',
+    'coriolis_matrix': 'qv',
+    'inverse_dynamics_derivatives': 'qva',
+    'forward_dynamics_derivatives': 'qva',
+    'regressor': 'qva',
+    'centroidal_momentum': 'qv',
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        text = options.description.read_text(encoding='utf-8')
+        robot = Robot.from_urdf(text, floating_base=options.floating_base, backend=options.backend)
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except (OSError, UnicodeDecodeError) as error:
+        print(f'cannot read the description: {error}', file=sys.stderr)
+        return BROKEN
+    section = Section(str(robot))
+    section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'),
+                  list(rows(robot, options.functions or list(FUNCTIONS))))
+    print('\n'.join(section.text()))
+    return MEASURED
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
+    parser.add_argument('functions', nargs='*', metavar='FUNCTION',
+                        help=f'some of {", ".join(FUNCTIONS)} (default: all)')
+    parser.add_argument('--backend', default='auto', choices=('auto', *BACKENDS))
+    parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
+    options = parser.parse_args(own_arguments(arguments))
+    for name in options.functions:
+        if name not in FUNCTIONS:
+            parser.error(f'no function {name!r}; choose some of {", ".join(FUNCTIONS)}')
+    return options
+
+
+def rows(robot: Robot, functions: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Measure one function after the other."""
+    random = np.random.default_rng(0)
+    states = {'q': np.tile(middle_of_range(robot), (SAMPLES, 1)),
+              'v': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv)),
+              'a': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv))}
+    for name in functions:
+        link = [robot.link_names[-1]] if name == 'jacobian' else []
+        stack = [states[vector] for vector in FUNCTIONS[name]]
+        one = partial(getattr, robot, name)  # the first call puts a faster one in its place
+        sample = [array[0] for array in stack]
+        start = time.perf_counter()
+        one()(*sample, *link)
+        first = time.perf_counter() - start
+        yield (name, f'{first * 1e3:.0f}', f'{shortest(one(), *sample, *link) * 1e6:.2f}',
+               f'{shortest(one(), *stack, *link) / SAMPLES * 1e6:.3f}')
+
+
+def shortest(function: Callable[..., Any], *arguments: Any) -> float:
+    """Return the time of a call [s]."""
+    timer = timeit.Timer('function(*arguments)',
+                         globals={'function': function, 'arguments': arguments})
+    once = timer.timeit(1)
+    calls = max(1, int(TURN / once))
+    return min(timer.repeat(max(1, min(RUNS, int(1.0 / once))), calls)) / calls
+
+
+if __name__ == '__main__':
+    sys.exit(main())
