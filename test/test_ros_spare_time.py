@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros import spare_time
-from screw_dynamics_ros.ros.spare_time import IDLE, MOST_PUT_OFF, SpareTime
+from screw_dynamics_ros.ros.spare_time import IDLE, SPARING, SpareTime
 
 
 @pytest.fixture
@@ -47,19 +47,21 @@ def test_more_of_them_while_there_is_time(done, clock):
     assert done == [0, 1, 2, 3, 4]
 
 
-def test_states_that_are_behind_go_first(done):
+def test_states_that_are_behind_go_first(done, clock):
     """But not for ever."""
     spare = SpareTime(None)
-    spare.add('drawing', [piece(done, 0), piece(done, 1)])
-    for _ in range(MOST_PUT_OFF):
+    spare.add('drawing', [piece(done, i) for i in range(4)])
+    spare.use(until=0.0, behind=True)  # the last piece is long ago
+    assert done == [0]
+    for _ in range(4):
+        clock.append(clock[-1] + 0.2 * SPARING)
         spare.use(until=math.inf, behind=True)
-        assert not done
-    spare.use(until=0.0, behind=True)
     assert done == [0]
+    clock.append(clock[-1] + 0.4 * SPARING)
     spare.use(until=0.0, behind=True)
-    assert done == [0]
-    spare.use(until=0.0, behind=False)
     assert done == [0, 1]
+    spare.use(until=0.0, behind=False)
+    assert done == [0, 1, 2]
 
 
 def test_pieces_are_dropped_by_their_owner(done):

@@ -249,7 +249,7 @@ class ModelHost:
         self.load.arrived(arrival)
         if answered:
             self.load.served(time.monotonic() - arrival)
-            self._spare_time.use(arrival + period / 3.0, self.backlog.older > period / 4.0)
+            self._spare_time.use(arrival + period / 3.0, behind=self.backlog.older > period / 4.0)
         self.backlog.done(time.monotonic())
 
     def _answer(self, data: bytes, arrival: float) -> bool:

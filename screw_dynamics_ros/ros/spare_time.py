@@ -16,7 +16,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.ros.timers import every
 
 IDLE = 0.05  # s without a joint state, from which timers need not wait for one
-MOST_PUT_OFF = 20  # states in a row that are behind before a piece is done all the same
+SPARING = 0.01  # s between pieces while states are behind
 
 Piece = Callable[[], None]
 
@@ -34,7 +34,7 @@ class SpareTime:
         self._node = node
         self._waiting: deque[tuple[object, Piece]] = deque()
         self._last_used = -math.inf
-        self._put_off = 0
+        self._last_work = -math.inf
 
     def add(self, owner: object, pieces: Iterable[Piece]) -> None:
         """Do pieces after the next joint states; `owner` is who may drop them."""
@@ -68,15 +68,13 @@ class SpareTime:
         To be called after each joint state; `behind` says that the next one may wait already.
         """
         self._last_used = time.monotonic()
-        if behind and self._put_off < MOST_PUT_OFF:
-            self._put_off += 1
-            return
-        self._put_off = 0
-        self._work(until)
+        if not behind or self._last_used - self._last_work > SPARING:
+            self._work(until)
 
     def _work(self, until: float) -> None:
         while self._waiting:
             _, piece = self._waiting.popleft()
             piece()
-            if time.monotonic() > until:
+            self._last_work = time.monotonic()
+            if self._last_work > until:
                 return
