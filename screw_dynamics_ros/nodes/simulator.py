@@ -164,8 +164,8 @@ class Simulator:
         self._states.publish(self._template.fill(
             np.concatenate([simulated.q, simulated.v, torques]), stamp))
         wrenches = self._acting(now)
-        for _ in range(self._steps):
-            simulated.step(self._torques(now), self._dt, wrenches)
+        for k in range(self._steps):
+            simulated.step(self._torques(now) if k else torques, self._dt, wrenches)
             self._time += self._dt
         self._tick += 1
 
