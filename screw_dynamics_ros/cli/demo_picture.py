@@ -93,7 +93,7 @@ def draw_latency(axis: Any, recording: Recording) -> None:
             level = float(np.percentile(milliseconds, percent))
             axis.axhline(level, color=colour, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
-    axis.set(title='Latency from joint state to last output (outliers beyond the frame not shown)',
+    axis.set(title='Latency to the last output, as heard by this client, which also draws',
              ylabel='ms')
     beside(axis)
 
