@@ -163,5 +163,5 @@ class TestCommand:
         assert 'none.urdf' in capsys.readouterr().err
 
     def test_robots_whose_names_begin_with_digits(self):
-        assert command.identifier('2R arm') == 'robot_2R_arm'
-        assert command.identifier('') == 'robot_'
+        assert command.function_name('2R arm') == 'robot_2R_arm'
+        assert command.function_name('') == 'robot_'

@@ -9,13 +9,13 @@ An output is a function of `Robot`, with its link and other options after colons
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros.cli.arguments import own_arguments
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.compile.c_source import identifier
 from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text = options.description.read_text(encoding='utf-8')
         robot = Robot.from_urdf(text, floating_base=options.floating_base, backend='reference')
-        name = options.name or identifier(robot.description.name)
+        name = options.name or function_name(robot.description.name)
         code = robot.c_source(name, *map(parse_output, options.outputs))
         options.folder.mkdir(parents=True, exist_ok=True)
         for suffix, content in (('h', code.header), ('c', code.source)):
@@ -61,10 +61,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(own_arguments(arguments))
 
 
-def identifier(name: str) -> str:
+def function_name(robot: str) -> str:
     """Return the name of a robot as it can stand in C."""
-    words = re.sub('[^A-Za-z0-9]+', '_', name)
-    return words if words[:1].isalpha() else f'robot_{words}'
+    name = identifier(robot)
+    return name if name[:1].isalpha() else f'robot_{name}'
 
 
 def parse_output(text: str) -> Output:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.arguments import own_arguments
 from screw_dynamics_ros.cli.doctor_description import description_sections
-from screw_dynamics_ros.cli.doctor_section import Section
+from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 
 HEALTHY, ILL, BROKEN = 0, 1, 3

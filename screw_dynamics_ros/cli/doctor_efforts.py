@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.cli.doctor_section import Section
+from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core.model.description import Finding
 
 Array = NDArray[np.float64]

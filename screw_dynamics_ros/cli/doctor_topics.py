@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.doctor_efforts import efforts_section
-from screw_dynamics_ros.cli.doctor_section import Section
+from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.model.description import Finding
 from screw_dynamics_ros.nodes.model import coordinates, joint_state_mapper, neutral, scalar_joints

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from screw_dynamics_ros.core.compile.c_source import CSource, c_source
+from screw_dynamics_ros.core.compile.c_source import CSource, c_source, identifier
 from screw_dynamics_ros.core.compile.tracing import Program
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula, FusedKernel, fused_specification
@@ -30,7 +29,7 @@ def array_names(
 ) -> Iterator[str]:
     """Return an identifier for each array of an output."""
     named = output.name if isinstance(output, Formula) else output
-    whole = re.sub('[^A-Za-z0-9]+', '_', named if isinstance(named, str) else '_'.join(named))
+    whole = identifier(named if isinstance(named, str) else '_'.join(named))
     count = len(FusedKernel(tree, 'reference', [output], parameters).shapes)
     yield from [whole] if count == 1 else (f'{whole}_{k}' for k in range(count))
 

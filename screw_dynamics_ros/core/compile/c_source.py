@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.compile.python_source import BINARY, WITH_CONSTANT_FIRST
-from screw_dynamics_ros.core.compile.tracing import Element, Operation, Program
+from screw_dynamics_ros.core.compile.infix import infix, infix_element
+from screw_dynamics_ros.core.compile.tracing import Operation, Program
 from screw_dynamics_ros.core.errors import ArgumentError
 
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
@@ -86,9 +86,14 @@ def c_source(
         for i, operation in enumerate(program.operations)
     ]
     for result, (_, flat) in zip(results, program.outputs):
-        source += [f'  {result}[{k}] = {element(e)};' for k, e in enumerate(flat)]
+        source += [f'  {result}[{k}] = {infix_element(e, number)};' for k, e in enumerate(flat)]
     source += ['}']
     return CSource('\n'.join(header) + '\n', '\n'.join(source) + '\n')
+
+
+def identifier(text: str) -> str:
+    """Return a text as part of a name: letters and digits stay."""
+    return re.sub('[^A-Za-z0-9]+', '_', text)
 
 
 def in_comment(line: str) -> str:
@@ -101,21 +106,10 @@ def expression(operation: Operation) -> str:
     kind = operation[0]
     if kind == 'input':
         return f'{operation[1]}[{operation[2]}]'
-    if kind in BINARY:
-        return f'x{operation[1]} {BINARY[kind]} x{operation[2]}'
-    if kind in WITH_CONSTANT_FIRST:
-        return f'{number(operation[1])} {WITH_CONSTANT_FIRST[kind]} x{operation[2]}'
     if kind in ('min', 'max'):  # not fmin, fmax: NaN stays
         c, x, less = number(operation[1]), f'x{operation[2]}', '<' if kind == 'min' else '>'
         return f'{c} {less} {x} ? {c} : {x}'
-    if kind == 'neg':
-        return f'-x{operation[1]}'
-    return f'{kind}(x{operation[1]})'
-
-
-def element(e: Element) -> str:
-    """Return an element of an output: a result or a constant."""
-    return f'x{e}' if type(e) is int else number(e)
+    return infix(operation, number)
 
 
 def number(value: float) -> str:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.tracing import Element, Program
-
-BINARY = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
-WITH_CONSTANT_FIRST = {'shift': '+', 'scale': '*', 'reciprocal': '/'}
+from screw_dynamics_ros.core.compile.infix import infix, infix_element
+from screw_dynamics_ros.core.compile.tracing import Program
 
 
 def python_source(program: Program, name: str) -> str:
@@ -25,26 +23,17 @@ def python_source(program: Program, name: str) -> str:
         kind = op[0]
         if kind == 'input':
             expression = f'in_{place[op[1]]}[{op[2]}]'
-        elif kind in BINARY:
-            expression = f'x{op[1]} {BINARY[kind]} x{op[2]}'
-        elif kind in WITH_CONSTANT_FIRST:
-            expression = f'{op[1]!r} {WITH_CONSTANT_FIRST[kind]} x{op[2]}'
         elif kind in ('min', 'max'):
             expression = f'{kind}imum({op[1]!r}, x{op[2]})'
-        elif kind == 'neg':
-            expression = f'-x{op[1]}'
         else:
-            expression = f'{kind}(x{op[1]})'
+            expression = infix(op, repr)
         lines.append(f'    x{i} = {expression}')
     returned = ', '.join(
-        '[' + ', '.join(_element(e) for e in elements) + ']' for _, elements in program.outputs
+        '[' + ', '.join(infix_element(e, repr) for e in elements) + ']'
+        for _, elements in program.outputs
     )
     lines.append(f'    return [{returned}]')
     return '\n'.join(lines)
-
-
-def _element(element: Element) -> str:
-    return f'x{element}' if type(element) is int else repr(element)
 
 
 def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""A section of the report of `doctor`: plain lines, then findings."""
+"""A section of a report: plain lines and tables, then findings."""
 
 from __future__ import annotations
 

@@ -1,0 +1,31 @@
+"""What C and Python write alike: operations of a straight-line program as infix expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from screw_dynamics_ros.core.compile.tracing import Element, Operation
+
+BINARY = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
+WITH_CONSTANT_FIRST = {'shift': '+', 'scale': '*', 'reciprocal': '/'}
+
+
+def infix(operation: Operation, number: Callable[[float], str]) -> str:
+    """Return an operation on the results x0, x1, ... of others.
+
+    Not for inputs, minima and maxima, which each language writes its own way; `number` is how it
+    writes constants.
+    """
+    kind = operation[0]
+    if kind in BINARY:
+        return f'x{operation[1]} {BINARY[kind]} x{operation[2]}'
+    if kind in WITH_CONSTANT_FIRST:
+        return f'{number(operation[1])} {WITH_CONSTANT_FIRST[kind]} x{operation[2]}'
+    if kind == 'neg':
+        return f'-x{operation[1]}'
+    return f'{kind}(x{operation[1]})'
+
+
+def infix_element(e: Element, number: Callable[[float], str]) -> str:
+    """Return an element of an output: a result or a constant."""
+    return f'x{e}' if type(e) is int else number(e)
