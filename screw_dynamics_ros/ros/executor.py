@@ -47,10 +47,7 @@ def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -
         thread.start()
     settle()
     try:
-        while rclpy.ok():
-            executor.spin_once(timeout_sec=TURN)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+        spin_until_end(executor)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not break the clean-up
         for node in nodes:
@@ -59,6 +56,18 @@ def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -
         rclpy.try_shutdown()  # wakes the thread
         if slow:
             thread.join(PATIENCE)
+
+
+def spin_until_end(executor: Any) -> None:
+    """Call callbacks until the process is asked to end."""
+    try:
+        while rclpy.ok():
+            executor.spin_once(timeout_sec=TURN)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except RuntimeError:  # of rclpy: the end may come while it begins to wait, or sends
+        if rclpy.ok():
+            raise
 
 
 def settle() -> None:
@@ -78,10 +87,7 @@ def run_slow(nodes: Sequence[Node]) -> None:
     for node in nodes:
         executor.add_node(node)
     try:
-        while rclpy.ok():
-            executor.spin_once(timeout_sec=TURN)
-    except ExternalShutdownException:
-        pass
+        spin_until_end(executor)
     finally:
         for node in nodes:
             node.destroy_node()
