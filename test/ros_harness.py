@@ -171,15 +171,22 @@ class Client:
         return stamp
 
     def ask(self, topic, *state, **options):
-        """Send a state until its output comes on `topic`; return (stamp, output)."""
-        end = time.monotonic() + DEADLINE
+        """Send a state, again and again, until an output of it comes on `topic`.
+
+        Returns (stamp, output).
+        """
+        stamps, end = [], time.monotonic() + DEADLINE
         while time.monotonic() < end:
-            stamp = self.send(*state, **options)
-            found = self.wait(lambda sent=stamp: self.with_stamp(topic, sent), 0.3, fail=False)
+            stamps.append(self.send(*state, **options))
+            found = self.wait(lambda: self.with_stamp(topic, *stamps), 0.3, fail=False)
             if found:
-                return stamp, found
-        raise AssertionError(f'nothing on {topic}: ' + '\n'.join(
-            f'{name}: {text[:2]}' for name, text in self.diagnostics.items()))
+                return stamp_of(found), found
+        raise AssertionError('\n'.join([
+            f'{len(stamps)} states, no output on {topic}',
+            *(f'{other}: {sum(stamp in stamps for stamp in self.stamps(other))} of them answered'
+              for other in self.received),
+            *(f'{name}: {" ".join(map(str, status))}' for name, status in self.diagnostics.items()),
+        ]))
 
     def ask_unstamped(self, topic, stamped, *state):
         """Return a message without a stamp that belongs to a state.
@@ -196,10 +203,10 @@ class Client:
 
         return self.wait(answer, what=topic)[-1]
 
-    def with_stamp(self, topic, stamp):
-        """Return the message on a topic with this stamp, if there is one."""
+    def with_stamp(self, topic, *stamps):
+        """Return the last message on a topic with one of these stamps, if there is one."""
         return next((message for message in reversed(self.received[topic])
-                     if stamp_of(message) == stamp), None)
+                     if stamp_of(message) in stamps), None)
 
     def stamps(self, topic):
         return [stamp_of(message) for message in self.received[topic]]
@@ -256,9 +263,11 @@ def as_list(values):
 
 
 def stamp_of(message):
-    """Return the stamp of a message, in ns."""
-    header = message.transforms[0].header if hasattr(message, 'transforms') else message.header
-    return header.stamp.sec * 10**9 + header.stamp.nanosec
+    """Return the stamp of a message, in ns; None if messages of its type have none."""
+    carrier = message.transforms[0] if hasattr(message, 'transforms') else message
+    if not hasattr(carrier, 'header'):
+        return None
+    return carrier.header.stamp.sec * 10**9 + carrier.header.stamp.nanosec
 
 
 def matrix(message):

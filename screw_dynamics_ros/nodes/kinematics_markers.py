@@ -60,7 +60,7 @@ def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Drawin
         )
         half = 0.5 * length * joint.axis
         return Drawing(
-            [shape], lambda numbers: draw_line(numbers[0], np.zeros(3), half), fixed=True
+            [shape], [lambda numbers: draw_line(numbers[0], np.zeros(3), half)], fixed=True
         )
 
     return [
@@ -107,9 +107,12 @@ def ellipsoids(
     and the inverse semi-axes.
     """
     limit = parameters['ellipsoid_limit']
+    axes, semi_axes = np.eye(3), np.zeros(3)
+
+    def measure(_numbers: Sequence[Array]) -> None:
+        axes[:], semi_axes[:] = velocity_ellipsoid(jacobian(), joint_metric())
 
     def draw(numbers: Sequence[Array]) -> None:
-        axes, semi_axes = velocity_ellipsoid(jacobian(), joint_metric())
         quaternion = quaternions.from_matrix(axes)
         for target, kind in zip(numbers, kinds):
             size = semi_axes if kind == 'velocity_ellipsoids' else 1.0 / semi_axes
@@ -118,5 +121,5 @@ def ellipsoids(
 
     return Drawing(
         [Shape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds],
-        draw,
+        [measure, draw],
     )

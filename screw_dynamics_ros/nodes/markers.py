@@ -53,13 +53,19 @@ def scale(name: str, of: str, unit: str, default: float) -> Specification:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes that belong together, and the function that writes the numbers of each of them.
+    """Shapes that belong together, and how their numbers are written.
 
-    If it is `fixed`, it is drawn once.
+    Attributes
+    ----------
+    shapes : sequence of Shape
+    steps : sequence of callables
+        Take the numbers of each shape; called one after the other, each when there is time.
+    fixed : bool
+        Whether it is drawn only once.
     """
 
     shapes: Sequence[Shape]
-    draw: Callable[[Sequence[Array]], None]
+    steps: Sequence[Callable[[Sequence[Array]], None]]
     fixed: bool = False
 
 
@@ -87,15 +93,18 @@ def screw(
         Of the line [m].
     """
     linear, angular = scales
+    X = np.zeros(6)
 
-    def draw(numbers: Sequence[Array]) -> None:
-        X = value() if is_known() else np.zeros(6)
-        axis = axis_of(X)
+    def draw_parts(numbers: Sequence[Array]) -> None:
+        X[:] = value() if is_known() else 0.0
         draw_arrow(numbers[0], linear * X[3:])
         draw_arrow(numbers[1], angular * X[:3])
+
+    def draw_axis(numbers: Sequence[Array]) -> None:
+        axis = axis_of(X)
         draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
 
-    return Drawing(shapes, draw)
+    return Drawing(shapes, [draw_parts, draw_axis])
 
 
 class MarkerTopic:
@@ -130,9 +139,11 @@ class MarkerTopic:
         parts = [markers.numbers[first:last] for first, last in pairwise(edges)]
         changing = []
         for drawing, numbers in zip(drawings, parts):
-            if drawing.fixed:
-                drawing.draw(numbers)
-            else:
-                changing.append(partial(drawing.draw, numbers))
+            pieces = [partial(step, numbers) for step in drawing.steps]
+            if not drawing.fixed:
+                changing += pieces
+                continue
+            for draw in pieces:
+                draw()
 
         return [Channel(publisher, markers.template, {}, is_valid=at_most(rate), pieces=changing)]

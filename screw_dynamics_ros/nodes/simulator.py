@@ -44,7 +44,7 @@ TABLE = (
                   read_only=True),
     Specification('rate', 500.0, 'Rate of joint_states [Hz].', minimum=1.0, maximum=10000.0,
                   read_only=True),
-    Specification('step', 0.001, 'Longest step of the integration [s]; made to divide 1 / rate.',
+    Specification('step', 0.002, 'Longest step of the integration [s]; made to divide 1 / rate.',
                   minimum=1e-6, maximum=0.1, read_only=True),
     Specification('integrator', 'runge_kutta',
                   'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, '

@@ -115,7 +115,8 @@ def velocity_ellipsoid(J: Array, joint_metric: Array | None = None) -> tuple[Arr
     >>> velocity_ellipsoid(J)[1]
     array([3., 2., 0.])
     """
-    U, s, _ = np.linalg.svd(in_joint_metric(J[3:], joint_metric))
+    A = in_joint_metric(J[3:], joint_metric)
+    U, s, _ = np.linalg.svd(A, full_matrices=A.shape[1] < 3)
     U[:, 2] *= np.sign(np.linalg.det(U))
     return U, np.concatenate([s, np.zeros(3 - len(s))])
 
