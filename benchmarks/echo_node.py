@@ -9,18 +9,18 @@ import rclpy
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.ros.executor import spin
+from screw_dynamics_ros.ros.executor import spin, start
 
 
 def main() -> None:
     """Run the node, on the same executor as our nodes."""
-    rclpy.init()
+    ended = start()
     node = rclpy.create_node('echo')
     for name, raw in (('echo', False), ('raw', True)):
         publisher = node.create_publisher(JointState, f'{name}_out', 10)
         node.create_subscription(
             JointState, f'{name}_in', publisher.publish, qos_profile_sensor_data, raw=raw)
-    spin([node])
+    spin([node], ended)
 
 
 if __name__ == '__main__':

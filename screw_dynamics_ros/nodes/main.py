@@ -13,7 +13,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.part import Part
-from screw_dynamics_ros.ros.executor import spin
+from screw_dynamics_ros.ros.executor import spin, start
 
 #: Makes a part whose topics and parameters belong to a node.
 PartFactory = Callable[[Node, ModelHost], Part]
@@ -48,10 +48,10 @@ def run_nodes(make: Callable[[], Process]) -> None:
     """Run what `make` returns."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
-    rclpy.init()
+    ended = start()
     try:
         process = make()
-        spin(process.nodes, process.executor, process.slow)
+        spin(process.nodes, ended, process.executor, process.slow)
     except ScrewDynamicsError as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
         rclpy.try_shutdown()

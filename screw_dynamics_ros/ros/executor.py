@@ -9,17 +9,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.scheduling import use_ordinary_time
 
 EXECUTORS = ('auto', 'events', 'single')
 
-# rclpy 7.1.6 computes the deadline of a spin without one so that it overflows with the C library of
-# its wheels, and spins without ever calling back. Turns of this length [s] cost nothing.
-TURN = 1.0
+# How long the executors wait at most [s]: in between, one sees whether the process is to end. rclpy
+# 7.1.6 needs a deadline, too: without one it waits for ever and calls nothing back.
+TURN = 0.1
+SLOW_TURN = 1.0  # the thread of slow callbacks is woken
 
 PATIENCE = 5.0  # s that a request under way has to end in when the process is to end
 
@@ -37,37 +39,54 @@ def make_executor(kind: str) -> Any:
     return SingleThreadedExecutor()
 
 
-def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -> None:
-    """Run nodes until the process is asked to end; those whose callbacks are slow, in a thread."""
-    executor = make_executor(kind)
+def start() -> threading.Event:
+    """Begin ROS; return an event that is set when the process is asked to end.
+
+    By default rclpy ends its context at a signal, whoever is publishing just then.
+    """
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    return ended
+
+
+def spin(nodes: Sequence[Node], ended: threading.Event, kind: str = 'auto',
+         slow: Sequence[Node] = ()) -> None:
+    """Run nodes until `ended`; those whose callbacks are slow, in a thread. Then end ROS."""
+    executor, slow_executor = make_executor(kind), SingleThreadedExecutor()
     for node in nodes:
         executor.add_node(node)
-    thread = threading.Thread(target=run_slow, args=(slow,), name='slow callbacks', daemon=True)
-    if slow:
-        thread.start()
+    thread = threading.Thread(target=run_slow, args=(slow_executor, slow, ended),
+                              name='slow callbacks', daemon=True)
+    thread.start()
     settle()
     try:
-        spin_until_end(executor)
+        while not ended.is_set():
+            executor.spin_once(timeout_sec=TURN)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not break the clean-up
+        ended.set()
+        slow_executor.wake()
+        thread.join(PATIENCE)
         for node in nodes:
             node.destroy_node()
         executor.shutdown()
-        rclpy.try_shutdown()  # wakes the thread
-        if slow:
-            thread.join(PATIENCE)
+        rclpy.try_shutdown()
 
 
-def spin_until_end(executor: Any) -> None:
-    """Call callbacks until the process is asked to end."""
+def run_slow(executor: SingleThreadedExecutor, nodes: Sequence[Node],
+             ended: threading.Event) -> None:
+    """Run nodes until `ended`, as an ordinary thread of the process."""
+    use_ordinary_time()
+    for node in nodes:
+        executor.add_node(node)
     try:
-        while rclpy.ok():
-            executor.spin_once(timeout_sec=TURN)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    except RuntimeError:  # of rclpy: the end may come while it begins to wait, or sends
-        if rclpy.ok():
-            raise
+        while not ended.is_set():
+            executor.spin_once(timeout_sec=SLOW_TURN)
+    finally:
+        for node in nodes:
+            node.destroy_node()
+        executor.shutdown()
 
 
 def settle() -> None:
@@ -78,17 +97,3 @@ def settle() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-
-
-def run_slow(nodes: Sequence[Node]) -> None:
-    """Run nodes until the process ends."""
-    use_ordinary_time()
-    executor = SingleThreadedExecutor()
-    for node in nodes:
-        executor.add_node(node)
-    try:
-        spin_until_end(executor)
-    finally:
-        for node in nodes:
-            node.destroy_node()
-        executor.shutdown()
