@@ -7,6 +7,7 @@ nobody listens.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -51,6 +52,8 @@ class ModelHost:
     Attributes
     ----------
     model : Model or None
+    model_since : float
+        When this robot was taken over, on the monotonic clock [s].
     gravity : (3,) array
         Always the same array.
     friction_share : (1,) array
@@ -70,6 +73,7 @@ class ModelHost:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.model: Model | None = None
+        self.model_since = -math.inf
         self.gravity = np.zeros(3)
         self.friction_share = np.ones(1)
         self.reason = ''
@@ -220,6 +224,8 @@ class ModelHost:
         mapper = model.mapper
         if self.model is not None and self.model.text == model.text:
             mapper = self.model.mapper  # only the outputs have changed
+        else:
+            self.model_since = time.monotonic()
         self.model, self.origin = model, outcome.origin
         model.robot.gravity = self.gravity
         self.diagnostics.hardware_id = model.robot.description.name

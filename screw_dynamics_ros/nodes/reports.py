@@ -129,7 +129,7 @@ def joint_state_status(host: ModelHost) -> Status:
     elif silence > timeout:
         status.report(Level.ERROR, f'no joint state for {silence:.1f} s; outputs have stopped')
     # Messages come, but none of them is of use.
-    starved = silence <= timeout < now - mapper.last_accepted
+    starved = silence <= timeout < now - max(mapper.last_accepted, host.model_since)
     if starved:
         status.report(Level.ERROR, 'no usable joint state for longer than state_timeout; outputs '
                       'have stopped')

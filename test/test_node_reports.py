@@ -1,0 +1,58 @@
+"""What /diagnostics say of joint states, by what has happened when."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from screw_dynamics_ros.nodes.reports import Load, joint_state_status
+from screw_dynamics_ros.ros.backlog import Backlog
+from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+
+TIMEOUT = 0.5  # s
+
+
+@pytest.fixture
+def host():
+    """Return a host whose robot has been there for a minute, and to which messages come."""
+    now = time.monotonic()
+    load = Load()
+    load.arrived(now)
+    parameter = SimpleNamespace(value=False)
+    return SimpleNamespace(
+        load=load, backlog=Backlog(), channels=[], scheduling_fault='', model_since=now - 60.0,
+        parameters={'state_timeout': TIMEOUT},
+        node=SimpleNamespace(get_parameter=lambda name: parameter),
+        model=SimpleNamespace(joints=('a',), mapper=JointStateMapper(['a'])))
+
+
+def test_messages_of_no_use(host):
+    status = joint_state_status(host)
+    assert status.level == Level.ERROR
+    assert 'no usable joint state' in status.summary
+
+
+def test_a_robot_that_has_just_come_waits_for_its_first_state(host):
+    """While messages come already: those of before could not be used, and nothing is wrong."""
+    host.model_since = time.monotonic()
+    assert joint_state_status(host).level == Level.OK
+    host.model_since -= TIMEOUT
+    assert joint_state_status(host).level == Level.ERROR
+
+
+def test_states_of_use(host):
+    numbers = np.zeros((3, 1))
+    assert host.model.mapper.update(JointStateMessage(('a',), *numbers, time.time_ns()))
+    assert joint_state_status(host).level == Level.OK
+
+
+def test_silence(host):
+    host.load.arrived(time.monotonic() - 2 * TIMEOUT)
+    status = joint_state_status(host)
+    assert status.level == Level.ERROR
+    assert 'no joint state for 1.0 s' in status.summary
