@@ -14,13 +14,13 @@ from screw_dynamics_ros.ros.executor import spin, start
 
 def main() -> None:
     """Run the node, on the same executor as our nodes."""
-    ended = start()
+    start()
     node = rclpy.create_node('echo')
     for name, raw in (('echo', False), ('raw', True)):
         publisher = node.create_publisher(JointState, f'{name}_out', 10)
         node.create_subscription(
             JointState, f'{name}_in', publisher.publish, qos_profile_sensor_data, raw=raw)
-    spin([node], ended)
+    spin([node])
 
 
 if __name__ == '__main__':

@@ -48,10 +48,10 @@ def run_nodes(make: Callable[[], Process]) -> None:
     """Run what `make` returns."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
-    ended = start()
+    start()
     try:
         process = make()
-        spin(process.nodes, ended, process.executor, process.slow)
+        spin(process.nodes, process.executor, process.slow)
     except ScrewDynamicsError as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
         rclpy.try_shutdown()

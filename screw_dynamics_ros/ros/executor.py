@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
@@ -39,21 +40,28 @@ def make_executor(kind: str) -> Any:
     return SingleThreadedExecutor()
 
 
-def start() -> threading.Event:
-    """Begin ROS; return an event that is set when the process is asked to end.
+def start() -> None:
+    """Begin ROS. Until `spin` does otherwise, signals that ask to end are heeded at once."""
+    on_signals(lambda *_: sys.exit())
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
 
-    By default rclpy ends its context at a signal, whoever is publishing just then.
+
+def on_signals(handler: Callable[..., None]) -> None:
+    """Choose what SIGINT and SIGTERM do.
+
+    By default rclpy ends its context at once, whoever is publishing just then.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -> None:
+    """Run nodes until the process is asked to end, those with slow callbacks in a thread; end ROS.
+
+    Signals are heeded between two callbacks.
     """
     ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    return ended
-
-
-def spin(nodes: Sequence[Node], ended: threading.Event, kind: str = 'auto',
-         slow: Sequence[Node] = ()) -> None:
-    """Run nodes until `ended`; those whose callbacks are slow, in a thread. Then end ROS."""
+    on_signals(lambda *_: ended.set())
     executor, slow_executor = make_executor(kind), SingleThreadedExecutor()
     for node in nodes:
         executor.add_node(node)
@@ -71,6 +79,7 @@ def spin(nodes: Sequence[Node], ended: threading.Event, kind: str = 'auto',
         for node in nodes:
             node.destroy_node()
         executor.shutdown()
+        slow_executor.shutdown(timeout_sec=0)
         rclpy.try_shutdown()
 
 
@@ -86,7 +95,6 @@ def run_slow(executor: SingleThreadedExecutor, nodes: Sequence[Node],
     finally:
         for node in nodes:
             node.destroy_node()
-        executor.shutdown()
 
 
 def settle() -> None:
