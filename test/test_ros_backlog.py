@@ -73,3 +73,20 @@ def test_a_clock_that_is_set(period, step):
     queue.run(9.0)
     assert queue.backlog.passed_over == before
     assert len(queue.ages) > answered
+
+
+def test_pairs_after_an_overload():
+    """Two messages at once, ten times a second, are no overload, whatever their stamps say."""
+    queue = Queue(WORK / 2)
+    queue.run(5.0)
+    before = queue.backlog.passed_over
+    while queue.backlog.passed_over == before:  # until the middle of passing over
+        queue.run(queue.now + GLANCE)
+    before = queue.backlog.passed_over
+    answered = len(queue.ages)
+    queue.next, queue.work, queue.offset = queue.now + 0.1, 2e-4, 0.05
+    for k in range(200):
+        queue.period = 0.1 if k % 2 else 5e-4
+        queue.run(queue.next + 1e-9)
+    assert queue.backlog.passed_over == before
+    assert len(queue.ages) == answered + 200
