@@ -22,7 +22,6 @@ EXECUTORS = ('auto', 'events', 'single')
 # How long the executors wait at most [s]: in between, one sees whether the process is to end. rclpy
 # 7.1.6 needs a deadline, too: without one it waits for ever and calls nothing back.
 TURN = 0.1
-SLOW_TURN = 1.0  # the thread of slow callbacks is woken
 
 PATIENCE = 5.0  # s that a request under way has to end in when the process is to end
 
@@ -74,24 +73,27 @@ def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -
             executor.spin_once(timeout_sec=TURN)
     finally:
         ended.set()
-        slow_executor.wake()
+        slow_executor.shutdown(PATIENCE)
         thread.join(PATIENCE)
         for node in nodes:
             node.destroy_node()
         executor.shutdown()
-        slow_executor.shutdown(timeout_sec=0)
         rclpy.try_shutdown()
 
 
 def run_slow(executor: SingleThreadedExecutor, nodes: Sequence[Node],
              ended: threading.Event) -> None:
-    """Run nodes until `ended`, as an ordinary thread of the process."""
+    """Run nodes until `ended`, as an ordinary thread of the process.
+
+    It sleeps until a request comes: as long as it has the lock of the interpreter, the thread that
+    answers joint states waits for it, whatever its priority.
+    """
     use_ordinary_time()
     for node in nodes:
         executor.add_node(node)
     try:
         while not ended.is_set():
-            executor.spin_once(timeout_sec=SLOW_TURN)
+            executor.spin_once()
     finally:
         for node in nodes:
             node.destroy_node()
