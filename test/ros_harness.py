@@ -171,18 +171,21 @@ class Client:
         return stamp
 
     def ask(self, topic, *state, **options):
-        """Send a state, again and again, until an output of it comes on `topic`.
+        """Send a state until its output comes on `topic`; return (stamp, output).
 
-        Returns (stamp, output).
+        Again and again, each time with more patience: a slow node answers in the end, one that is
+        always a message behind does not.
         """
-        stamps, end = [], time.monotonic() + DEADLINE
+        stamps, patience, end = [], 0.3, time.monotonic() + DEADLINE
         while time.monotonic() < end:
-            stamps.append(self.send(*state, **options))
-            found = self.wait(lambda: self.with_stamp(topic, *stamps), 0.3, fail=False)
+            stamp = self.send(*state, **options)
+            stamps.append(stamp)
+            found = self.wait(lambda sent=stamp: self.with_stamp(topic, sent), patience, fail=False)
             if found:
-                return stamp_of(found), found
+                return stamp, found
+            patience *= 1.5
         raise AssertionError('\n'.join([
-            f'{len(stamps)} states, no output on {topic}',
+            f'{len(stamps)} states, none answered in time on {topic}',
             *(f'{other}: {sum(stamp in stamps for stamp in self.stamps(other))} of them answered'
               for other in self.received),
             *(f'{name}: {" ".join(map(str, status))}' for name, status in self.diagnostics.items()),
@@ -203,10 +206,10 @@ class Client:
 
         return self.wait(answer, what=topic)[-1]
 
-    def with_stamp(self, topic, *stamps):
-        """Return the last message on a topic with one of these stamps, if there is one."""
+    def with_stamp(self, topic, stamp):
+        """Return the message on a topic with this stamp, if there is one."""
         return next((message for message in reversed(self.received[topic])
-                     if stamp_of(message) in stamps), None)
+                     if stamp_of(message) == stamp), None)
 
     def stamps(self, topic):
         return [stamp_of(message) for message in self.received[topic]]

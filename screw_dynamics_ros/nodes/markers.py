@@ -139,11 +139,10 @@ class MarkerTopic:
         parts = [markers.numbers[first:last] for first, last in pairwise(edges)]
         changing = []
         for drawing, numbers in zip(drawings, parts):
-            pieces = [partial(step, numbers) for step in drawing.steps]
-            if not drawing.fixed:
-                changing += pieces
-                continue
-            for draw in pieces:
-                draw()
+            if drawing.fixed:
+                for step in drawing.steps:
+                    step(numbers)
+            else:
+                changing += [partial(step, numbers) for step in drawing.steps]
 
         return [Channel(publisher, markers.template, {}, is_valid=at_most(rate), pieces=changing)]

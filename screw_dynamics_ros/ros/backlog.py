@@ -62,8 +62,7 @@ class Backlog:
             if time > PATIENCE:  # the newest is as old: a clock was set
                 self._least_age, older = age, 0.0
             if older < FRESH or pause > PAUSE:
-                rest = min(pause, PATIENCE)
-                self._begin(arrival - rest, catching_up=False, rest=rest)
+                self._begin(arrival, catching_up=False, rest=min(pause, PATIENCE))
         elif older > STRICT and strained and not keeps_up:
             self._begin(arrival, catching_up=True)
         elif time > PATIENCE:
@@ -75,8 +74,8 @@ class Backlog:
             self.last = arrival
         return self._catching_up
 
-    def _begin(self, since: float, catching_up: bool, rest: float = 0.0) -> None:
-        self._since, self._rest, self._catching_up = since, rest, catching_up
+    def _begin(self, now: float, catching_up: bool, rest: float = 0.0) -> None:
+        self._since, self._rest, self._catching_up = now - rest, rest, catching_up
 
     def done(self, now: float) -> None:
         """Note when the work on a state has ended [s]."""

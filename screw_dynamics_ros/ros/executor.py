@@ -6,7 +6,8 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import rclpy
@@ -61,42 +62,48 @@ def spin(nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = ()) -
     """
     ended = threading.Event()
     on_signals(lambda *_: ended.set())
-    executor, slow_executor = make_executor(kind), SingleThreadedExecutor()
+    executor = make_executor(kind)
     for node in nodes:
         executor.add_node(node)
-    thread = threading.Thread(target=run_slow, args=(slow_executor, slow, ended),
-                              name='slow callbacks', daemon=True)
-    thread.start()
-    settle()
     try:
-        while not ended.is_set():
-            executor.spin_once(timeout_sec=TURN)
+        with running_aside(slow) if slow else nullcontext():
+            settle()
+            while not ended.is_set():
+                executor.spin_once(timeout_sec=TURN)
     finally:
-        ended.set()
-        slow_executor.shutdown(PATIENCE)
-        thread.join(PATIENCE)
         for node in nodes:
             node.destroy_node()
         executor.shutdown()
         rclpy.try_shutdown()
 
 
-def run_slow(executor: SingleThreadedExecutor, nodes: Sequence[Node],
-             ended: threading.Event) -> None:
-    """Run nodes until `ended`, as an ordinary thread of the process.
+@contextmanager
+def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
+    """Run nodes in an ordinary thread of the process meanwhile.
 
     It sleeps until a request comes: as long as it has the lock of the interpreter, the thread that
     answers joint states waits for it, whatever its priority.
     """
-    use_ordinary_time()
-    for node in nodes:
-        executor.add_node(node)
-    try:
+    ended = threading.Event()
+    executor = SingleThreadedExecutor()
+
+    def run() -> None:
+        use_ordinary_time()
+        for node in nodes:
+            executor.add_node(node)
         while not ended.is_set():
             executor.spin_once()
-    finally:
         for node in nodes:
             node.destroy_node()
+
+    thread = threading.Thread(target=run, name='slow callbacks', daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        executor.shutdown(timeout_sec=0)  # wakes the thread
+        thread.join(PATIENCE)
 
 
 def settle() -> None:
