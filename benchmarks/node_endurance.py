@@ -2,7 +2,8 @@
 
 Counts the states for which an output is missing, those whose last output comes later than the next
 state, and watches the memory. `bringup` runs with real-time priority where that is permitted, as
-it would next to a controller manager, and so does the driver.
+it would next to a controller manager, and so do the driver and those who listen. Then processors
+are kept awake, as those of a robot's computer are (idle=poll, or 0 in /dev/cpu_dma_latency).
 
 What is late may be the machine's doing: on each processor a process before all others does nothing
 but sleep, and notes when it slept for too long. A state is late by itself if no processor paused
@@ -52,13 +53,22 @@ while not ended:
 print(json.dumps(pauses))
 '''
 
+# On processor argv[1], after all others.
+WAKER = '''
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+while True:
+    pass
+'''
+
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Run the processes on a DDS domain of their own."""
     try:
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.cli.demo_processes import Children, end_with_parent, free_domain
+        from screw_dynamics_ros.cli.demo_processes import Children, free_domain
     except ImportError as error:
         print(f'node endurance is not measured: {error}', file=sys.stderr)
         return
@@ -74,16 +84,14 @@ def figures(quick: bool) -> Iterator[Figure]:
                        ['--ros-args', '-p', f'realtime_priority:={priority}'])
         recorder = Recorder()
         recorder.subscribe(priority)
-        sleepers = [subprocess.Popen(
-            [sys.executable, '-c', SLEEPER, str(processor), str(priority and priority + 2)],
-            stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent)
-            for processor in sorted(os.sched_getaffinity(0))]
+        sleepers = on_each_processor(SLEEPER, str(priority and priority + 2))
+        wakers = on_each_processor(WAKER) if priority else []
         children.start('simulator', 'screw_dynamics_ros.nodes.simulator',
                        ['--ros-args', '-p', f'rate:={RATE}',
                         '-p', f'realtime_priority:={priority}'])
         result = recorder.record(seconds, children.pids()['bringup'])
-        for sleeper in sleepers:
-            sleeper.terminate()
+        for process in sleepers + wakers:
+            process.terminate()
         pauses = np.array([pause for sleeper in sleepers
                            for pause in json.loads(sleeper.communicate()[0])]).reshape(-1, 2)
     what = f'{result["states"]} states, {seconds:g} s'
@@ -102,6 +110,14 @@ def figures(quick: bool) -> Iterator[Figure]:
                  note='median column: 99th percentile')
     yield Figure(GROUP, 'Panda', 'growth of memory', result['growth'], unit='kB', required=GROWTH,
                  meaning='ours at most', note=f'of {result["memory"]:.0f} kB')
+
+
+def on_each_processor(program: str, *arguments: str) -> list[subprocess.Popen[str]]:
+    """Start a Python program for each processor, which it gets as its first argument."""
+    from screw_dynamics_ros.cli.demo_processes import end_with_parent
+    return [subprocess.Popen([sys.executable, '-c', program, str(processor), *arguments],
+                             stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent)
+            for processor in sorted(os.sched_getaffinity(0))]
 
 
 def follows_a_pause(sent: Array, delays: Array, pauses: Array) -> NDArray[np.bool_]:
@@ -151,8 +167,10 @@ class Recorder:
             for topic, kind in {**found, '/joint_states': JointState}.items()}
         self.unstamped = {topic for topic, kind in found.items()
                           if kind.__name__ == 'Float64MultiArray' and not has_own_rate(topic)}
-        if priority:  # the threads of the middleware, which note the times, and this one
-            use_real_time(priority + 1)
+        # The threads of the middleware, which note the times, have the priority of the nodes:
+        # before them they would interrupt who sends although another processor is idle.
+        if priority:
+            use_real_time(priority)
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority - 1))
         time.sleep(2.0)
 

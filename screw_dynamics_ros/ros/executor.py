@@ -16,6 +16,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.middleware import use_profiles
 from screw_dynamics_ros.ros.scheduling import use_ordinary_time
 
 EXECUTORS = ('auto', 'events', 'single')
@@ -43,6 +44,7 @@ def make_executor(kind: str) -> Any:
 def start() -> None:
     """Begin ROS. Until `spin` does otherwise, signals that ask to end are heeded at once."""
     on_signals(lambda *_: sys.exit())
+    use_profiles()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
 
 

@@ -1,0 +1,26 @@
+"""Settings of the middleware that its QoS has no names for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from screw_dynamics_ros.ros.share import share_folder
+
+#: For each generation of Fast DDS: its variable, our profiles, and those it finds by itself.
+PROFILES = (
+    ('FASTRTPS_DEFAULT_PROFILES_FILE', 'fastrtps.xml', 'DEFAULT_FASTRTPS_PROFILES.xml'),
+    ('FASTDDS_DEFAULT_PROFILES_FILE', 'fastdds.xml', 'DEFAULT_FASTDDS_PROFILES.xml'),
+)
+
+
+def use_profiles() -> None:
+    """Let Fast DDS of this process use the profiles in config/, unless the user has profiles.
+
+    To be called before ROS begins. Another middleware does not look at them.
+    """
+    for variable, ours, found_by_itself in PROFILES:
+        profiles = share_folder() / 'config' / ours
+        if (variable not in os.environ and not Path(found_by_itself).exists()
+                and profiles.is_file()):  # not so with an older installation beside
+            os.environ[variable] = str(profiles)
