@@ -77,8 +77,7 @@ def compared_with_echo(outputs: str, result: dict[str, Any]) -> Iterator[Figure]
     """Return the figures of one run of the client."""
     ours = result['times']['bringup']
     note = f'{len(result["outputs"])} messages out, last: {result["last"]}, lost: {result["lost"]}'
-    most = MOST if outputs == 'state' else float('nan')
-    for name, what, required in (('echo', 'echo of message objects', most),
+    for name, what, required in (('echo', 'echo of message objects', MOST),
                                  ('raw', 'echo of bytes', float('nan'))):
         theirs = result['times'][name]
         yield Figure(
