@@ -43,13 +43,13 @@ from screw_dynamics_ros.ros.scheduling import use_real_time
 os.sched_setaffinity(0, {int(sys.argv[1])})
 if int(sys.argv[2]):
     use_real_time(int(sys.argv[2]))
-ended, pauses, now = [], [], time.time()
+nap, ended, pauses, now = 2.5e-4, [], [], time.time()
 signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
 while not ended:
     before = now
-    time.sleep(2.5e-4)
+    time.sleep(nap)
     now = time.time()
-    if now - before > 5e-4:
+    if now - before > 2 * nap:
         pauses.append((before, now))
 print(json.dumps(pauses))
 '''

@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.share import share_folder
 def no_variables(monkeypatch, tmp_path):
     """Begin without profiles, in a folder without any."""
     for variable, *_ in PROFILES:
-        monkeypatch.setenv(variable, 'is removed again, as it was, at the end')
+        monkeypatch.setenv(variable, '')  # remembers what there was, also if that is nothing
         del os.environ[variable]
     monkeypatch.chdir(tmp_path)
 

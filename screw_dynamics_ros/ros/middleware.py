@@ -19,8 +19,8 @@ def use_profiles() -> None:
 
     To be called before ROS begins. Another middleware does not look at them.
     """
+    folder = share_folder() / 'config'
     for variable, ours, found_by_itself in PROFILES:
-        profiles = share_folder() / 'config' / ours
-        if (variable not in os.environ and not Path(found_by_itself).exists()
-                and profiles.is_file()):  # not so with an older installation beside
-            os.environ[variable] = str(profiles)
+        chosen_by_user = variable in os.environ or Path(found_by_itself).exists()
+        if not chosen_by_user and (folder / ours).is_file():  # an older installation lacks it
+            os.environ[variable] = str(folder / ours)
