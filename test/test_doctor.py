@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -125,13 +126,25 @@ class TestRunningRobot:
         process = run('/sound')
         report, _ = process.communicate(timeout=60.0)
         assert process.returncode == HEALTHY, report
-        assert 'from /sound/simulator' in report
-        assert 'efforts at rest' in report
+        assert 'from /sound/simulator' in report, report
+        assert 'efforts at rest' in report, report
         section = report.split('efforts at rest')[1]
         row = next(line for line in section.splitlines() if 'panda_joint2' in line)
         _, reported, model = row.split()
         assert float(reported) == pytest.approx(float(model), abs=2e-3)
         assert abs(float(model)) > 20.0
+
+    def test_senders_are_named(self, start, connect):
+        """At the first sight of a publisher, the name of its node is often not known yet."""
+        pytest.importorskip('rclpy')
+        from screw_dynamics_ros.cli.doctor_topics import senders
+        start('simulator', arguments=['-r', '__ns:=/named'])
+        topic = '/named/joint_states'
+        for _ in range(6):
+            client = connect()  # discovers everything anew
+            client.wait(partial(client.node.get_publishers_info_by_topic, topic))
+            assert senders(client.node, topic, 20.0) == ['/named/simulator']
+            client.close()
 
     def test_driver_with_faults(self, run, connect):
         """Another sign of the efforts, an unknown joint, and stamps that stand still."""
@@ -146,8 +159,8 @@ class TestRunningRobot:
             client.spin(0.01)
         report = process.stdout.read()
         assert process.returncode == HEALTHY, report
-        assert 'names that are not in the description are ignored: fan' in report
-        assert 'joint panda_joint2: its effort is -1.00 times' in report
+        assert 'names that are not in the description are ignored: fan' in report, report
+        assert 'joint panda_joint2: its effort is -1.00 times' in report, report
 
     def test_nobody(self, run):
         process = run('/nobody', '--wait', '1')

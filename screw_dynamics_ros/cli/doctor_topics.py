@@ -26,6 +26,10 @@ Array = NDArray[np.float64]
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 HARMLESS = 0.01  # of the messages, that may be odd without a word
 
+# What a middleware calls the node of an endpoint while it does not know it, and if there is none.
+UNDISCOVERED, NO_NODE = '_NODE_NAME_UNKNOWN_', '_CREATED_BY_BARE_DDS_APP_'
+READABLE = {UNDISCOVERED: 'a node that has not told its name', NO_NODE: 'a program without ROS'}
+
 
 class Listener:
     """Takes the joint states of a robot while it lives.
@@ -59,10 +63,9 @@ class Listener:
         if self.arrivals:
             spin(self._node, seconds)
 
-    @property
-    def senders(self) -> list[str]:
-        """The names of the nodes that send joint states."""
-        return senders(self._node, self._subscription.topic_name)
+    def senders(self, patience: float) -> list[str]:
+        """Return the names of the nodes that send joint states, see `senders`."""
+        return senders(self._node, self._subscription.topic_name, patience)
 
 
 def heard_description(node: Node, patience: float) -> str | None:
@@ -82,10 +85,22 @@ def spin(node: Node, seconds: float, wanted: Sequence[object] = ()) -> None:
         rclpy.spin_once(node, timeout_sec=0.05)
 
 
-def senders(node: Node, topic: str) -> list[str]:
-    """Return the full names of the nodes that publish on a topic."""
-    return sorted({f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-                   for info in node.get_publishers_info_by_topic(topic)})
+def senders(node: Node, topic: str, patience: float) -> list[str]:
+    """Return the full names of the nodes that publish on a topic.
+
+    A publisher is discovered apart from the name of its node, which may come after its messages;
+    it is waited for up to `patience` s.
+    """
+    end = time.monotonic() + patience
+    while True:
+        infos = node.get_publishers_info_by_topic(topic)
+        complete = all(info.node_name != UNDISCOVERED for info in infos)
+        if complete or time.monotonic() > end:
+            return sorted({
+                READABLE.get(info.node_name,
+                             f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+                for info in infos})
+        time.sleep(0.02)
 
 
 def topic_sections(
@@ -94,11 +109,11 @@ def topic_sections(
     """Yield what is to be said of joint states, efforts and transforms, after listening."""
     listener = Listener(node, robot)
     listener.listen(seconds, patience)
-    yield joint_states_section(listener)
+    yield joint_states_section(listener, patience)
     if listener.states:
         q, v, tau = (np.array(values) for values in zip(*listener.states))
         yield efforts_section(listener.mapper.joints, v, tau, holding_torques(robot, q))
-    yield transforms_section(node)
+    yield transforms_section(senders(node, '/tf', patience))
 
 
 def holding_torques(robot: Robot, q: Array) -> Array:
@@ -109,20 +124,21 @@ def holding_torques(robot: Robot, q: Array) -> Array:
     return robot.gravity_torques(whole)[:, velocities]
 
 
-def joint_states_section(listener: Listener) -> Section:
+def joint_states_section(listener: Listener, patience: float) -> Section:
     """Return rates and regularity of joint states, and what their receiver objects to."""
     section = Section('joint states')
     mapper, messages = listener.mapper, len(listener.arrivals)
+    sent_by = listed(listener.senders(patience))
     if not messages:
         section.findings.append(Finding(
-            'error', 'joint_states', f'nothing came; publishers: {listed(listener.senders)}',
+            'error', 'joint_states', f'nothing came; publishers: {sent_by}',
             'start the driver, remap joint_states, or compare ROS_DOMAIN_ID'))
         return section
+    section.lines.append(f'from {sent_by}')
     gaps = np.diff(listener.arrivals)
     if len(gaps):
         section.lines.append(
-            f'{1.0 / gaps.mean():.1f} Hz, longest gap {gaps.max() * 1e3:.1f} ms, '
-            f'from {listed(listener.senders)}')
+            f'{1.0 / gaps.mean():.1f} Hz, longest gap {gaps.max() * 1e3:.1f} ms')
     section.lines.append(
         f'{mapper.accepted} states of {len(mapper.joints)} joints out of {messages} messages')
     if not mapper.accepted:
@@ -134,12 +150,11 @@ def joint_states_section(listener: Listener) -> Section:
     return section
 
 
-def transforms_section(node: Node) -> Section:
+def transforms_section(sent_by: list[str]) -> Section:
     """Return who sends transforms; two senders of one robot's frames make them jump."""
-    found = senders(node, '/tf')
-    section = Section('transforms', [f'/tf comes from {listed(found)}'])
-    publishers = [name for name in found if name.endswith('robot_state_publisher')]
-    ours = [name for name in found if name.endswith(('/bringup', '/kinematics'))]
+    section = Section('transforms', [f'/tf comes from {listed(sent_by)}'])
+    publishers = [name for name in sent_by if name.endswith('robot_state_publisher')]
+    ours = [name for name in sent_by if name.endswith(('/bringup', '/kinematics'))]
     if publishers and ours:
         section.findings.append(Finding(
             'info', '/tf', f'both {listed(publishers)} and {listed(ours)} can send it',
