@@ -13,7 +13,6 @@ SCALAR = {
     'add': lambda x, y: x + y,
     'sub': lambda x, y: x - y,
     'mul': lambda x, y: x * y,
-    'div': lambda x, y: x / y,
     'neg': lambda x: -x,
     'sin': math.sin,
     'cos': math.cos,

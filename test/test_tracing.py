@@ -70,14 +70,24 @@ def test_signs_are_pulled_out_and_cancel(recorder):
         ('sub', 0, 1),
         ('neg', 2),
     ]  # the difference above, negated
-    assert recorded(recorder, 2, -(x / y), x / -y) == [('div', 0, 1), ('neg', 2)]
+    assert recorded(recorder, 2, -(x / y), x / -y) == [
+        ('reciprocal', 1.0, 1),
+        ('mul', 0, 2),
+        ('neg', 3),
+    ]
+
+
+def test_quotients_by_the_same_share_a_division(recorder):
+    x, y, z = recorder.inputs('x', 3)
+    assert recorded(recorder, 3, x / z, y / z) == [
+        ('reciprocal', 1.0, 2), ('mul', 0, 3), ('mul', 1, 3)]
 
 
 def test_an_index_is_no_constant(recorder):
     """2 == 2.0 in Python: x2 + x0 and 2.0 + x0 must stay different."""
     x = recorder.inputs('x', 3)
     values = {'add': x[2] + x[0], 'shift': 2.0 + x[0], 'mul': x[2] * x[0], 'scale': 2.0 * x[0],
-              'div': x[2] / x[0], 'reciprocal': 2.0 / x[0]}
+              'reciprocal': 2.0 / x[0]}
     made = recorded(recorder, 3, *values.values())
     assert [op[0] for op in made] == list(values)
     kernel = make_kernel(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from screw_dynamics_ros.core.compile.tracing import Element, Operation
 
-BINARY = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
+BINARY = {'add': '+', 'sub': '-', 'mul': '*'}
 WITH_CONSTANT_FIRST = {'shift': '+', 'scale': '*', 'reciprocal': '/'}
 
 

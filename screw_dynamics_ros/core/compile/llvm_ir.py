@@ -31,7 +31,6 @@ INSTRUCTIONS = {
     'add': 'fadd',
     'sub': 'fsub',
     'mul': 'fmul',
-    'div': 'fdiv',
     'shift': 'fadd',
     'scale': 'fmul',
     'reciprocal': 'fdiv',

@@ -113,14 +113,14 @@ class Recorder:
         return self._new(('scale', c, i))
 
     def quotient(self, a: Element, b: Element) -> Any:
-        """Record a / b."""
+        """Record a / b: quotients by the same b share its reciprocal, as division is slow."""
         if isinstance(b, float):
             return self.scaled(1.0 / b, int(a))
         if self.operations[b][0] == 'neg':
             return -self.quotient(a, self.operations[b][1])
         if type(a) is float:
             return self._new(('reciprocal', a, b)) if a else 0.0
-        return self._new(('div', a, b))
+        return self.product(int(a), self._new(('reciprocal', 1.0, b)).index)
 
     def clamped(self, lower: float, upper: float, i: int) -> Scalar:
         """Record i limited to a range; infinite limits are left out."""
@@ -248,8 +248,8 @@ class Program:
     inputs : sequence of (name, size)
         The inputs, each a vector.
     operations : list of tuples
-        `('input', name, k)`, `('add' | 'sub' | 'mul' | 'div', i, j)`, `('neg' | 'sin' | 'cos' |
-        'sqrt', i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
+        `('input', name, k)`, `('add' | 'sub' | 'mul', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt',
+        i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
         `('reciprocal', c, i)` = c / i, `('min' | 'max', c, i)`; i and j are indices of earlier
         operations. Only operations that some output needs are kept.
     outputs : list of (shape, elements)

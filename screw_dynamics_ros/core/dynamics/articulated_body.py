@@ -24,7 +24,6 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
     friction_torques,
     joint_motion,
-    newton_euler,
 )
 from screw_dynamics_ros.core.dynamics.linear import (
     is_zero,
@@ -99,7 +98,7 @@ def inward(
     wrenches : {link: (6,)}
         As in `inverse_dynamics`.
     """
-    C, omega, c, P, beta, X, U, D, u = per_body(9)
+    C, omega, Omega, c, P, beta, X, U, D, u = per_body(10)
     free: dict[int, list[int]] = {}
     applied = applied_wrenches(tree, wrenches)
     given = np.where(prescribed, a, 0.0)
@@ -109,16 +108,17 @@ def inward(
     for i, body in enumerate(tree.bodies):
         C[i] = relative_pose(body, q)
         R, r = C[i][:3, :3], C[i][:3, 3]
-        omega_p = np.zeros(3) if body.parent == GROUND else omega[body.parent]
-        centripetal = hat(omega_p) @ (hat(omega_p) @ r)
+        on_ground = body.parent == GROUND
+        omega_p = np.zeros(3) if on_ground else omega[body.parent]
+        centripetal = np.zeros(3) if on_ground else Omega[body.parent] @ r
         omega[i], domega, ddr = joint_motion(
             body, R.T @ omega_p, np.zeros(3), R.T @ centripetal, v, given
         )
+        Omega[i] = hat(omega[i]) @ hat(omega[i])
         c[i] = np.concatenate([domega, ddr])
         P[i] = inertia_matrix(body)
-        beta[i] = newton_euler(body, hat(omega[i]) @ hat(omega[i]), np.zeros(3)) - applied.get(
-            i, 0.0
-        )
+        gyroscopic = np.concatenate([hat(omega[i]) @ (body.I @ omega[i]), Omega[i] @ body.h])
+        beta[i] = gyroscopic - applied.get(i, 0.0)
         places = range(body.v.start, body.v.stop)
         free[i] = [k for k in places if not prescribed[k]]
         X[i] = body.X[:, [k - body.v.start for k in free[i]]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.linear import symmetric
+from screw_dynamics_ros.core.dynamics.linear import is_constant, is_zero, symmetric
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import Array, Body
 
@@ -65,7 +65,7 @@ def transported(C: Array, inertia: RigidInertia) -> RigidInertia:
     R, r = C[:3, :3], C[:3, 3]
     Rh = R @ h
     shift = symmetric(hat(r) @ hat(Rh) + hat(Rh) @ hat(r) + m * (hat(r) @ hat(r)))
-    return m, Rh + m * r, symmetric(R @ I @ R.T) - shift
+    return m, Rh + m * r, symmetric(rotated(R, I)) - shift
 
 
 def transported_matrix(C: Array, P: Array) -> Array:
@@ -74,8 +74,46 @@ def transported_matrix(C: Array, P: Array) -> Array:
     In two steps, Ad_{C^-1} = Ad_R^T Ad_{-r}: rotating first and shifting then takes half the
     operations.
     """
-    R, r, zero, one = C[:3, :3], C[:3, 3], np.zeros((3, 3)), np.eye(3)
-    Ad_R = np.block([[R, zero], [zero, R]])
-    Ad_r = np.block([[one, zero], [-hat(r), one]])
-    rotated = symmetric(Ad_R @ P @ Ad_R.T)
-    return symmetric(Ad_r.T @ rotated @ Ad_r)
+    R, r = C[:3, :3], C[:3, 3]
+    Ad_r = np.block([[np.eye(3), np.zeros((3, 3))], [-hat(r), np.eye(3)]])
+    coupling = rotated(R, P[:3, 3:])
+    P_R = np.block([[rotated(R, P[:3, :3]), coupling], [coupling.T, rotated(R, P[3:, 3:])]])
+    return symmetric(Ad_r.T @ P_R @ Ad_r)
+
+
+def rotated(R: Array, A: Array) -> Array:
+    """Return R A R^T, (3, 3): a matrix A in other axes.
+
+    A rotation about an axis of coordinates, as most joints make it, moves only what belongs to the
+    plane across it. There trace and skew part of A stay, and the rest, which A_kl + A_lk and
+    A_kk - A_ll make up, turns by twice the angle: recorded so, it takes half the operations.
+    """
+    axis = recorded_axis(R)
+    if axis is None:
+        return R @ A @ R.T
+    i, j = axis
+    (m, n), (k, l) = np.delete(range(3), i), np.delete(range(3), j)  # noqa: E741
+    a, b = R[m, [k, l]]  # cosine and sine, up to order and signs
+    sense = R[i, j] * (-1.0) ** (i + j)  # row n is sense (-b, a), since det R = 1
+    turn = a * (A[k, l] + A[l, k]) - b * (A[k, k] - A[l, l])
+    across = R[i, j] * R[np.ix_([m, n], [k, l])]
+    result = np.zeros((3, 3), dtype=object)
+    result[i, i] = A[j, j]
+    result[m, m], result[n, n] = A[k, k] + b * turn, A[l, l] - b * turn
+    result[m, n], result[n, m] = sense * (a * turn - A[l, k]), sense * (a * turn - A[k, l])
+    result[[m, n], i], result[i, [m, n]] = across @ A[[k, l], j], across @ A[j, [k, l]]
+    return result
+
+
+def recorded_axis(R: Array) -> tuple[int, int] | None:
+    """Return (i, j) if the axis e_j becomes e_i or -e_i, whatever the joint does; otherwise None.
+
+    None as well if all of R is constant: products with it fold by themselves.
+    """
+    constant = np.vectorize(is_constant, otypes=[bool])(R)
+    if not constant.all():
+        for i, j in np.argwhere(constant):
+            others = [*np.delete(R[i], j), *np.delete(R[:, j], i)]
+            if abs(R[i, j]) == 1.0 and all(map(is_zero, others)):
+                return int(i), int(j)
+    return None

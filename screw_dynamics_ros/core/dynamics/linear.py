@@ -83,4 +83,9 @@ def sparse_product(A: Array, B: Array) -> Array:
 
 def is_zero(x: object) -> bool:
     """Return whether x is a zero that will stay one: a constant, not a recorded scalar."""
-    return isinstance(x, (int, float)) and x == 0
+    return is_constant(x) and x == 0
+
+
+def is_constant(x: object) -> bool:
+    """Return whether x is a number, not a recorded scalar."""
+    return isinstance(x, (int, float))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, transported
+from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, rotated, transported
 from screw_dynamics_ros.core.dynamics.linear import symmetric
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie.se3 import ad
@@ -70,7 +70,7 @@ def represented_inertia(inertia: RigidInertia, C: Array, representation: str) ->
         m, h, I = transported(C, inertia)  # noqa: E741
         coupling = hat(h)
     elif representation == 'hybrid':
-        I, coupling = symmetric(R @ I @ R.T), hat(R @ h)  # noqa: E741
+        I, coupling = symmetric(rotated(R, I)), hat(R @ h)  # noqa: E741
     elif representation == 'mixed':
         coupling = hat(h) @ R.T
     return np.block([[I, coupling], [coupling.T, m * np.eye(3)]])
