@@ -34,6 +34,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     config.stash[CACHE]()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one more than processors: tests of nodes wait most of the time."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.fixture(autouse=True)
 def print_options() -> Iterator[None]:
     """Let a page's `np.set_printoptions` end with the test that runs the page."""

@@ -219,12 +219,17 @@ class Client:
     def expect(self, name, level, *texts, meanwhile=lambda: None, deadline=DEADLINE):
         """Wait for a diagnostic of this level that says all of the texts; return its values.
 
-        `meanwhile` is called again and again, for conditions that last as long as their cause.
+        `meanwhile` is called again and again, for conditions that last as long as their cause:
+        100 times a second at most, or each output would cause another state.
         """
         self.diagnostics.pop(name, None)
+        next_call = time.monotonic()
 
         def condition():
-            meanwhile()
+            nonlocal next_call
+            if time.monotonic() >= next_call:
+                next_call = time.monotonic() + 0.01
+                meanwhile()
             status = self.diagnostics.get(name)
             return status and status[0] == level and all(text in status[1] for text in texts)
 
