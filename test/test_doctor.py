@@ -115,8 +115,8 @@ class TestRunningRobot:
 
         def start(namespace: str, *options: str) -> subprocess.Popen[str]:
             return subprocess.Popen(
-                [sys.executable, '-m', 'screw_dynamics_ros.cli.doctor', '--seconds', '1', *options,
-                 '--ros-args', '-r', f'__ns:={namespace}'],
+                [sys.executable, '-m', 'screw_dynamics_ros.cli.doctor', '--seconds', '1',
+                 '--wait', '30', *options, '--ros-args', '-r', f'__ns:={namespace}'],
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)})
         return start
@@ -134,17 +134,22 @@ class TestRunningRobot:
         assert float(reported) == pytest.approx(float(model), abs=2e-3)
         assert abs(float(model)) > 20.0
 
-    def test_senders_are_named(self, start, connect):
-        """At the first sight of a publisher, the name of its node is often not known yet."""
+    def test_senders_are_named(self, run, start, connect):
+        """At the first sight of a publisher, the name of its node is often not known yet.
+
+        And if one message came only, there is no rate, but a sender.
+        """
         pytest.importorskip('rclpy')
         from screw_dynamics_ros.cli.doctor_topics import senders
-        start('simulator', arguments=['-r', '__ns:=/named'])
+        start('simulator', {'rate': 1.0}, ['-r', '__ns:=/named'])
         topic = '/named/joint_states'
         for _ in range(6):
             client = connect()  # discovers everything anew
             client.wait(partial(client.node.get_publishers_info_by_topic, topic))
             assert senders(client.node, topic, 20.0) == ['/named/simulator']
             client.close()
+        report, _ = run('/named', '--seconds', '0.01').communicate(timeout=60.0)
+        assert 'from /named/simulator' in report, report
 
     def test_driver_with_faults(self, run, connect):
         """Another sign of the efforts, an unknown joint, and stamps that stand still."""
