@@ -171,21 +171,30 @@ class Client:
         return stamp
 
     def ask(self, topic, *state, **options):
-        """Send a state until its output comes on `topic`; return (stamp, output).
+        """Send a state until its output comes on `topic`; return (stamp, output)."""
+        stamp, (output,) = self.ask_all([topic], *state, **options)
+        return stamp, output
 
-        Again and again, each time with more patience: a slow node answers in the end, one that is
-        always a message behind does not.
+    def ask_all(self, topics, *state, **options):
+        """Send a state until its outputs come on all topics; return (stamp, outputs).
+
+        Again and again, since a node may not have heard of a subscription yet, and each time with
+        more patience: a slow node answers in the end, one that is always a message behind does not.
         """
         stamps, patience, end = [], 0.3, time.monotonic() + DEADLINE
         while time.monotonic() < end:
-            stamp = self.send(*state, **options)
-            stamps.append(stamp)
-            found = self.wait(lambda sent=stamp: self.with_stamp(topic, sent), patience, fail=False)
+            stamps.append(self.send(*state, **options))
+
+            def outputs(stamp=stamps[-1]):
+                found = [self.with_stamp(topic, stamp) for topic in topics]
+                return found if all(found) else None
+
+            found = self.wait(outputs, patience, fail=False)
             if found:
-                return stamp, found
+                return stamps[-1], found
             patience *= 1.5
         raise AssertionError('\n'.join([
-            f'{len(stamps)} states, none answered in time on {topic}',
+            f'{len(stamps)} states, none answered in time on {", ".join(topics)}',
             *(f'{other}: {sum(stamp in stamps for stamp in self.stamps(other))} of them answered'
               for other in self.received),
             *(f'{name}: {" ".join(map(str, status))}' for name, status in self.diagnostics.items()),

@@ -307,10 +307,7 @@ def state(robot):
 def held(arm, robot, state):
     """Return the wrenches on both links for one state."""
     topics = [f'dynamics/constraint_wrench/{link}' for link in (TOOL, ELBOW)]
-    arm.ask(topics[1], robot.joint_names, *state)  # the node may have found the first one only
-    stamp, _ = arm.ask(topics[0], robot.joint_names, *state)
-    arm.wait(lambda: arm.with_stamp(topics[1], stamp), what='both wrenches of one state')
-    messages = [arm.with_stamp(topic, stamp) for topic in topics]
+    _, messages = arm.ask_all(topics, robot.joint_names, *state)
     assert [m.header.frame_id for m in messages] == [f'left_{TOOL}', f'left_{ELBOW}']
     return np.array([parts(message) for message in messages])
 

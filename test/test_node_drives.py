@@ -139,9 +139,8 @@ def felt(robot):
 
 def efforts(client, robot, state, *topics):
     """Return the efforts on some topics for one state."""
-    stamp, _ = client.ask(topics[0], robot.joint_names, *state)
-    client.wait(lambda: all(client.with_stamp(topic, stamp) for topic in topics), what=topics)
-    return [np.array(client.with_stamp(topic, stamp).effort) for topic in topics]
+    _, messages = client.ask_all(topics, robot.joint_names, *state)
+    return [np.array(message.effort) for message in messages]
 
 
 def columns(oracle, q):
@@ -264,12 +263,10 @@ def test_friction_is_no_contact(client, robot, pushed, speed):
     tau, state, contact = at(speed * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0]))
     client.subscribe(WrenchStamped, WRENCH)
     client.subscribe(JointState, EXTERNAL)
-    stamp, message = client.ask(WRENCH, robot.joint_names, *state, tau)
+    _, (message, external) = client.ask_all([WRENCH, EXTERNAL], robot.joint_names, *state, tau)
     found, force = vector(message.wrench.torque), vector(message.wrench.force)
     np.testing.assert_allclose([*found, *force], wrench, rtol=0, atol=1e-6)
-    client.wait(lambda: client.with_stamp(EXTERNAL, stamp), what='external torques')
-    external = client.with_stamp(EXTERNAL, stamp).effort
-    np.testing.assert_allclose(external, contact, **TOLERANCE)
+    np.testing.assert_allclose(external.effort, contact, **TOLERANCE)
 
 
 def test_efforts_of_torque_sensors_have_no_friction_in_them(client, robot, pushed):

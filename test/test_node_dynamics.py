@@ -87,13 +87,9 @@ def carried(client):
 
 def efforts(client, robot, state):
     """Return the efforts on all topics for one state."""
-    stamp, _ = client.ask('dynamics/feedforward', robot.joint_names, *state)
-    topics = {name: f'dynamics/{name}' for name in (*TERMS, 'feedforward')}
-    client.wait(
-        lambda: all(client.with_stamp(topic, stamp) for topic in topics.values()),
-        what='all terms of one state',
-    )
-    messages = {name: client.with_stamp(topic, stamp) for name, topic in topics.items()}
+    names = (*TERMS, 'feedforward')
+    _, outputs = client.ask_all([f'dynamics/{name}' for name in names], robot.joint_names, *state)
+    messages = dict(zip(names, outputs))
     assert all(tuple(m.name) == robot.joint_names for m in messages.values())
     return {name: np.array(message.effort) for name, message in messages.items()}
 
