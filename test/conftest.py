@@ -37,7 +37,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one more than processors: tests of nodes wait most of the time."""
-    return len(os.sched_getaffinity(0)) + 1
+    from screw_dynamics_ros.core.compile.native import worker_count
+
+    return worker_count() + 1
 
 
 @pytest.fixture(autouse=True)

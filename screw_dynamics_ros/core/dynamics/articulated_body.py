@@ -117,6 +117,7 @@ def inward(
         Omega[i] = hat(omega[i]) @ hat(omega[i])
         c[i] = np.concatenate([domega, ddr])
         P[i] = inertia_matrix(body)
+        # Euler's form: without angular acceleration it takes less than `newton_euler`.
         gyroscopic = np.concatenate([hat(omega[i]) @ (body.I @ omega[i]), Omega[i] @ body.h])
         beta[i] = gyroscopic - applied.get(i, 0.0)
         places = range(body.v.start, body.v.stop)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.linear import is_constant, is_zero, symmetric
+from screw_dynamics_ros.core.lie.se3 import Ad_r
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.model.tree import Array, Body
 
@@ -75,10 +76,10 @@ def transported_matrix(C: Array, P: Array) -> Array:
     operations.
     """
     R, r = C[:3, :3], C[:3, 3]
-    Ad_r = np.block([[np.eye(3), np.zeros((3, 3))], [-hat(r), np.eye(3)]])
+    shift = Ad_r(-r)
     coupling = rotated(R, P[:3, 3:])
     P_R = np.block([[rotated(R, P[:3, :3]), coupling], [coupling.T, rotated(R, P[3:, 3:])]])
-    return symmetric(Ad_r.T @ P_R @ Ad_r)
+    return symmetric(shift.T @ P_R @ shift)
 
 
 def rotated(R: Array, A: Array) -> Array:
