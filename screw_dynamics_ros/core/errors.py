@@ -30,3 +30,7 @@ class InfeasibleConstraintsError(ScrewDynamicsError, ValueError):
 
 class BackendError(ScrewDynamicsError, RuntimeError):
     """A compilation backend is missing or failed."""
+
+
+class DivergenceError(ScrewDynamicsError, ArithmeticError):
+    """A simulated motion cannot be followed: it is not finite or gains energy without a cause."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -18,28 +18,74 @@ from screw_dynamics_ros.core.compile.kernels import (
     Specification,
     make_kernel,
 )
+from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.functions import INPUTS, Output, as_tuple, find, input_size
 from screw_dynamics_ros.core.model.tree import Tree
+
+#: What equals only itself; see `is_constant`.
+Constant = int | str | tuple['Constant', ...]
 
 
 @dataclass(frozen=True)
 class Formula:
     """An output that is made of others, in the same program.
 
+    Formulas are the same output if everything here is equal. Of functions that are made anew, such
+    as lambdas, no two are: give a function of a module and `constants` where that matters.
+
     Attributes
     ----------
     name : str
-        Together with `sources` it must say everything that decides the result.
     sources : tuple
         What `function` gets: outputs, formulas, and names of inputs or parameters.
     function : callable
         Takes and returns arrays; has no branch on their values, so that it can be recorded.
+    constants : tuple
+        What it gets after them: whole numbers, strings, and tuples of these.
+
+    Raises
+    ------
+    ArgumentError
+        Something that is not hashable, or constants of another kind.
     """
 
     name: str
     sources: tuple[Output | Formula, ...]
-    function: Callable[..., Array] = field(repr=False, compare=False)
+    function: Callable[..., Array] = field(repr=False)
+    constants: tuple[Constant, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.constants, tuple) and is_constant(self.constants)):
+            raise ArgumentError(
+                f'formula {self.name!r}: constants must be a tuple of whole numbers, strings, and '
+                f'tuples of these, got {self.constants!r}'
+            )
+        try:
+            hash(self)
+        except TypeError as error:
+            raise ArgumentError(f'formula {self.name!r}: {error}') from error
+
+
+def is_constant(value: object) -> bool:
+    """Whether equal values are the same: 1.0 and True equal 1 but are not."""
+    if type(value) is tuple:
+        return all(map(is_constant, value))
+    return type(value) in (int, str)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A function of a robot as the function of a formula; those of equal robots are equal."""
+
+    tree: Tree = field(compare=False)
+    digest: str
+    output: Output
+
+    def __call__(self, *inputs: Array) -> Any:
+        """Return the output for these inputs."""
+        function, options = find(self.tree, self.output)
+        return function.evaluate(self.tree, *inputs, *options)
 
 
 class FusedKernel:
@@ -108,7 +154,9 @@ def fused_specification(
         def value(output: Output | Formula) -> Array | tuple[Array, ...]:
             if output not in known:
                 if isinstance(output, Formula):
-                    known[output] = output.function(*map(value, output.sources))
+                    known[output] = output.function(
+                        *map(value, output.sources), *output.constants
+                    )
                 else:
                     function, options = find(tree, output)
                     if recorded and function.branching.intersection(options):
@@ -122,21 +170,52 @@ def fused_specification(
 
     return Specification(
         f'fused {tuple(outputs)}',
-        tuple((name, sizes[name]) for name in names),
+        tuple((name, int(sizes[name])) for name in names),
         build,
-        tree.digest(),
+        identity(tree, outputs, names),
     )
+
+
+def identity(
+    tree: Tree, outputs: Sequence[Output | Formula], inputs: Collection[str]
+) -> str | None:
+    """Return all that decides what is recorded; None if a function is not of this package."""
+    places: dict[Output | Formula, int] = {}
+    steps: list[tuple[object, ...]] = []
+
+    def place(output: Output | Formula) -> int:
+        if output not in places:
+            step: tuple[object, ...]
+            if isinstance(output, Formula):
+                before = [place(source) for source in output.sources]
+                step = (*described(output.function), before, output.constants)
+            elif output in inputs:
+                step = 'input', output
+            else:
+                step = described(Evaluation(tree, '', output))
+            places[output] = len(steps)
+            steps.append(step)
+        return places[output]
+
+    wanted = [place(output) for output in outputs]
+    if any(step[1] is None for step in steps):
+        return None
+    return repr(('fused', tree.digest, steps, wanted))
+
+
+def described(function: Callable[..., Any]) -> tuple[object, ...]:
+    """Return which function of this package it is; the second element is None if it is none."""
+    if not isinstance(function, Evaluation):
+        return 'function', origin(function)
+    found, options = find(function.tree, function.output)
+    return 'evaluation', origin(found.evaluate), found.inputs, options, function.digest
 
 
 def evaluated(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:
     """Return a function of the robot, some of its inputs being other outputs or formulas."""
-    function, options = find(tree, output)
-
-    def evaluate(*inputs: Array) -> Any:
-        return function.evaluate(tree, *inputs, *options)
-
-    elsewhere = tuple(sources.get(name, name) for name in function.inputs)
-    return Formula(f'{output} elsewhere', elsewhere, evaluate)
+    inputs = find(tree, output)[0].inputs
+    elsewhere = tuple(sources.get(name, name) for name in inputs)
+    return Formula(f'{output} elsewhere', elsewhere, Evaluation(tree, tree.digest, output))
 
 
 def needed_inputs(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from screw_dynamics_ros.core.compile.c_names import RESERVED
 from screw_dynamics_ros.core.compile.infix import infix, infix_element
 from screw_dynamics_ros.core.compile.tracing import Operation, Program
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -49,8 +50,9 @@ def c_source(
     """
     arrays = [array for array, _ in program.inputs] + list(results)
     for given in (name, *arrays):
-        if not IDENTIFIER.fullmatch(given) or LOCAL.fullmatch(given):
-            raise ArgumentError(f'{given!r} cannot be a name in C; take letters, digits and _')
+        if not is_name(given):
+            raise ArgumentError(f'{given!r} cannot be a name in C; take letters, digits and _, and '
+                                'no word of C, C++ or their libraries')
     if len(set(arrays)) < len(arrays):
         raise ArgumentError(f'an array is there twice: {", ".join(arrays)}')
     parameters = [
@@ -89,6 +91,12 @@ def c_source(
         source += [f'  {result}[{k}] = {infix_element(e, number)};' for k, e in enumerate(flat)]
     source += ['}']
     return CSource('\n'.join(header) + '\n', '\n'.join(source) + '\n')
+
+
+def is_name(text: str) -> bool:
+    """Whether a function, an array and a header can be called so, in C and in C++."""
+    return bool(IDENTIFIER.fullmatch(text)) and not (
+        LOCAL.fullmatch(text) or '__' in text or text in RESERVED)
 
 
 def identifier(text: str) -> str:

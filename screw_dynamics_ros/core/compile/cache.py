@@ -2,8 +2,8 @@
 
 A file name is a hash of everything the code depends on, so a file is never wrong, only absent.
 Files are written aside and renamed, so that concurrent processes never see half of one; a checksum
-refuses a damaged one. Where nothing can be written (a read-only home) the cache is silently not
-used.
+refuses a damaged one, and one under another's name. Where nothing can be written (a read-only home)
+the cache is silently not used.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import json
 import logging
 import os
 import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+from screw_dynamics_ros.core.compile import sources
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,12 @@ LARGEST_SIZE = 512 * 2**20  # bytes; the files longest unused go first
 
 
 def directory() -> Path | None:
-    """Return the cache directory, or None if caching is switched off by an empty variable."""
+    """Return the cache directory, or None without one.
+
+    An empty variable switches caching off, and so does a package whose sources cannot be read.
+    """
+    if not sources.FILES:
+        return None
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
@@ -32,18 +38,14 @@ def directory() -> Path | None:
     return Path(base) / 'screw_dynamics_ros'
 
 
-@cache
-def source_digest() -> str:
-    """Return a hash of the sources that decide what is compiled."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob('*.py')):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def key(kind: str, *parts: object) -> str:
+    """Return a file name for a kind of file, with a hash of what `repr` says of the rest."""
+    return f'{hashlib.sha256(repr(parts).encode()).hexdigest()}.{kind}'
 
 
-def key(*parts: str) -> str:
-    """Return the hash of some strings and of the sources."""
-    return hashlib.sha256('\0'.join([source_digest(), *parts]).encode()).hexdigest()
+def checksum(name: str, header: bytes, code: bytes) -> bytes:
+    """Return what the file `name` begins with."""
+    return hashlib.sha256(name.encode() + header + code).hexdigest().encode()
 
 
 def load(name: str) -> tuple[dict[str, Any], bytes] | None:
@@ -53,8 +55,8 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
         return None
     path = folder / name
     try:
-        checksum, header, code = path.read_bytes().split(b'\n', 2)
-        if hashlib.sha256(header + code).hexdigest().encode() != checksum:
+        start, header, code = path.read_bytes().split(b'\n', 2)
+        if checksum(name, header, code) != start:
             log.warning('ignoring a damaged file in the cache of compiled programs: %s', path)
             return None
         os.utime(path)
@@ -67,12 +69,12 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
-    """Store machine code and what is to be known about it under `name`."""
+    """Store bytes and what is to be known about them under `name`."""
     folder = directory()
     if folder is None:
         return
     header = json.dumps(metadata).encode()
-    content = b'\n'.join([hashlib.sha256(header + code).hexdigest().encode(), header, code])
+    content = b'\n'.join([checksum(name, header, code), header, code])
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=folder, prefix='.writing-')

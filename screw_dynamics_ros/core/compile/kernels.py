@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile import cache as disk
-from screw_dynamics_ros.core.compile import llvm_ir, native
+from screw_dynamics_ros.core.compile import llvm_ir, native, sources
 from screw_dynamics_ros.core.compile.compilers import compile_code
 from screw_dynamics_ros.core.compile.python_source import python_functions
 from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
@@ -40,13 +40,14 @@ class Specification:
     Attributes
     ----------
     name : str
-        Says what is computed; part of the cache key, and shown while compiling.
+        Says what is computed; shown while compiling.
     inputs : tuple of (name, size)
         The arguments of `build`, vectors.
     build : callable
         Returns the tuple of outputs, arrays of any shape.
-    identity : str
-        Hash of everything else `build` depends on: the tree and its options.
+    identity : str, optional
+        Says all that decides what is recorded besides `inputs` and the sources of this package:
+        `build` is not run where that has been recorded before. Without it, it is run each time.
     uniform : set of str
         Inputs that are the same for all samples of a stack, (size,) there too.
     """
@@ -54,7 +55,7 @@ class Specification:
     name: str
     inputs: tuple[tuple[str, int], ...]
     build: Callable[..., tuple[np.ndarray, ...]]
-    identity: str
+    identity: str | None = None
     uniform: frozenset[str] = frozenset()
 
     def record(self) -> Program:
@@ -264,34 +265,36 @@ class CompiledProgram:
 def compile_program(specification: Specification, lanes: int) -> CompiledProgram:
     """Return machine code for one sample (`lanes` = 1) or for stacks of them.
 
-    It comes from the disk cache if it has been compiled before.
+    It comes from the disk cache if it has been compiled before. There it has the name of the
+    program itself; what the program of an `identity` is called is looked up first, as recording
+    takes longer than loading.
     """
-    key = disk.key(specification.identity, specification.name, str(lanes), native.target_identity())
-    stored = disk.load(key)
+    uniform = [name in specification.uniform for name, _ in specification.inputs]
+    context = lanes, lanes > 1 and uniform, native.target_identity()
+    index = None
+    if specification.identity:
+        index = disk.key(
+            'name', sources.RECORDING, specification.identity, specification.inputs, *context
+        )
+    known = disk.load(index) if index else None
+    stored = disk.load(known[0]['program']) if known else None
     if stored is None:
         start = time.perf_counter()
         recorded = specification.record()
-        if lanes == 1:
-            ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
-        else:
-            ir = llvm_ir.stack_kernel(
-                recorded, 'kernel', lanes, native.opaque_pointers(), specification.uniform
+        key = disk.key('program', sources.COMPILING, recorded.digest(), *context)
+        stored = disk.load(key)
+        if stored is None:
+            stored = generated(recorded, lanes, specification.uniform)
+            disk.store(key, *stored)
+            log.info(
+                'compiled %s%s: %d operations in %.2f s',
+                specification.name,
+                f' ({lanes} samples at once)' if lanes > 1 else '',
+                recorded.operation_count,
+                time.perf_counter() - start,
             )
-        stored = (
-            {
-                'shapes': [shape for shape, _ in recorded.outputs],
-                'operations': recorded.operation_count,
-            },
-            compile_code(ir, recorded.operation_count > LONG[lanes > 1]),
-        )
-        disk.store(key, *stored)
-        log.info(
-            'compiled %s%s: %d operations in %.2f s',
-            specification.name,
-            f' ({lanes} samples at once)' if lanes > 1 else '',
-            recorded.operation_count,
-            time.perf_counter() - start,
-        )
+        if index:
+            disk.store(index, {'program': key}, b'')
     metadata, code = stored
     library = native.Library(code)
     address = library.address('kernel')
@@ -300,6 +303,19 @@ def compile_program(specification: Specification, lanes: int) -> CompiledProgram
     types += [ctypes.c_int64] if lanes > 1 else []
     function = ctypes.CFUNCTYPE(None, *types)(address)
     return CompiledProgram(library, address, function, shapes, metadata['operations'])
+
+
+def generated(
+    recorded: Program, lanes: int, uniform: frozenset[str]
+) -> tuple[dict[str, Any], bytes]:
+    """Return what there is to know of a program, and its machine code."""
+    if lanes == 1:
+        ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
+    else:
+        ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers(), uniform)
+    count = recorded.operation_count
+    metadata = {'shapes': [shape for shape, _ in recorded.outputs], 'operations': count}
+    return metadata, compile_code(ir, count > LONG[lanes > 1])
 
 
 @cache

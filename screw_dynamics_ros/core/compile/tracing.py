@@ -8,6 +8,8 @@ out of products, and common subexpressions are shared.
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -264,6 +266,11 @@ class Program:
     def operation_count(self) -> int:
         """Number of arithmetic operations, sines, cosines and roots included."""
         return sum(op[0] != 'input' for op in self.operations)
+
+    def digest(self) -> str:
+        """Return a hash of all of it; constants count bit by bit."""
+        content = (list(self.inputs), self.operations, self.outputs)
+        return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()  # 2: writes no references
 
 
 def operands(operation: Operation) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.compile.kernels import (
     choose_backend,
     make_kernel,
 )
+from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.dynamics.regrouping import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, as_tuple, find, input_size
@@ -33,7 +34,6 @@ class CompiledFunctions:
     def __init__(self, tree: Tree, backend: str) -> None:
         self.backend = choose_backend(backend)
         self._tree = tree
-        self._identity = tree.digest()
         self._lean_tree = regrouped(tree)  # for everything that is compiled
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
@@ -123,12 +123,13 @@ class CompiledFunctions:
 
         sizes = [(n, input_size(tree, n)) for n in function.inputs]
         sizes += [(f'external wrench on {link}', 6) for link in links]
+        where = origin(function.evaluate)
         return make_kernel(
             Specification(
                 ' '.join((name, *options, *links)),
                 tuple(sizes),
                 build,
-                self._identity,
+                where and repr(('function', where, tree.digest, options, links)),
                 frozenset({'gravity'}),
             ),
             'reference' if function.branching.intersection(options) else self.backend,

@@ -314,12 +314,11 @@ class InverseProblems(CompiledFunctions):
         if not respect_limits:
             infinite = np.full(len(tree.joint_names), np.inf)
             tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
-        limits = [tree.limits.lower.tobytes().hex(), tree.limits.upper.tobytes().hex()]
         specification = Specification(
             f'inverse kinematics {links}',
             (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
             partial(inverse.program, tree, links),
-            ' '.join([self._identity, *limits]),
+            repr(('inverse kinematics', tree.digest, links)),
         )
         kernel = make_kernel(specification, self.backend)
         solver = self._solvers[links, respect_limits] = InverseKinematics(kernel, tree, links)

@@ -102,7 +102,7 @@ class MixedProblems(CompiledFunctions):
         structures = tuple(constraint.structure for constraint in constraints)
         known = self._constraint_kernels.get(structures)
         if known is None:
-            program = specification(self._lean_tree, self._identity, structures)
+            program = specification(self._lean_tree, structures)
             kernel = make_kernel(program, self.backend)
             known = self._constraint_kernels[structures] = kernel, compiled_into(kernel)
         kernel, run = known
