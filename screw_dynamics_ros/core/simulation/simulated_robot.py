@@ -1,4 +1,4 @@
-"""Forward dynamics of a robot, integrated in steps."""
+"""The motion of a robot between its joint limits, in steps."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.integration import (
 )
 from screw_dynamics_ros.core.model.limits import of_coordinates
 from screw_dynamics_ros.core.robot import Robot
+from screw_dynamics_ros.core.simulation.stepping import Stepping
 
 Array = NDArray[np.float64]
 
@@ -29,7 +30,14 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 
 
 class SimulatedRobot:
-    """The state of a robot that moves by M a + C v + g = tau + sum J^T w: no stops.
+    """The state of a robot that moves by M a + C v + g = tau + sum J^T w + E lambda.
+
+    E lambda are the forces of the stops: joints of one freedom do not leave their limits. A stop
+    pushes and never pulls, does not give way and gives nothing back: a joint that runs into it
+    stays there until something drives it away, and by way of the mass matrix the impulse changes
+    the velocities of all joints; the equations are in `simulation.stops`. Continuous joints, free
+    bodies and floating bases have no stops, and mimic joints those of the joint they follow. A
+    joint that was put beyond a limit may come back and goes no further.
 
     Friction acts if the robot was made with `drives`.
 
@@ -45,7 +53,10 @@ class SimulatedRobot:
     Attributes
     ----------
     q, v : (nq,) and (nv,) arrays
-        Configuration and velocity.
+        Configuration and velocity; may be set.
+    stop_torques : (nv,) array
+        E lambda, impacts included: what the stops gave in the last step, the mean over its time
+        [N m, N].
 
     Raises
     ------
@@ -69,7 +80,8 @@ class SimulatedRobot:
         self.robot = robot
         self.q = middle_of_range(robot) if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
-        self._integrator = INTEGRATORS[integrator](robot)
+        self.stop_torques = np.zeros(robot.nv)
+        self._stepping = Stepping(robot, INTEGRATORS[integrator](robot))
         weightless = immovable(robot, robot.mass_matrix(self.q))
         if weightless:
             raise InertiaError(f'{weightless} moves no mass (or only a point or a line of it) and '
@@ -77,6 +89,9 @@ class SimulatedRobot:
 
     def step(self, tau: Array, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move on by `dt` [s].
+
+        One step of the integrator as a rule; it is divided where the motion is too fast for it
+        (`simulation.stepping`) and at the times of impacts.
 
         Parameters
         ----------
@@ -86,6 +101,11 @@ class SimulatedRobot:
         wrenches : mapping, optional
             Link name to the wrench (moment, force) of the environment on it, (6,) [N m, N], at the
             origin of its frame and resolved in it; their joint torques are constant meanwhile.
+
+        Raises
+        ------
+        DivergenceError
+            If the shortest steps do not follow the motion either; the state stays as it was.
         """
         check_number('dt', dt)
         total = vector('tau', self.robot.nv, tau)
@@ -93,7 +113,8 @@ class SimulatedRobot:
             total = total + self.robot.jacobian(self.q, link, 'body').T @ vector(
                 f'the wrench on {link!r}', 6, wrench
             )
-        self.q, self.v = self._integrator.step(self.q, self.v, total, dt)
+        self.q, self.v, impulses = self._stepping.moved(self.q, self.v, total, dt)
+        self.stop_torques = np.zeros(len(total)) if impulses is None else impulses / (dt or 1.0)
 
 
 def immovable(robot: Robot, M: Array) -> str:
