@@ -5,6 +5,8 @@ All functions but `smallest_singular_value` can be recorded, see `core.compile.t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
@@ -12,25 +14,35 @@ from screw_dynamics_ros.core.model.tree import Array
 
 
 def external_torques(
-    gravity: Array, coriolis: Array, friction: Array, measured: Array, offset: Array
+    terms: Sequence[Array], shares: Sequence[float] | Array, measured: Array, offset: Array
 ) -> Array:
-    """Return J^T w = g(q) + C(q, v) v + f(v) - tau, (n,) [N m, N]: what contacts add to torques.
+    """Return J^T w = sum s_k tau_k - tau, (n,) [N m, N]: what contacts add to torques.
 
     From M a + C v + g + f = tau + J^T w with negligible a, w acting on the robot (bruyninckx_2.md
-    C-107 with the sign of E-54).
+    C-107 with the sign of E-54). What is measured may be without some of the terms on the left.
 
     Parameters
     ----------
-    gravity, coriolis : (n,) arrays
-        g(q) and C(q, v) v.
-    friction : (n,) array
-        f(v), of what lies between the contact and the place where tau is measured.
+    terms : sequence of k (n,) arrays
+        tau_k: g(q), C(q, v) v, friction f(v), and what a payload adds.
+    shares : (k,) array
+        s_k: 1 for terms that are part of what is measured, 0 for others; all 0 if that is the
+        external torque alone, with the sign of motor torques.
     measured : (n,) array
         tau.
     offset : (n,) array
         What the result is when nothing touches the robot; it is taken off.
+
+    Examples
+    --------
+    >>> gravity, friction = np.array([10.0, 5.0]), np.array([1.0, -1.0])
+    >>> external_torques([gravity, friction], [1.0, 0.0], np.array([12.0, 5.0]), np.zeros(2))
+    array([-2.,  0.])
     """
-    return gravity + coriolis + friction - measured - offset
+    external = -measured - offset
+    for share, torques in zip(shares, terms):
+        external = external + share * torques
+    return external
 
 
 def contact_wrench(

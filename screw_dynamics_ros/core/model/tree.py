@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,19 @@ Array = NDArray[Any]  # of float64, or of recorded scalars
 def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
     """Return zeros that can hold what the arrays `like` hold: numbers, or recorded scalars."""
     return np.zeros(shape, dtype=np.result_type(float, *like))
+
+
+def plain(value: Any) -> Any:
+    """Return all that is in data classes, arrays and dicts as lists, with a `repr` that says it."""
+    if is_dataclass(value):
+        return [plain(getattr(value, each.name)) for each in fields(value)]
+    if isinstance(value, np.ndarray):
+        return [value.shape, value.tolist()]
+    if isinstance(value, dict):
+        value = value.items()
+    elif not isinstance(value, tuple | list):
+        return value
+    return [plain(each) for each in value]
 
 
 def per_body(count: int) -> tuple[dict[int, Array], ...]:
@@ -181,44 +195,10 @@ class Tree:
         """Whether two bodies share a coordinate."""
         return len({body.v.start for body in self.bodies}) < len(self.bodies)
 
+    @cached_property
     def digest(self) -> str:
-        """Return a hash of everything that decides what the recursions compute."""
-        content = repr(
-            [
-                [
-                    (
-                        b.joint,
-                        b.parent,
-                        b.q,
-                        b.v,
-                        b.multiplier,
-                        b.offset,
-                        b.m,
-                        b.B.tolist(),
-                        b.X.tolist(),
-                        b.h.tolist(),
-                        b.I.tolist(),
-                        b.drive,
-                        b.is_rotor,
-                    )
-                    for b in self.bodies
-                ],
-                [
-                    (name, f.body, f.S.tolist(), f.parent, f.inertia and f.inertia.numbers())
-                    for name, f in self.frames.items()
-                ],
-                [
-                    (m.joint.name, m.joint.type, m.joint.origin.tolist(), m.joint.axis.tolist())
-                    for m in self.moving_joints
-                ],
-                self.nq,
-                self.nv,
-                self.fixed_mass,
-                self.fixed_moment.tolist(),
-                self.with_friction,
-            ]
-        )
-        return hashlib.sha256(content.encode()).hexdigest()
+        """Hash of everything that is in this tree: what the recursions compute depends on it."""
+        return hashlib.sha256(repr(plain(self)).encode()).hexdigest()
 
     def frame(self, link: str) -> Frame:
         """Return the frame of `link`; raises `UnknownNameError` with the names that exist."""

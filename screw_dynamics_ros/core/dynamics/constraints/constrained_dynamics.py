@@ -100,7 +100,7 @@ class Terms:
     W: Array
 
 
-def specification(tree: Tree, identity: str, structures: Sequence[Structure]) -> Specification:
+def specification(tree: Tree, structures: Sequence[Structure]) -> Specification:
     """Return what is compiled for constraints of these structures."""
     inputs = [('q', tree.nq), ('v', tree.nv), ('tau', tree.nv), ('gravity', 3)]
     numbered = [(f'constraint {k}', s) for k, s in enumerate(structures)]
@@ -111,7 +111,7 @@ def specification(tree: Tree, identity: str, structures: Sequence[Structure]) ->
         lambda q, v, tau, gravity, *parameters: constraint_equations(
             tree, q, v, tau, gravity, structures, parameters
         ),
-        identity,
+        repr(('constraints', tree.digest, tuple(structures))),
         frozenset({'gravity', *(name for name, _ in numbered)}),
     )
 
