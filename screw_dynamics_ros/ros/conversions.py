@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.lie import quaternions
@@ -12,6 +13,9 @@ TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 
 #: Rows of momenta in the same order: linear, then angular.
 MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
+
+#: First and last stamp that builtin_interfaces/Time can carry [ns].
+EARLIEST, LATEST = -(2**31) * 1_000_000_000, 2**31 * 1_000_000_000 - 1
 
 _SWAPPED = np.array([3, 4, 5, 0, 1, 2])
 
@@ -28,6 +32,18 @@ def swap_linear_angular(values: NDArray[np.float64]) -> NDArray[np.float64]:
     array([4., 5., 6., 1., 2., 3.])
     """
     return np.take(values, _SWAPPED, axis=0)
+
+
+def time_message(stamp: int) -> Time:
+    """Return a stamp [ns] as message, the nearest that there is; rclpy takes no negative ones.
+
+    Examples
+    --------
+    >>> time_message(-1)
+    builtin_interfaces.msg.Time(sec=-1, nanosec=999999999)
+    """
+    sec, nanosec = divmod(min(max(stamp, EARLIEST), LATEST), 1_000_000_000)
+    return Time(sec=sec, nanosec=nanosec)
 
 
 def pose(transformation: NDArray[np.float64]) -> NDArray[np.float64]:

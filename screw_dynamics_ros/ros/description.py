@@ -1,9 +1,9 @@
-"""From the text of a robot description to what a node needs of it, in the background."""
+"""Which robot description is in force, and what is made of it in the background."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,19 +12,37 @@ from screw_dynamics_ros.ros.scheduling import use_ordinary_time
 
 T = TypeVar('T')
 
+TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
+
 
 @dataclass(frozen=True)
-class Outcome(Generic[T]):
-    """What became of a description: a model, or the reason why there is none."""
+class Description:
+    """The text of a URDF, and where it came from: TOPIC or PARAMETER."""
 
     text: str
     origin: str
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What became of some descriptions: a model of the first one that is one.
+
+    Attributes
+    ----------
+    description : Description or None
+        What the model was made of; None if there is no model.
+    model : object or None
+    reason : str
+        Why the description that is wanted most is not the one; empty if it is.
+    """
+
+    description: Description | None
     model: T | None
     reason: str = ''
 
 
 class DescriptionLoader(Generic[T]):
-    """Builds models in a background thread; of texts that come meanwhile the last one counts.
+    """Builds models in a background thread; what was asked for last counts, whenever it is ready.
 
     Parameters
     ----------
@@ -35,7 +53,7 @@ class DescriptionLoader(Generic[T]):
     def __init__(self, build: Callable[[str], T]) -> None:
         self._build = build
         self._lock = threading.Lock()
-        self._waiting: tuple[str, str] | None = None
+        self._waiting: Sequence[Description] | None = None
         self._outcome: Outcome[T] | None = None
         self._thread: threading.Thread | None = None
 
@@ -45,17 +63,21 @@ class DescriptionLoader(Generic[T]):
         with self._lock:
             return self._thread is not None or self._outcome is not None
 
-    def submit(self, text: str, origin: str) -> None:
-        """Build the model of `text` as soon as possible; `origin` comes back with the outcome."""
+    def submit(self, descriptions: Sequence[Description]) -> None:
+        """Build the model of the first description that has one, as soon as possible.
+
+        What was asked for before is given up, also if it has just become ready: it was made with
+        the parameters of before.
+        """
         with self._lock:
-            self._waiting = text, origin
+            self._waiting, self._outcome = tuple(descriptions), None
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, name='description loader', daemon=True)
                 self._thread.start()
 
     def poll(self) -> Outcome[T] | None:
-        """Return the latest outcome once, None if there is no new one."""
+        """Return the outcome of the last request once, None if there is no new one."""
         with self._lock:
             outcome, self._outcome = self._outcome, None
             return outcome
@@ -67,12 +89,71 @@ class DescriptionLoader(Generic[T]):
                 if self._waiting is None:
                     self._thread = None
                     return
-                (text, origin), self._waiting = self._waiting, None
-            try:
-                outcome = Outcome(text, origin, self._build(text))
-            except ScrewDynamicsError as error:
-                outcome = Outcome[T](text, origin, None, str(error))
-            except Exception as error:  # the node must survive whatever a description does
-                outcome = Outcome[T](text, origin, None, f'{type(error).__name__}: {error}')
+                descriptions, self._waiting = self._waiting, None
+            outcome = self._first_of(descriptions)
             with self._lock:
-                self._outcome = outcome
+                if self._waiting is None:
+                    self._outcome = outcome
+
+    def _first_of(self, descriptions: Sequence[Description]) -> Outcome[T]:
+        """Build the first one that can be built; nothing else while another request waits."""
+        reason = ''
+        for description in descriptions:
+            try:
+                return Outcome(description, self._build(description.text), reason)
+            except ScrewDynamicsError as error:
+                reason = reason or str(error)
+            except Exception as error:  # the node must survive whatever a description does
+                reason = reason or f'{type(error).__name__}: {error}'
+            if self._waiting is not None:
+                break
+        return Outcome(None, None, reason)
+
+
+class DescriptionSource:
+    """The descriptions that a parameter and a topic offer, and the one in force.
+
+    Attributes
+    ----------
+    from_topic : str or None
+        What the topic offers; None if nothing has come.
+    from_parameter : str
+        What the parameter offers, empty for nothing.
+    in_force : Description or None
+    reason : str
+        Why the description that is wanted is not in force; empty if it is, or is being compiled.
+    """
+
+    def __init__(self) -> None:
+        self.from_topic: str | None = None
+        self.from_parameter = ''
+        self.in_force: Description | None = None
+        self.reason = ''
+
+    def candidates(self) -> list[Description]:
+        """Return the descriptions to try, the one that is wanted first.
+
+        The parameter shuts out the topic, unless what it says has never been any good.
+        """
+        wanted = []
+        follows_topic = self.in_force is None or self.in_force.origin == TOPIC
+        if self.from_parameter:
+            wanted.append(Description(self.from_parameter, PARAMETER))
+        if self.from_topic is not None and (follows_topic or not self.from_parameter):
+            wanted.append(Description(self.from_topic, TOPIC))
+        if self.in_force is not None:
+            wanted.append(self.in_force)
+        texts = [description.text for description in wanted]
+        return [description for k, description in enumerate(wanted)
+                if description.text not in texts[:k]]
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the description that is wanted most is the one in force."""
+        return self.in_force is not None and self.candidates()[0].text == self.in_force.text
+
+    @property
+    def ignores_topic(self) -> bool:
+        """Whether the topic offers another description than the parameter that is in force."""
+        return (bool(self.from_parameter) and self.from_topic is not None
+                and self.in_force is not None and self.in_force.text != self.from_topic)

@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from screw_dynamics_ros.ros import timers
+from screw_dynamics_ros.ros.status import Level, Status
+
+__all__ = ['Diagnostics', 'Level', 'Status']
 
 PERIOD = 1.0  # s
 TURNS = 10  # in which the statuses of a message are made
-
-
-class Level(IntEnum):
-    """Levels of diagnostic_msgs/DiagnosticStatus."""
-
-    OK = 0
-    WARN = 1
-    ERROR = 2
-
-
-@dataclass
-class Status:
-    """Condition of one subcomponent: the worst level reported, all texts, and values to look at."""
-
-    name: str
-    level: Level = Level.OK
-    texts: list[str] = field(default_factory=list)
-    values: dict[str, str] = field(default_factory=dict)
-
-    def report(self, level: Level, text: str) -> None:
-        """Add a finding; those of the worst level come first in the summary."""
-        if level > self.level:
-            self.texts.insert(0, text)
-            self.level = level
-        else:
-            self.texts.append(text)
-
-    @property
-    def summary(self) -> str:
-        """The texts in one line."""
-        return '; '.join(self.texts) or 'ok'
 
 
 class Diagnostics:
@@ -91,7 +61,11 @@ class Diagnostics:
 
     def _make(self, prefix: str, source: Callable[[], Status]) -> DiagnosticStatus:
         """Return the present status of a source."""
-        status = source()
+        try:
+            status = source()
+        except Exception as error:  # the others must be told
+            status = Status(getattr(source, '__qualname__', 'status'))
+            status.report(Level.ERROR, f'no status: {type(error).__name__}: {error}')
         name = f'{prefix}: {status.name}'
         self._log(name, status)
         return DiagnosticStatus(

@@ -113,7 +113,8 @@ class Position(Field):
         q, found = measured(message.position, names)
         if found.all():
             return Reading(q, found, found)
-        self._note(Reason.POSITION_MISSING, names.listed(~found))
+        self._note(Reason.POSITION_MISSING,
+                   f'{names.listed(~found)} (position_policy: {policies.position})')
         known = self.is_recent(names, stamp, policies)
         if policies.position == 'zero':
             known |= self.measured[names.target] == NEVER
@@ -153,7 +154,7 @@ class Velocity(Field):
         if found.all():
             return Reading(v, found, found)
         policy = policies.velocity
-        self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)}: {policy}')
+        self._note(Reason.VELOCITY_MISSING, f'{names.listed(~found)} (velocity_policy: {policy})')
         if policy == 'differentiate':
             estimate, usable = self._differentiated(names, stamp, policies, position)
         else:
@@ -175,12 +176,11 @@ class Velocity(Field):
         dq[turn] = (dq[turn] + np.pi) % (2 * np.pi) - np.pi
         with np.errstate(over='ignore'):
             estimate = dq / dt
-        usable &= np.isfinite(estimate)
-        if policies.velocity_cutoff > 0.0:
-            gain = -np.expm1(-2 * np.pi * policies.velocity_cutoff * dt)
-            v = self.value[joints]
-            estimate = np.where(self.usable[joints], v + gain * (estimate - v), estimate)
-        return estimate, usable
+            if policies.velocity_cutoff > 0.0:
+                gain = -np.expm1(-2 * np.pi * policies.velocity_cutoff * dt)
+                v = self.value[joints]
+                estimate = np.where(self.usable[joints], v + gain * (estimate - v), estimate)
+        return estimate, usable & np.isfinite(estimate)
 
 
 class Effort(Field):
@@ -214,9 +214,11 @@ class Effort(Field):
         self._is_ragged(message.effort, names, Reason.EFFORT_RAGGED)
         effort, found = measured(message.effort, names)
         tau = self.torque(effort, names.target)
+        if self.is_calibrated:
+            found &= np.isfinite(tau)
         if found.all():
             return Reading(tau, found, found)
         policy = policies.effort
-        self._note(Reason.EFFORT_MISSING, f'{names.listed(~found)}: {policy}')
+        self._note(Reason.EFFORT_MISSING, f'{names.listed(~found)} (effort_policy: {policy})')
         estimate, usable = self._substitute(policy, tau, names, stamp, policies)
         return Reading(np.where(found, tau, estimate), found, found | usable)

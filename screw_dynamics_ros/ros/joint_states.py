@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.ros.conversions import EARLIEST, LATEST
 from screw_dynamics_ros.ros.joint_fields import Effort, Position, Velocity
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.name_map import NameMap, NameMaps, listed
@@ -49,11 +50,13 @@ class JointStateMapper:
     has_velocity, has_effort : bool
         Whether `v`, `tau` may be used; they are zero in the places of missing values otherwise.
     stamp : int
-        Stamp of the state [ns].
+        Stamp of the state [ns], one that messages can carry.
     accepted : int
         Number of states made.
+    continuous : (n,) array of bool
+        Which positions are equal modulo 2 pi.
     last_accepted : float
-        Time of arrival of the message that completed the last one [s].
+        Time of arrival of the message that completed the present one [s], -inf if there is none.
     restarted : bool
         Whether the state is the first one after a pause or after time went backwards.
     records : dict
@@ -77,7 +80,6 @@ class JointStateMapper:
         self.clock = clock
         self.records: dict[Reason, Record] = {}
         self.accepted = 0
-        self.last_accepted = -math.inf
         self.lock = threading.Lock()
         self._age = 0
         self._maps = NameMaps(joints, known)
@@ -86,9 +88,9 @@ class JointStateMapper:
         self._state = np.zeros(3 * size)
         self.state = self._state.reshape(3, size)
         self.q, self.v, self.tau = self.state
-        turns = np.array([name in continuous for name in self.joints], dtype=bool)
+        self.continuous = np.array([name in continuous for name in self.joints], dtype=bool)
         self._position = Position(self.q, self._note)
-        self._velocity = Velocity(self.v, self._note, self._position, turns)
+        self._velocity = Velocity(self.v, self._note, self._position, self.continuous)
         self._effort = Effort(self.tau, self._note)
         self._fields = self._position, self._velocity, self._effort
         self.calibrate(*calibration)
@@ -124,7 +126,9 @@ class JointStateMapper:
             values.forget()
         self._seen[:] = NEVER
         self.stamp = NEVER
+        self.last_accepted = -math.inf
         self.has_velocity = self.has_effort = False
+        self.restarted = self._restarting = False
         self._way: ShortWay | None = None  # for the message object that came last
         self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
 
@@ -138,11 +142,12 @@ class JointStateMapper:
             Time of arrival on the monotonic clock [s].
         """
         self._arrival = time.monotonic() if arrival is None else arrival
-        self.restarted = False
         way = self._way
-        if way is not None and way.message is message and self._is_regular(way, message.stamp):
-            self._take(way, message.stamp)
+        if (way is not None and way.message is message and self._is_regular(way, message.stamp)
+                and self._take(way, message.stamp)):
             return True
+        if message.refusal is not None:
+            return self._refuse(*message.refusal)
         names = self._maps[message.names]
         if names.refusal is not None:
             return self._refuse(*names.refusal)
@@ -162,18 +167,25 @@ class JointStateMapper:
                 and -self._max_age <= self._age <= self._max_age
                 and math.isfinite(sum(way.numbers.tolist())))  # no number is infinite or NaN
 
-    def _take(self, way: ShortWay, stamp: int) -> None:
-        """Make a state of a regular message."""
-        way.numbers.take(way.source, out=self._state, mode='clip')
+    def _take(self, way: ShortWay, stamp: int) -> bool:
+        """Make a state of a regular message; return whether its torques are finite numbers."""
         if self._effort.is_calibrated:
-            self.tau[:] = self._effort.torque(self.tau)
+            tau = self._effort.torque(way.numbers[way.source[-len(self.joints):]])
+            if not math.isfinite(sum(tau.tolist())):
+                return False
+            way.numbers.take(way.source, out=self._state, mode='clip')
+            self.tau[:] = tau
+        else:
+            way.numbers.take(way.source, out=self._state, mode='clip')
         if way.unknown:
             self._note(Reason.UNKNOWN_JOINTS, way.unknown)
         if not -self._jump <= self._age <= self._jump:
             self._note_clock_offset()
         self._whole = self.stamp = stamp
+        self.restarted = False
         self.accepted += 1
         self.last_accepted = self._arrival
+        return True
 
     def _update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
         """Merge a message joint by joint, by the policies."""
@@ -187,9 +199,9 @@ class JointStateMapper:
                 return self._refuse(Reason.OUT_OF_ORDER, f'by {(newest - stamp) * 1e-9:.6f} s')
             self._note(Reason.TIME_RESET, f'by {(newest - stamp) * 1e-9:.3f} s')
             self.reset()
-            self.restarted = True
+            self._restarting = True
         elif newest > NEVER and stamp - newest > self._timeout:
-            self.restarted = True
+            self._restarting = True
             self._note(Reason.PAUSE, f'{(stamp - newest) * 1e-9:.3f} s')
 
         policies = self.policies
@@ -205,10 +217,11 @@ class JointStateMapper:
 
     def _conclude(self, names: NameMap) -> bool:
         """Make a state of all joints, if each of them has a current one and time has advanced."""
-        newest = int(self._seen.max())
-        absent = self._seen == NEVER
-        if self.policies.position == 'zero':
-            absent = np.zeros_like(absent)
+        newest, never = int(self._seen.max()), self._seen == NEVER
+        self.has_velocity = bool((self._velocity.usable | never).all())
+        self.has_effort = bool((self._effort.usable | (never & (
+            self.policies.effort == 'zero'))).all())
+        absent = never & (self.policies.position != 'zero')
         stale = (newest - self._seen > self._timeout) & (self._seen > NEVER)
         if absent.any() or stale.any():
             parts = []
@@ -217,16 +230,13 @@ class JointStateMapper:
             if stale.any():
                 parts.append('not reported any more: ' + listed(self.joints, stale))
             return self._refuse(Reason.INCOMPLETE, '; '.join(parts))
-        never = self._seen == NEVER
-        self.has_velocity = bool((self._velocity.usable | never).all())
-        self.has_effort = bool((self._effort.usable | (never & (
-            self.policies.effort == 'zero'))).all())
         if newest <= self.stamp:
             return False  # another source is ahead: its next message brings this one along
         self.stamp = newest
         if names.complete and self.has_velocity and self.has_effort and all(
                 (values.measured == newest).all() for values in self._fields):
             self._whole = newest
+        self.restarted, self._restarting = self._restarting, False
         self.accepted += 1
         self.last_accepted = self._arrival
         return True
@@ -248,6 +258,9 @@ class JointStateMapper:
         if stamp == 0:
             self._note(Reason.UNSTAMPED, '')
             self._age = 0
+            if not EARLIEST <= now <= LATEST:
+                self._note(Reason.INVALID_STAMP, f'the clock of this node is at {now} ns')
+                return NEVER
             return now
         self._age = now - stamp
         if self._age > self._max_age:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
@@ -20,7 +22,29 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiAr
 
 from screw_dynamics_ros.ros.serialized import Template
 
+P = ParamSpec('P')
+KEPT = 128  # templates of each kind, of which copies are given out
 
+
+def kept(make: Callable[P, Template]) -> Callable[P, Template]:
+    """Let a function make each template once: serializing messages takes milliseconds."""
+    make_once = lru_cache(maxsize=KEPT)(make)
+
+    @wraps(make)
+    def copied(*arguments: P.args, **options: P.kwargs) -> Template:
+        return make_once(*map(hashable, arguments), **options).copy()  # type: ignore[arg-type]
+
+    return copied
+
+
+def hashable(value: Any) -> Any:
+    """Return sequences as tuples, whatever they are made of."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return value
+    return tuple(map(hashable, value))
+
+
+@kept
 def joint_efforts(names: Sequence[str]) -> Template:
     """sensor_msgs/JointState with `name` and `effort`; position and velocity stay empty."""
     def build(stamp: Time, numbers: list[float]) -> JointState:
@@ -29,6 +53,7 @@ def joint_efforts(names: Sequence[str]) -> Template:
     return Template(build, len(names))
 
 
+@kept
 def joint_states(names: Sequence[str]) -> Template:
     """sensor_msgs/JointState; numbers: all positions, all velocities, all efforts."""
     size = len(names)
@@ -41,6 +66,7 @@ def joint_states(names: Sequence[str]) -> Template:
     return Template(build, 3 * size)
 
 
+@kept
 def matrix(*labels: Sequence[str]) -> Template:
     """std_msgs/Float64MultiArray, row-major, one dimension for each sequence of labels.
 
@@ -59,6 +85,7 @@ def matrix(*labels: Sequence[str]) -> Template:
     return Template(build, strides[0])
 
 
+@kept
 def twist(frame_id: str) -> Template:
     """geometry_msgs/TwistStamped; numbers: linear, then angular."""
     return Template(lambda stamp, numbers: stamped_twist(stamp, frame_id, numbers), 6)
@@ -70,6 +97,7 @@ def stamped_twist(stamp: Time, frame_id: str, numbers: Sequence[float]) -> Twist
                         twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])))
 
 
+@kept
 def wrench(frame_id: str) -> Template:
     """geometry_msgs/WrenchStamped; numbers: force, then torque."""
     def build(stamp: Time, numbers: list[float]) -> WrenchStamped:
@@ -79,6 +107,7 @@ def wrench(frame_id: str) -> Template:
     return Template(build, 6)
 
 
+@kept
 def transforms(frames: Sequence[tuple[str, str]]) -> Template:
     """tf2_msgs/TFMessage; `frames` are (parent, child), numbers (x, y, z, qx, qy, qz, qw) each."""
     from tf2_msgs.msg import TFMessage  # may be absent: see `nodes.transforms`

@@ -50,12 +50,17 @@ class NameMap:
         if complete:  # in the order of the joints, so that values[source] is the state
             pairs.sort(key=lambda pair: pair[1])
         source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
-        twice = sorted({name for name in names if names.count(name) > 1})
+        seen: set[str] = set()
+        twice: dict[str, None] = {}
+        for name in names:
+            if name in seen:
+                twice[name] = None
+            seen.add(name)
         refusal = None
         if not names:
             refusal = Reason.EMPTY, ''
         elif twice:
-            refusal = Reason.DUPLICATE_JOINT, ', '.join(twice)
+            refusal = Reason.DUPLICATE_JOINT, shorten(list(twice))
         elif not pairs:
             refusal = Reason.FOREIGN, f'got {shorten(names)}; expected {shorten(joints)}'
         unknown = [name for name in names if name not in index and name not in known]

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
+LONGEST_SHOWN = 60  # characters of a name in texts for people
+
 
 def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
     """Return a valid and distinct part of a topic name for each frame.
@@ -20,14 +22,16 @@ def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
     {'tool0': 'tool0', 'tool-0': 'tool_0', '7th/link': '_7th_link', 'tool_0': 'tool_0_2'}
     """
     tokens: dict[str, str] = {}
+    used: set[str] = set()
     for frame in frames:
         token = re.sub(r'[^A-Za-z0-9_]', '_', frame)
         if not token or token[0].isdigit():
             token = '_' + token
         distinct, number = token, 2
-        while distinct in tokens.values():
+        while distinct in used:
             distinct, number = f'{token}_{number}', number + 1
         tokens[frame] = distinct
+        used.add(distinct)
     return tokens
 
 
@@ -38,20 +42,43 @@ def check_joint_names(
 
     `what` is the message in the words of an error. Raises `UnknownNameError` and `ArgumentError`.
     """
+    allowed, named = {*joints, *known}, set()
     for name in names:
-        if name not in joints and name not in known:
+        if name not in allowed:
             raise UnknownNameError(
-                f'{what} names joint {name!r}, which the robot does not have; '
+                f"{what} names joint '{shown(name)}', which the robot does not have; "
                 f'it has {shorten(joints, 30)}'
             )
-        if names.count(name) > 1:
-            raise ArgumentError(f'{what} names joint {name!r} twice')
+        if name in named:
+            raise ArgumentError(f"{what} names joint '{shown(name)}' twice")
+        named.add(name)
+
+
+def shown(name: str) -> str:
+    r"""Return a name that may be anything for people: cut short, control characters spelled out.
+
+    Examples
+    --------
+    >>> shown('elbow')
+    'elbow'
+    >>> print(shown('two' + chr(10) + 'lines'))
+    two\nlines
+    """
+    return printable(name, LONGEST_SHOWN)
 
 
 def shorten(names: Sequence[str], most: int = 8) -> str:
     """Return the names for a message to people, the first few of a long list."""
-    text = ', '.join(names[:most])
+    text = ', '.join(map(shown, names[:most]))
     return text + (f', ... ({len(names)} in all)' if len(names) > most else '')
+
+
+def printable(text: str, most: int = 300) -> str:
+    """Return a text from outside for people: one line, no control characters, not too long."""
+    line = text[:most]
+    if not line.isprintable():
+        line = ''.join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+    return line + ('...' if len(text) > most else '')
 
 
 def twist_frame(representation: str, root: str, link: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.ros.faults import FAULTS
+
+ATTRIBUTE = '_screw_dynamics_parameters'  # of a node: its tables
 
 Value = bool | int | float | str | list[float] | list[str]
 
@@ -79,6 +82,8 @@ class Specification:
 
     def convert(self, value: Any) -> Value:
         """Return `value` as the type of the default; raises `ArgumentError` with the reason."""
+        if value is None:
+            raise self._error(value, 'needs a value and cannot be deleted')
         if isinstance(self.default, list):
             return self._convert_list(value)
         if isinstance(self.default, bool):
@@ -90,11 +95,13 @@ class Specification:
         return self._convert_number(value, type(self.default))
 
     def _convert_list(self, value: Any) -> Value:
-        values = [] if value is None else list(value)
-        if self.default and isinstance(self.default[0], str):  # type: ignore[index]
-            converted: Any = [text for text in map(self._convert_text, values) if text]
+        is_text = bool(self.default) and isinstance(self.default[0], str)  # type: ignore[index]
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise self._error(value, f'must be a list of {"texts" if is_text else "numbers"}')
+        if is_text:
+            converted: Any = [text for text in map(self._convert_text, value) if text]
         else:
-            converted = [self._convert_number(number, float) for number in values]
+            converted = [self._convert_number(number, float) for number in value]
         if self.size is not None and len(converted) != self.size:
             raise self._error(value, f'must have {self.size} elements')
         return converted
@@ -120,14 +127,17 @@ class Specification:
 
 
 class Parameters:
-    """The parameters of one node, read like a mapping.
+    """The parameters of one table, on a node that may have several; read like a mapping.
+
+    A change is checked against all tables of the node before any of it is stored, and applied when
+    the node has stored it: a change that is refused by anyone changes nothing.
 
     Parameters
     ----------
     node : rclpy.node.Node
     table : sequence of Specification
     check : callable, optional
-        Gets the new values by name; refuses them by raising `ScrewDynamicsError`.
+        Gets the new values by name; refuses them by raising `ScrewDynamicsError`. Has no effects.
     apply : callable, optional
         Gets the new values by name after they have been accepted and stored.
 
@@ -148,36 +158,102 @@ class Parameters:
         self._check, self._apply = check, apply
         self._values: dict[str, Any] = {}
         for name, specification in self._table.items():
-            given = self._declare(node, specification)
-            self._values[name] = specification.convert(given)
-        node.add_on_set_parameters_callback(self._on_set)
+            given = declare(node, specification)
+            # rclpy takes the empty list of a file for no value.
+            empty = given is None and isinstance(specification.default, list)
+            self._values[name] = specification.convert([] if empty else given)
+        NodeTables.of(node).add(self)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table
 
     @property
     def values(self) -> dict[str, Any]:
         """A copy of all values by name."""
         return dict(self._values)
 
-    @staticmethod
-    def _declare(node: Node, specification: Specification) -> Any:
-        try:
-            return node.declare_parameter(
-                specification.name, specification.default, specification.descriptor).value
-        except Exception as error:  # rclpy has one class for each kind of bad value
-            raise ArgumentError(f'parameter {specification.name}: {error}') from None
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuse new values of some parameters; raises `ScrewDynamicsError`."""
+        values = {name: self._table[name].convert(value)
+                  for name, value in given.items() if name in self._table}
+        if values:
+            self._check(values)
+
+    def follow(self, given: Mapping[str, Any]) -> None:
+        """Put values that have passed `check` in force, those that differ from the ones before."""
+        values = {name: self._table[name].convert(value)
+                  for name, value in given.items() if name in self._table}
+        changed = {name: value for name, value in values.items() if value != self._values[name]}
+        if changed:
+            self._values.update(changed)
+            self._apply(changed)
+
+
+class NodeTables:
+    """All parameter tables of one node: its callbacks for changes.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._tables: list[Parameters] = []
+        node.add_on_set_parameters_callback(self._on_set)
+        if hasattr(node, 'add_post_set_parameters_callback'):
+            node.add_post_set_parameters_callback(self._follow)
+            self._later = None
+        else:  # humble: as soon as the executor is free again
+            self._later = node.create_guard_condition(self._follow_all)
+
+    @classmethod
+    def of(cls, node: Node) -> NodeTables:
+        """Return the tables of a node: always the same object."""
+        tables: NodeTables | None = getattr(node, ATTRIBUTE, None)
+        if tables is None:
+            tables = cls(node)
+            setattr(node, ATTRIBUTE, tables)
+        return tables
+
+    def add(self, parameters: Parameters) -> None:
+        """Let a table follow its parameters."""
+        self._tables.append(parameters)
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Accept or refuse changes at run time."""
+        """Accept or refuse changes; nothing else."""
+        given = {parameter.name: parameter.value for parameter in parameters}
         try:
-            values = {parameter.name: self._table[parameter.name].convert(parameter.value)
-                      for parameter in parameters if parameter.name in self._table}
-            if values:
-                self._check(values)
+            for table in self._tables:
+                table.check(given)
         except ScrewDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        self._values.update(values)
-        if values:
-            self._apply(values)
+        except Exception as error:  # a value nobody has thought of must not end the process
+            return SetParametersResult(
+                successful=False, reason=f'{", ".join(given)}: {type(error).__name__}: {error}')
+        if self._later is not None:
+            self._later.trigger()
         return SetParametersResult(successful=True)
+
+    def _follow(self, parameters: Sequence[Parameter]) -> None:
+        """Put what the node has stored in force."""
+        given = {parameter.name: parameter.value for parameter in parameters}
+        for table in self._tables:
+            with FAULTS.caught(f'parameters {", ".join(given)}'):
+                table.follow(given)
+
+    def _follow_all(self) -> None:
+        names = [name for table in self._tables for name in table.values]
+        self._follow(self._node.get_parameters(names))
+
+
+def declare(node: Node, specification: Specification) -> Any:
+    """Declare a parameter; return the value given at start, or the default."""
+    try:
+        return node.declare_parameter(
+            specification.name, specification.default, specification.descriptor).value
+    except Exception as error:  # rclpy has one class for each kind of bad value
+        raise ArgumentError(f'parameter {specification.name}: {error}') from None

@@ -21,6 +21,8 @@ EFFORT_POLICIES = ('reject', 'zero', 'hold')
 class Reason(Enum):
     """Why a message was refused or used with care; the value is the text for people."""
 
+    INVALID_STAMP = 'the stamp is not a valid time'
+    TOO_LARGE = 'the message is larger than the joint state of any robot'
     EMPTY = 'the message names no joint'
     FOREIGN = 'the message names no joint of this robot'
     DUPLICATE_JOINT = 'a joint appears twice in one message'

@@ -1,4 +1,4 @@
-"""Publishers that outlive a change of the robot description, so that listeners stay connected."""
+"""Publishers, which outlive changes of the robot description: listeners stay connected."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from screw_dynamics_ros.ros import qos
 
@@ -17,22 +18,25 @@ def raw_publish(publisher: Any) -> Callable[[bytes], None]:
 
 
 class Publishers:
-    """The publishers of one node, by topic."""
+    """The publishers of one node, by topic.
+
+    They are kept for topics that are no longer used: executors call into publishers at any time
+    (a listener whose QoS does not match), and rclpy ends the process if one is gone by then.
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._publishers: dict[str, Any] = {}
-        self._used: set[str] = set()
 
-    def get(self, kind: type, topic: str, profile: QoSProfile = qos.OUTPUT) -> Any:
-        """Return the publisher of a topic, made now if there is none."""
-        self._used.add(topic)
+    def get(
+        self, kind: type, topic: str, profile: QoSProfile = qos.OUTPUT,
+        overrides: QoSOverridingOptions = qos.OVERRIDABLE,
+    ) -> Any:
+        """Return the publisher of a topic, made now if there is none.
+
+        Its parameters `qos_overrides.<topic>.publisher...` change the profile.
+        """
         if topic not in self._publishers:
-            self._publishers[topic] = self._node.create_publisher(kind, topic, profile)
+            self._publishers[topic] = self._node.create_publisher(
+                kind, topic, profile, qos_overriding_options=overrides)
         return self._publishers[topic]
-
-    def retire(self) -> None:
-        """Destroy the publishers that nobody asked for since the last call."""
-        for topic in set(self._publishers) - self._used:
-            self._node.destroy_publisher(self._publishers.pop(topic))
-        self._used.clear()

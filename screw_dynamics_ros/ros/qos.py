@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-#: joint_states: hears reliable and best-effort drivers. Best effort never sends anything again, so
-#: what comes while the process stands still has to wait here: a second of a driver at 1 kHz.
-JOINT_STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: joint_states: sensor data. Hears reliable and best-effort drivers; of what comes while the
+#: process stands still the newest is kept.
+JOINT_STATES = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: robot_description, tf_static: the last message reaches those who come later.
 LATCHED = QoSProfile(
@@ -21,5 +21,9 @@ OUTPUT = QoSProfile(depth=25, reliability=ReliabilityPolicy.RELIABLE)
 #: Commands and references: the newest counts.
 COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
-#: Declares the `qos_overrides./joint_states...` parameters.
+#: Declares parameters like `qos_overrides./joint_states.subscription.depth`.
 OVERRIDABLE = QoSOverridingOptions.with_default_policies()
+
+#: The same for torques that controllers act on.
+COMMAND_OVERRIDES = QoSOverridingOptions([
+    QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DEADLINE, QoSPolicyKind.LIFESPAN])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,11 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.names import check_joint_names
 
 Array = NDArray[np.float64]
+
+Limits = tuple[float, float, float]
+
+ROUNDING = 1e-6  # rad, m, rad/s, m/s; what trajectories exceed limits by without meaning it
+IMPOSSIBLE = 1e6  # rad/s^2, m/s^2
 
 
 @dataclass(frozen=True)
@@ -66,3 +71,29 @@ def read_reference(message: Any, joints: Sequence[str], known: Collection[str] =
                 given[list(joints).index(name)] = True
         vectors.append(vector)
     return Reference(given, *vectors)
+
+
+def check_limits(reference: Reference, joints: Sequence[str], limits: Mapping[str, Limits]) -> None:
+    """Refuse what the robot cannot do; raises `ArgumentError`, which names the joint.
+
+    Parameters
+    ----------
+    reference : Reference
+    joints : sequence of str
+        Those of the arrays of the reference.
+    limits : mapping
+        By joint: lower and upper position [rad, m], and largest speed [rad/s, m/s].
+    """
+    for k, name in enumerate(joints):
+        if not reference.given[k]:
+            continue
+        lower, upper, speed = limits[name]
+        if not lower - ROUNDING <= reference.q[k] <= upper + ROUNDING:
+            raise ArgumentError(f'positions of joint {name!r} in the reference: {reference.q[k]:g} '
+                                f'is not within its limits [{lower:g}, {upper:g}]')
+        if not abs(reference.v[k]) <= speed + ROUNDING:
+            raise ArgumentError(f'velocities of joint {name!r} in the reference: '
+                                f'{reference.v[k]:g} is beyond its limit {speed:g}')
+        if not abs(reference.a[k]) <= IMPOSSIBLE:
+            raise ArgumentError(f'accelerations of joint {name!r} in the reference: '
+                                f'{reference.a[k]:g} is more than any joint can do')

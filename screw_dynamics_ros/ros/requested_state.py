@@ -106,10 +106,11 @@ def read_requested_state(
         for field in ('velocity', 'effort')
     )
     a = vector('acceleration', acceleration)
-    absent = np.array([name not in names for name in joints], dtype=bool)
+    named = set(names)
+    absent = np.array([name not in named for name in joints], dtype=bool)
     if not absent.any():
         return JointState(q, v, a, tau)
-    text = shorten([name for name in joints if name not in names])
+    text = shorten([name for name in joints if name not in named])
     if measured is None:
         raise ArgumentError(
             f'joint_state does not name {text}, and there is no current measured '

@@ -35,6 +35,13 @@ def use_real_time(priority: int) -> str:
     return ''
 
 
+def use_least_real_time() -> None:
+    """Have this thread go after all other real-time threads, if it is one, and before others."""
+    with suppress(AttributeError, OSError):
+        if os.sched_getscheduler(0) == os.SCHED_FIFO:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+
 def use_ordinary_time() -> None:
     """Take this thread out of real-time scheduling, for work that takes long."""
     with suppress(AttributeError, OSError):

@@ -20,13 +20,20 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.conversions import EARLIEST, LATEST
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
+from screw_dynamics_ros.ros.policies import Reason
 
 Array = NDArray[np.float64]
 
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
-MOST_LAYOUTS = 4  # kept for each length of message
+MOST_LAYOUTS = 8  # kept
+MOST_NAMES, MOST_BYTES = 1000, 2**18  # of a message that is read
+
+#: How counts are written in plain encodings, by the kind of encapsulation (CDR and XCDR2).
+PLAIN = {b'\0\0': struct.Struct('>I'), b'\0\1': struct.Struct('<I'),
+         b'\0\6': struct.Struct('>I'), b'\0\7': struct.Struct('<I')}
 
 #: Returns a message that carries a stamp wherever it has one, and the given numbers.
 Build = Callable[[Time, list[float]], Any]
@@ -53,19 +60,28 @@ class Template:
         stamp = Time(sec=0x5EC05EC0, nanosec=0x2A0B1C0D)
         numbers = -1.7e-200 * np.arange(1.0, count + 1.0)
         data = serialize_message(build(stamp, numbers.tolist()))
-        offsets = number_offsets(data, numbers)
-        # Placed in memory so that the numbers are aligned: they are views a kernel can write into.
+        stamps = find_all(data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))
+        self._place(data, stamps, number_offsets(data, numbers))
+        self._check(build, count)
+
+    def copy(self) -> Template:
+        """Return a template for the same message, with numbers of its own."""
+        made = Template.__new__(Template)
+        made._place(*self._layout)
+        return made
+
+    def _place(self, data: bytes, stamps: Sequence[int], offsets: Sequence[int]) -> None:
+        """Place a message in memory so that its numbers are aligned: a kernel can write there."""
+        self._layout = data, stamps, offsets
         storage = np.zeros(len(data) + 8, dtype=np.uint8)
         start = -(storage.ctypes.data + (offsets[0] if offsets else 0)) % 8
         storage[start:start + len(data)] = np.frombuffer(data, dtype=np.uint8)
         self._storage = storage.data
         self._data = storage.data[start:start + len(data)]
-        self._stamps = [start + k for k in find_all(
-            data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))]
+        self._stamps = [start + offset for offset in stamps]
         self._places = [start + offset for offset in offsets]
         self._runs = [(first, last, self.array(first, last - first))
                       for first, last in runs(offsets)]
-        self._check(build, count)
 
     def _check(self, build: Build, count: int) -> None:
         """Let rclpy read what `fill` writes."""
@@ -110,8 +126,8 @@ class Template:
 
 
 def packed(stamp: int) -> bytes:
-    """Return a stamp in ns as the bytes of builtin_interfaces/Time."""
-    return STAMP_FORMAT.pack(*divmod(stamp, 1_000_000_000))
+    """Return a stamp [ns] as the bytes of builtin_interfaces/Time, the nearest that there is."""
+    return STAMP_FORMAT.pack(*divmod(min(max(stamp, EARLIEST), LATEST), 1_000_000_000))
 
 
 def find_all(data: bytes, pattern: bytes) -> list[int]:
@@ -159,6 +175,7 @@ class Layout:
     def __init__(self, data: bytes, mask: bytes, names: tuple[str, ...],
                  arrays: Sequence[tuple[int, int]]) -> None:
         # All bytes as one number: comparing under a mask is two operations on long integers.
+        self._size = len(data)
         self._mask = int.from_bytes(mask, 'little')
         self._fixed = int.from_bytes(data, 'little') & self._mask
         numbers = np.zeros(sum(count for count, _ in arrays))
@@ -171,11 +188,14 @@ class Layout:
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` differs from what the layout was made for in stamp and numbers only."""
-        return int.from_bytes(data, 'little') & self._mask == self._fixed
+        return (len(data) == self._size
+                and int.from_bytes(data, 'little') & self._mask == self._fixed)
 
     def parse(self, data: bytes) -> JointStateMessage:
-        """Return the contents of data that match: always the same object."""
+        """Return the contents of data that match: always the same object, if they have a stamp."""
         sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP)
+        if nanosec >= 1_000_000_000:
+            return invalid_stamp(sec, nanosec)
         self._message.stamp = sec * 1_000_000_000 + nanosec
         for start, end, first, last in self._copies:
             self._target[start:end] = data[first:last]
@@ -186,27 +206,50 @@ class JointStateReader:
     """Reads serialized sensor_msgs/JointState; cheap as long as frame, names and lengths stay."""
 
     def __init__(self) -> None:
-        self._layouts: dict[int, list[Layout]] = {}  # by length of the message
+        self._layouts: list[Layout] = []  # those used last come first
 
     def read(self, data: bytes) -> JointStateMessage:
         """Return the contents, valid until the next call."""
-        for layout in self._layouts.get(len(data), ()):
+        for layout in self._layouts:
             if layout.matches(data):
+                if layout is not self._layouts[0]:
+                    self._layouts.remove(layout)
+                    self._layouts.insert(0, layout)
                 return layout.parse(data)
-        return self._learn(data)
+        excess = too_large(data)
+        return JointStateMessage.refused(Reason.TOO_LARGE, excess) if excess else self._learn(data)
 
     def _learn(self, data: bytes) -> JointStateMessage:
         """Read by rclpy, and remember the layout if it gives the very same."""
         expected = from_message(deserialize_message(data, JointState))
+        if expected.refusal is not None:
+            return expected
         try:
             layout = find_layout(data, expected.names)
             if same(layout.parse(data), expected):
-                kept = self._layouts.setdefault(len(data), [])
-                del kept[MOST_LAYOUTS - 1:]
-                kept.insert(0, layout)
+                del self._layouts[MOST_LAYOUTS - 1:]
+                self._layouts.insert(0, layout)
         except (struct.error, ValueError):
             pass  # not little-endian plain CDR: rclpy reads every message
         return expected
+
+
+def too_large(data: bytes) -> str:
+    """Return by what a serialized JointState exceeds the needs of a robot, empty if it does not.
+
+    Converting such a message would take long: it is read as far as the number of its names.
+    """
+    if len(data) > MOST_BYTES:
+        return f'{len(data)} bytes, at most {MOST_BYTES}'
+    if data[:2] not in PLAIN:
+        return ''
+    count = PLAIN[data[:2]]
+    try:
+        length, = count.unpack_from(data, STAMP + 8)  # header.frame_id
+        names, = count.unpack_from(data, align(STAMP + 12 + length, 4))
+    except struct.error:
+        return ''  # rclpy tells
+    return f'{names} names, at most {MOST_NAMES}' if names > MOST_NAMES else ''
 
 
 def find_layout(data: bytes, names: tuple[str, ...]) -> Layout:
@@ -247,11 +290,21 @@ def align(offset: int, size: int) -> int:
 
 def from_message(message: JointState) -> JointStateMessage:
     """Return the contents of a sensor_msgs/JointState object."""
+    stamp = message.header.stamp
+    if stamp.nanosec >= 1_000_000_000:
+        return invalid_stamp(stamp.sec, stamp.nanosec)
     position, velocity, effort = (np.array(values, dtype=float) for values in (
         message.position, message.velocity, message.effort))
-    stamp = message.header.stamp
     return JointStateMessage(tuple(message.name), position, velocity, effort,
                              stamp.sec * 1_000_000_000 + stamp.nanosec)
+
+
+def invalid_stamp(sec: int, nanosec: int) -> JointStateMessage:
+    """Return what is read of a message with a second or more of nanoseconds.
+
+    That is no time, outputs cannot carry it, and at the end of the range none has the same value.
+    """
+    return JointStateMessage.refused(Reason.INVALID_STAMP, f'{sec} s and {nanosec} ns')
 
 
 def same(a: JointStateMessage, b: JointStateMessage) -> bool:

@@ -1,8 +1,9 @@
-"""Typed services of the package screw_dynamics_msgs, which may be absent, in a thread of their own.
+"""Typed services of the package screw_dynamics_msgs, which may be absent, answered elsewhere.
 
 A request may take long: functions are compiled when first asked for, and inverse kinematics looks
-for a solution until it has one. The services of a process therefore belong to a node of their own,
-`_<name>_services`, which `ros.executor.spin` runs beside the others: joint states pass it by.
+for a solution until it has one. So answers are computed in another process, a `Worker`, and the
+services belong to a node of their own, `_<name>_services`, which `ros.executor.spin` runs in a
+thread beside the others: all that thread does is pass requests on and wait.
 """
 
 from __future__ import annotations
@@ -13,18 +14,27 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.worker import Worker, WorkerError
 
 try:
     from screw_dynamics_msgs import srv as interfaces
 except ImportError:
     interfaces = None
 
-#: Fills in the response to a request, or raises `ScrewDynamicsError`.
-Answer = Callable[[Any, Any], None]
+#: Fills in the response to a request, or raises `ScrewDynamicsError`; what comes before these two
+#: is what `Task` gave. At the top level of a module.
+Answer = Callable[..., None]
+
+#: Returns the function that answers a request which comes now, and its first arguments; may raise
+#: `ScrewDynamicsError`.
+Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
+
+LONGEST = 3000  # characters of a reason, which may repeat what a request says
 
 REMEDY = (
     'build it with "colcon build --base-paths src src/screw_dynamics_ros/screw_dynamics_msgs"'
@@ -49,11 +59,12 @@ class Services:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.nodes: list[Node] = []
+        self._worker = Worker('answers requests')
         self._absent: list[str] = []
         self._answered: dict[str, int] = {}
         self._refused: dict[str, int] = {}
 
-    def add(self, owner: Node, kind: str, name: str, answer: Answer) -> None:
+    def add(self, owner: Node, kind: str, name: str, task: Task) -> None:
         """Serve requests of the type screw_dynamics_msgs/srv/`kind`.
 
         Parameters
@@ -63,9 +74,11 @@ class Services:
         kind : str
         name : str
             Of the service, like ``~/forward_kinematics``.
-        answer : callable
-            ``answer(request, response)`` runs in the thread of the services; `success` is set.
-            If it raises `ScrewDynamicsError`, `success` is false and `message` the reason.
+        task : callable
+            Called in the thread of the services for each request. What it returns goes to the
+            other process and is called there, ``answer(*arguments, request, response)``; `success`
+            is set. If either raises `ScrewDynamicsError`, `success` is false and `message` the
+            reason.
         """
         service = owner.resolve_service_name(name)
         if not hasattr(interfaces, kind):
@@ -84,7 +97,7 @@ class Services:
             )
         self._answered[service] = self._refused[service] = 0
         self.nodes[0].create_service(
-            getattr(interfaces, kind), service, partial(self._on_request, service, answer)
+            getattr(interfaces, kind), service, partial(self._on_request, service, kind, task)
         )
 
     @property
@@ -92,11 +105,17 @@ class Services:
         """Whether any service was asked for."""
         return bool(self._answered or self._absent)
 
-    def _on_request(self, service: str, answer: Answer, request: Any, response: Any) -> Any:
+    def _on_request(
+        self, service: str, kind: str, task: Task, request: Any, response: Any
+    ) -> Any:
         """Answer a request, whatever happens."""
-        response.success = True
         try:
-            answer(request, response)
+            data = serialize_message(request)
+            answered = self._worker.call(respond, kind, data, *task())
+            response = deserialize_message(answered, type(response))
+        except WorkerError as error:
+            self._node.get_logger().error(f'{service}: {error}')
+            response = refusal(response, f'no answer: {error}')
         except ScrewDynamicsError as error:
             response = refusal(response, str(error))
         except Exception as error:  # a fault of ours must not end the others' services
@@ -111,6 +130,7 @@ class Services:
         status = Status('services')
         for service, count in self._answered.items():
             status.values[service] = f'{count} requests, {self._refused[service]} without success'
+        self._worker.report(status, 'the next request starts another one')
         if self._absent:
             status.report(
                 Level.WARN,
@@ -120,6 +140,17 @@ class Services:
         return status
 
 
+def respond(kind: str, data: bytes, answer: Answer, arguments: tuple[Any, ...]) -> bytes:
+    """Return the response to a request, both serialized; runs in the other process."""
+    types = getattr(interfaces, kind)
+    response = types.Response(success=True)
+    try:
+        answer(*arguments, deserialize_message(data, types.Request), response)
+    except ScrewDynamicsError as error:
+        response = refusal(response, str(error))
+    return serialize_message(response)
+
+
 def refusal(response: Any, reason: str) -> Any:
     """Return an empty response of the same type, without success."""
-    return type(response)(success=False, message=reason)
+    return type(response)(success=False, message=printable(reason, LONGEST))

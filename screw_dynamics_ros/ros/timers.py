@@ -8,10 +8,16 @@ from collections.abc import Callable
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from screw_dynamics_ros.ros.faults import FAULTS
+
 
 def every(node: Node, period: float, callback: Callable[[], None]) -> None:
-    """Call `callback` each `period` [s] of real time, also when simulated time stands still."""
-    node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    """Call `callback` each `period` [s] of real time, also when simulated time stands still.
+
+    Its exceptions are caught.
+    """
+    guarded = FAULTS.guarded(f'timer {getattr(callback, "__qualname__", "")}', callback)
+    node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def at_most(rate: float) -> Callable[[], bool]:

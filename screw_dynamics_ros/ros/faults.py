@@ -1,0 +1,85 @@
+"""Exceptions nobody expected: caught, counted, logged, and an ERROR on /diagnostics.
+
+A fault in one joint state, output, status, parameter or request must not end the process; the
+next one is answered.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.logging import get_logger
+
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.status import Level, Status
+
+RECENT = 10.0  # s for which a fault stays on /diagnostics
+MOST_KINDS = 20  # of which counts are kept
+LOG_INTERVAL = 10.0  # s between two tracebacks of one kind
+
+
+@dataclass
+class Fault:
+    """Exceptions of one kind: how many, when the last one was [s], and what it said."""
+
+    count: int = 0
+    last: float = -math.inf
+    logged: float = -math.inf
+    text: str = ''
+
+
+class Faults:
+    """What went wrong in a process."""
+
+    def __init__(self) -> None:
+        self._faults: dict[str, Fault] = {}
+
+    def record(self, what: str, error: BaseException) -> None:
+        """Note an exception; `what` says what was given up because of it."""
+        now, what = time.monotonic(), printable(what)
+        if what not in self._faults and len(self._faults) >= MOST_KINDS:
+            what = 'others'
+        fault = self._faults.setdefault(what, Fault())
+        fault.count += 1
+        fault.last, fault.text = now, printable(f'{type(error).__name__}: {error}')
+        if now - fault.logged > LOG_INTERVAL:
+            fault.logged = now
+            lines = ''.join(traceback.format_exception(error))
+            get_logger('screw_dynamics_ros').error(f'{what}: given up after an error\n{lines}')
+
+    @contextmanager
+    def caught(self, what: str) -> Iterator[None]:
+        """Catch exceptions of the statements inside, which are given up."""
+        try:
+            yield
+        except Exception as error:
+            self.record(what, error)
+
+    def guarded(self, what: str, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a callback that catches its exceptions."""
+        def call(*arguments: Any) -> Any:
+            try:
+                return callback(*arguments)
+            except Exception as error:
+                self.record(what, error)
+
+        return call
+
+    def status(self) -> Status:
+        """Report the faults."""
+        status, now = Status('faults'), time.monotonic()
+        for what, fault in list(self._faults.items()):
+            status.values[what] = f'{fault.count} times, last: {fault.text}'
+            if now - fault.last < RECENT:
+                status.report(Level.ERROR, f'{what}: {fault.text}; please report this with the log')
+        return status
+
+
+#: Those of this process.
+FAULTS = Faults()

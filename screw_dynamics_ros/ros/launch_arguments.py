@@ -1,0 +1,123 @@
+"""Arguments of the launch files: checked before anything starts, refused by name.
+
+`ros2 launch` itself ignores arguments that no launch file declares, and so would start with
+defaults what was meant otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.model.urdf import read_urdf
+from screw_dynamics_ros.ros.parameter_files import read_parameter_file
+
+PACKAGE = 'screw_dynamics_ros'
+LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
+LIKE, NEAR = 0.6, 0.8  # of 1, that names are alike for a hint, and for little doubt
+
+
+def refusal(name: str, value: str, reason: str, expected: str) -> ArgumentError:
+    """Return the error of a launch argument."""
+    return ArgumentError(f'launch argument {name}:={value}: {reason}; expected {expected}')
+
+
+def parameter_file(name: str, value: str) -> str:
+    """Return the path of a parameter file that can be one."""
+    try:
+        read_parameter_file(Path(value))
+    except ArgumentError as error:
+        raise refusal(name, value, str(error), 'a YAML file like config/model.yaml') from None
+    return value
+
+
+def urdf_file(name: str, value: str) -> str:
+    """Return the text of a URDF file that describes a robot."""
+    try:
+        text = Path(value).read_text(encoding='utf-8')
+        read_urdf(text, inertia_check='ignore')
+    except FileNotFoundError:
+        reason = 'there is no such file'
+    except IsADirectoryError:
+        reason = 'this is a folder'
+    except UnicodeDecodeError:
+        reason = 'it is no text in UTF-8'
+    except OSError as error:
+        reason = f'it cannot be read: {error.strerror}'
+    except DescriptionError as error:
+        reason = str(error)
+    else:
+        return text
+    raise refusal(name, value, reason, 'a URDF file')
+
+
+def namespace(name: str, value: str) -> str:
+    """Return a namespace, '' for none; relative ones are taken as they are."""
+    token = r'[A-Za-z_]\w*'
+    if value and not re.fullmatch(rf'/|/?{token}(/{token})*', value, re.ASCII):
+        raise refusal(name, value, 'no namespace can be called that',
+                      'names like left or cell/left: letters, digits and _, no digit first')
+    return value
+
+
+def log_level(name: str, value: str) -> str:
+    """Return a log level, or LOGGER:=LEVEL."""
+    level = value.rpartition(':=')[2]
+    if level.lower() not in LEVELS:
+        raise refusal(name, value, f'there is no level {level!r}',
+                      f'one of {", ".join(LEVELS)}, or LOGGER:=LEVEL')
+    return value
+
+
+def program(name: str, value: str, path: str | None, package: str) -> None:
+    """Refuse an argument that needs a program of which `path` says that it is not there."""
+    if path is None:
+        raise refusal(name, value, f'{package} is not installed',
+                      f'false, or the package {package}')
+
+
+def unknown(
+    launch_file: Path, given: Collection[str], declared: Sequence[str], command: Sequence[str],
+) -> str:
+    """Refuse arguments that a launch file does not have, or return a warning, '' for none.
+
+    Parameters
+    ----------
+    launch_file : Path
+    given : collection of str
+        The launch configurations before any default is set. They hold those of files that include
+        this one, too, which cannot be told from misspelt ones: of these the likely are warned of.
+    declared : sequence of str
+        The arguments it has.
+    command : sequence of str
+        The words of ``ros2 launch ...``, which tell whether this is the file that was asked for.
+
+    Raises
+    ------
+    ArgumentError
+        If this file was asked for with an argument that it does not have.
+    """
+    names = [name for name in given if name not in declared and not name.startswith('launch-')]
+    if was_asked_for(launch_file, command):
+        for name in names:
+            if any(word.startswith(f'{name}:=') for word in command):
+                like = get_close_matches(name, declared, 1, LIKE)
+                hint = f'did you mean {like[0]}? ' if like else ''
+                raise ArgumentError(f'launch argument {name}: {launch_file.name} has no such '
+                                    f'argument; {hint}expected {", ".join(declared)}')
+    near = {name: get_close_matches(name, declared, 1, NEAR) for name in names}
+    return '; '.join(f'launch argument {name}: {launch_file.name} has none of that name and goes '
+                     f'without; did you mean {close[0]}?'
+                     for name, close in near.items() if close and close[0] not in given)
+
+
+def was_asked_for(launch_file: Path, command: Sequence[str]) -> bool:
+    """Whether a command launches this file itself, and not one that includes it."""
+    return any(
+        (before == PACKAGE and word == launch_file.name)
+        or (word.endswith(launch_file.name) and Path(word).exists()
+            and Path(word).samefile(launch_file))
+        for before, word in zip(['', *command], command))

@@ -1,0 +1,121 @@
+"""Parameter files: which nodes their sections are for, and which parameters those have.
+
+A file that cannot be one is refused with a reason for people. ROS 2 itself refuses some of these
+files with the internals of its parser, and takes others (text, an empty file) for no parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from screw_dynamics_ros.core.errors import ArgumentError
+
+PARAMETERS = 'ros__parameters'
+SHAPE = f'write sections like "/**/bringup: {{{PARAMETERS}: {{gravity: [0.0, 0.0, -9.81]}}}}"'
+NODES = re.compile(r'(/(\*{1,2}|[A-Za-z_]\w*))+', re.ASCII)
+NUMBERS = {f'tag:yaml.org,2002:{kind}' for kind in ('int', 'float')}
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes what ROS 2 takes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node, if it is written out."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise ArgumentError(f'line {event.start_mark.line + 1}: ROS 2 takes no aliases; write '
+                                f'out *{event.anchor}')
+        return super().compose_node(parent, index)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Parameters for the nodes whose names match a pattern.
+
+    Attributes
+    ----------
+    pattern : str
+        Name of a node with its namespace; ``*`` stands for one part of it, ``**`` for any number.
+    names : tuple of str
+        Of the parameters.
+    """
+
+    pattern: str
+    names: tuple[str, ...]
+
+    @property
+    def is_for_any_node(self) -> bool:
+        """Whether it names at most a namespace."""
+        return self.pattern.endswith('*')
+
+    def matches(self, node: str) -> bool:
+        """Whether it is for the node of this full name; rcl turns patterns into the same."""
+        pattern = self.pattern.replace('/**', r'(/\w+)~').replace('/*', r'(/\w+)')
+        return re.fullmatch(pattern.replace('~', '*'), node) is not None
+
+
+def read_parameter_file(path: Path) -> list[Section]:
+    """Return the sections of a parameter file.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be read or has another shape; the text says what is wrong and what to do.
+    """
+    try:
+        content = yaml.compose(path.read_text(encoding='utf-8'), _Loader)
+    except FileNotFoundError:
+        raise ArgumentError('there is no such file') from None
+    except IsADirectoryError:
+        raise ArgumentError('this is a folder; name a YAML file in it') from None
+    except OSError as error:
+        raise ArgumentError(f'it cannot be read: {error.strerror}') from None
+    except UnicodeDecodeError:
+        raise ArgumentError('it is no text in UTF-8') from None
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, 'problem_mark', None), getattr(error, 'problem', None)
+        line = '' if mark is None else f'line {mark.line + 1}: '
+        text = ' '.join(str(problem or error).split())
+        raise ArgumentError(f'it is no YAML: {line}{text}') from None
+    if content is None:
+        raise ArgumentError(f'it is empty; {SHAPE}')
+    if not isinstance(content, yaml.MappingNode):
+        raise ArgumentError(f'it is no parameter file; {SHAPE}')
+    return [section for key, value in content.value
+            for section in _sections('/' + key.value.removeprefix('/'), value)]
+
+
+def _sections(pattern: str, content: yaml.Node) -> Iterator[Section]:
+    """Yield the section of that name, or those in it if it is a namespace."""
+    where = f'line {content.start_mark.line + 1}: section {pattern}'
+    if not NODES.fullmatch(pattern):
+        raise ArgumentError(f'{where}: no node can be called that; use letters, digits and _, no '
+                            'digit first, * and ** for any')
+    if not isinstance(content, yaml.MappingNode) or not content.value:
+        raise ArgumentError(f'{where} has no {PARAMETERS}; {SHAPE}')
+    for key, value in content.value:
+        if key.value != PARAMETERS:
+            yield from _sections(f'{pattern}/{key.value}', value)
+        elif not isinstance(value, yaml.MappingNode):
+            raise ArgumentError(f'{where} has nothing in its {PARAMETERS}; {SHAPE}')
+        else:
+            yield Section(pattern, tuple(_names(value, '')))
+
+
+def _names(parameters: yaml.MappingNode, prefix: str) -> Iterator[str]:
+    for key, value in parameters.value:
+        name = f'{prefix}{key.value}'
+        if isinstance(value, yaml.MappingNode):
+            yield from _names(value, f'{name}.')
+            continue
+        if isinstance(value, yaml.SequenceNode) and {each.tag for each in value.value} == NUMBERS:
+            raise ArgumentError(
+                f'line {value.start_mark.line + 1}: parameter {name}: '
+                f'[{", ".join(each.value for each in value.value)}] has numbers with and without '
+                'a decimal point, which ROS 2 refuses; write all of them with one')
+        yield name

@@ -1,0 +1,212 @@
+"""What a process is started with: a wrong argument, file or name is refused instead of ignored.
+
+ROS 2 keeps a parameter that no node declares without a word: a misspelt one leaves the default in
+force. Which names are misspelt is not plain, since a section of a file may be for several nodes, of
+this process or of others. Refused are names that
+
+* a section for one node has, or the command line of the process, and none of its nodes declares;
+* a section for any node (``/**``) has, that no node of this package knows, and that are nearly the
+  name of a parameter of this process. Others there are told: they may be for nodes of another kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.parameter_files import Section, read_parameter_file
+
+#: Parameters that rclpy declares by itself, some of them late.
+FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
+LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
+RENAMING = re.compile(r'(\w+:)?(?P<what>__ns|__node|__name):=(?P<name>.*)')
+LIKE, NEAR = 0.6, 0.8  # of 1, that names are alike for a hint, and for little doubt
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where parameters come from: an argument, or a section of a file.
+
+    Attributes
+    ----------
+    text : str
+        For people.
+    section : Section
+    is_argument : bool
+        Whether it is for the nodes of this process only.
+    """
+
+    text: str
+    section: Section
+    is_argument: bool = False
+
+
+def ros_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (option, value) of what stands between --ros-args and --, '' for a missing value."""
+    within, words = False, iter(arguments)
+    for word in words:
+        if word == '--ros-args':
+            within = True
+        elif word == '--':
+            within = False
+        elif within and word in ('-p', '--param', '--params-file', '-r', '--remap', '--log-level'):
+            yield ({'-p': '--param', '-r': '--remap'}.get(word, word), next(words, ''))
+
+
+def check_arguments(arguments: Sequence[str]) -> None:
+    """Refuse files, names and levels of the command line that ROS cannot begin with.
+
+    Raises
+    ------
+    ArgumentError
+        Names the argument, what is wrong with it, and the remedy.
+    """
+    for option, value in ros_arguments(arguments):
+        if option == '--params-file':
+            file_sections(value)
+        if option == '--param' and ':=' not in value:
+            raise ArgumentError(f'-p {value}: write -p NAME:=VALUE')
+        level = value.rpartition(':=')[2]
+        if option == '--log-level' and level.lower() not in (*LEVELS, 'unset'):
+            raise ArgumentError(f'--log-level {value}: there is no level {level!r}; give one of '
+                                f'{", ".join(LEVELS)}, or LOGGER:=LEVEL')
+        rule = RENAMING.fullmatch(value)
+        if option == '--remap' and rule is not None:
+            check_name(f'-r {value}', rule['name'], is_namespace=rule['what'] == '__ns')
+
+
+def check_name(origin: str, name: str, *, is_namespace: bool) -> None:
+    """Refuse what cannot be a node's name or a namespace; `origin` is for the message."""
+    token = r'[A-Za-z_]\w*'
+    if not re.fullmatch(rf'/|(/{token})+' if is_namespace else token, name, re.ASCII):
+        raise ArgumentError(
+            f'{origin}: {name!r} cannot be the {"namespace" if is_namespace else "name"} of a '
+            f'node; use letters, digits and _, no digit first'
+            + (', like /left or /cell/left' if is_namespace else ''))
+
+
+def file_sections(path: str) -> list[Section]:
+    """Return the sections of a parameter file; raises `ArgumentError` with its name."""
+    try:
+        return read_parameter_file(Path(path))
+    except ArgumentError as refusal:
+        raise ArgumentError(f'parameter file {path}: {refusal}') from None
+
+
+def reason(error: Exception) -> str:
+    """Return what rclpy says of its arguments, without the places in its sources."""
+    text = re.sub(r', at \S+:\d+', '', str(error)).removeprefix('failed to initialize rcl: ')
+    unknown = 'unknown arguments ' if type(error).__name__ == 'UnknownROSArgsError' else ''
+    return f'ROS refuses the command line: {unknown}{" ".join(text.split())}'
+
+
+def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[Source]]]:
+    """Yield (parameter file or argument, what is in it) for all on the command line.
+
+    Raises `ArgumentError` for a file that is none.
+    """
+    for option, value in ros_arguments(arguments):
+        if option == '--params-file':
+            file = f'parameter file {value}'
+            yield file, [Source(f'section {section.pattern} of {file}', section)
+                         for section in file_sections(value)]
+        elif option == '--param':
+            node, _, name = value.partition(':=')[0].rpartition(':')
+            section = Section('/' + (node or '**').removeprefix('/'), (name,))
+            yield f'argument -p {value}', [Source(f'argument -p {value}', section, True)]
+
+
+def undeclared(node: Node) -> list[str]:
+    """Return the names of parameters that were given to a node at start and that it does not have.
+
+    To be asked when it has declared all of its own; those that rclpy declares are left out.
+    """
+    return [name for name in getattr(node, '_parameter_overrides', ())
+            if not node.has_parameter(name) and not FOREIGN.fullmatch(name)]
+
+
+def check_parameters(
+    nodes: Sequence[Node], is_known: Callable[[str], bool], arguments: Sequence[str],
+) -> None:
+    """Refuse parameters that would be ignored, and files of which nothing applies.
+
+    Parameters
+    ----------
+    nodes : sequence of rclpy.node.Node
+        All of the process, with all parameters declared.
+    is_known : callable
+        Whether any node of the package has a parameter of this name, those of other processes, too.
+    arguments : sequence of str
+        The command line.
+
+    Raises
+    ------
+    ArgumentError
+        Names the parameter, where it was given, and the nearest name.
+    """
+    given: list[Source] = []
+    for origin, some in sources(arguments):
+        if not any(source.section.matches(node.get_fully_qualified_name())
+                   for source in some for node in nodes):
+            raise ArgumentError(f'{origin}: {nothing_applies(some, nodes)}')
+        given += some
+    warnings = {
+        _check_name(name, source, node, nodes, is_known)
+        for node in nodes for name in undeclared(node) for source in given
+        if name in source.section.names
+        and source.section.matches(node.get_fully_qualified_name())}
+    for warning in sorted(warnings - {''}):
+        nodes[0].get_logger().warning(warning)
+
+
+def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
+    """Return for people that no section is for any of the nodes."""
+    there = shorten([source.section.pattern for source in given]) or 'none'
+    here = shorten([node.get_fully_qualified_name() for node in nodes])
+    remedy = (f'name one of them, or /**/{nodes[0].get_name()} for any namespace'
+              if not any(source.is_argument for source in given) else
+              'arguments reach nodes without a namespace; take a parameter file for others')
+    return f'it is for {there}, and the nodes of this process are {here}; {remedy}'
+
+
+def _check_name(
+    name: str, source: Source, node: Node, nodes: Sequence[Node],
+    is_known: Callable[[str], bool],
+) -> str:
+    """Refuse a parameter that a node was given and does not have, or return a warning or ''."""
+    owners = [other for other in nodes if other.has_parameter(name)]
+    if source.section.is_for_any_node:
+        if owners or (not source.is_argument and is_known(name)):
+            return ''
+        there = parameters_of(nodes)
+        if not source.is_argument and not nearest(name, there, NEAR):
+            return f'parameter {name!r} ({source.text}) has no effect: no node here has it'
+        whose = 'no node of this process has it'
+    else:
+        there = parameters_of([node])
+        whose = f'node {node.get_name()} does not have it'
+    if owners:
+        remedy = f'{shorten([owner.get_name() for owner in owners])} has it'
+    elif like := nearest(name, there, LIKE):
+        remedy = f'did you mean {like}?'
+    else:
+        remedy = f'there are {shorten(there, 12)}'
+    raise ArgumentError(f'parameter {name!r} ({source.text}): {whose}; {remedy}')
+
+
+def parameters_of(nodes: Sequence[Node]) -> list[str]:
+    """Return the names of the parameters that nodes have declared themselves."""
+    return sorted({name for node in nodes for name in node.get_parameters_by_prefix('')
+                   if not FOREIGN.fullmatch(name)})
+
+
+def nearest(name: str, there: Sequence[str], least: float) -> str:
+    """Return the name that is most alike, '' if none is."""
+    return next(iter(get_close_matches(name, there, 1, least)), '')

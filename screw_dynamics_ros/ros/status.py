@@ -1,0 +1,37 @@
+"""The condition of a subcomponent, as diagnostics tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Level(IntEnum):
+    """Levels of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+
+
+@dataclass
+class Status:
+    """Condition of one subcomponent: the worst level reported, all texts, and values to look at."""
+
+    name: str
+    level: Level = Level.OK
+    texts: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+
+    def report(self, level: Level, text: str) -> None:
+        """Add a finding; those of the worst level come first in the summary."""
+        if level > self.level:
+            self.texts.insert(0, text)
+            self.level = level
+        else:
+            self.texts.append(text)
+
+    @property
+    def summary(self) -> str:
+        """The texts in one line."""
+        return '; '.join(self.texts) or 'ok'

@@ -1,0 +1,31 @@
+"""Subscriptions that tell when a message was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
+
+
+def subscribe(
+    node: Node, kind: type, topic: str, callback: Callable[[Any, dict[str, Any]], None],
+    profile: QoSProfile, **options: Any,
+) -> None:
+    """Call ``callback(message, info)``; options as for `Node.create_subscription`.
+
+    `info` has what the middleware tells of the message, like 'source_timestamp' [ns]; it is empty
+    where rclpy does not pass it on (humble).
+    """
+    def receive(*received: Any) -> None:
+        # The EventsExecutor of rclpy 7.1 passes both as one argument.
+        if len(received) == 1 and isinstance(received[0], tuple):
+            received = received[0]
+        callback(*received) if len(received) == 2 else callback(received[0], {})
+
+    subscription = node.create_subscription(kind, topic, receive, profile, **options)
+    if hasattr(Subscription, 'CallbackType'):
+        # Asking for both by the signature ends in a SystemError of that executor.
+        subscription._callback_type = Subscription.CallbackType.WithMessageInfo

@@ -1,0 +1,237 @@
+"""Another process for what takes long, so that it cannot hold the lock of this interpreter.
+
+A `Worker` calls functions in a process of its own, which is started when it is first needed and
+again after it has died. The process is an ordinary child that has nothing of this one but two
+pipes: neither its sockets nor its scheduling. It ends when the pipe does, however this one ended.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakSet
+
+from screw_dynamics_ros.core.compile.compiler_process import receive, send
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.scheduling import use_least_real_time
+
+T = TypeVar('T')
+
+NICENESS = 5  # of the process when it has started: outputs made of joint states go first
+RECENT = 3.0  # s for which a death is told at least
+PATIENCE = 1.0  # s that a process that has closed its pipe has to end in
+
+#: Run by the process. Nothing of the folder it is started in is imported.
+PROGRAM = '''
+import os, sys
+if hasattr(os, 'SCHED_OTHER'):
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+sys.path[:] = filter(None, sys.path)
+from screw_dynamics_ros.ros.worker_process import serve
+serve()
+'''
+
+#: Small matrices gain nothing from threads, which would compete with this process.
+ENVIRONMENT = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
+
+
+class WorkerError(ScrewDynamicsError, RuntimeError):
+    """The other process could not be started, has died, or a function failed in it."""
+
+
+class Worker:
+    """Calls functions in another process, one after the other.
+
+    Parameters
+    ----------
+    purpose : str
+        What the process does, for messages: 'answers requests'.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether `end` was called.
+    """
+
+    _all: ClassVar[WeakSet[Worker]] = WeakSet()
+
+    def __init__(self, purpose: str) -> None:
+        self._purpose = purpose
+        self._calling, self._changing = threading.Lock(), threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.ended = False
+        self._since: float | None = None  # when the call under way began
+        self._deaths, self._death, self._last_death = 0, '', -math.inf
+        self._is_replaced = False  # whether another process has answered since
+        self._all.add(self)
+
+    @property
+    def pid(self) -> int | None:
+        """Its number, None if there is none."""
+        process = self._process
+        return None if process is None else process.pid
+
+    @property
+    def waiting(self) -> float:
+        """For how long the call under way has lasted [s], 0 if there is none."""
+        since = self._since
+        return 0.0 if since is None else time.monotonic() - since
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return ``function(*arguments)``, computed in the other process; wait for it.
+
+        Parameters
+        ----------
+        function : callable
+            At the top level of a module; arguments and result can be pickled.
+
+        Raises
+        ------
+        WorkerError
+            If the process dies meanwhile or cannot be started, or the function raises an exception.
+        """
+        task = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
+        with self._calling:
+            self._since = time.monotonic()
+            try:
+                is_done, result = pickle.loads(self._exchange(task))
+            finally:
+                self._since = None
+        if not is_done:
+            raise WorkerError(result)
+        self._is_replaced = True
+        return result
+
+    def _exchange(self, task: bytes) -> bytes:
+        """Send a task to a process and return its answer."""
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            send(process.stdin, task)
+            return receive(process.stdout)
+        except (OSError, EOFError, ValueError):
+            raise WorkerError(self._bury(process)) from None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """Return the process, a new one if there is none."""
+        with self._changing:
+            if self.ended:
+                raise WorkerError(f'the process that {self._purpose} is ended')
+            if self._process is not None and self._process.poll() is not None:
+                self._note_death(self._process)  # while it had nothing to do
+            if self._process is None:
+                self._process = started(self._purpose)
+            return self._process
+
+    def _bury(self, process: subprocess.Popen[bytes]) -> str:
+        """Forget a process that has closed its pipe; return how it ended."""
+        with self._changing:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
+            if self.ended:
+                return f'the process that {self._purpose} is ended'
+            process.kill()
+            process.wait()
+            return self._note_death(process)
+
+    def _note_death(self, process: subprocess.Popen[bytes]) -> str:
+        self._deaths, self._is_replaced = self._deaths + 1, False
+        self._last_death = time.monotonic()
+        self._death = f'the process that {self._purpose} {cause_of_end(process.returncode)}'
+        self._process = None
+        close_pipes(process)
+        return self._death
+
+    def report(self, status: Status, remedy: str) -> None:
+        """Tell of a process that has died, until another one has answered."""
+        if self._deaths:
+            status.values['processes that died'] = str(self._deaths)
+        if self._deaths and not (
+            self._is_replaced and time.monotonic() - self._last_death > RECENT
+        ):
+            status.report(Level.WARN, f'{self._death}; {remedy}')
+
+    def end(self) -> None:
+        """End the process at once and for good, whatever it is doing; may come twice."""
+        with self._changing:
+            self.ended = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    @classmethod
+    def end_all(cls) -> None:
+        """End the processes of all workers."""
+        for worker in list(cls._all):
+            worker.end()
+
+
+def started(purpose: str) -> subprocess.Popen[bytes]:
+    """Return a new process; raises `WorkerError`.
+
+    It inherits from the thread that starts it that it does not heed the Ctrl-C of a terminal, which
+    is for its parent; and its priority, until it gives it up: from an ordinary thread it would take
+    long on a busy machine to start, and that thread has the lock of the interpreter until then.
+    """
+    made: list[subprocess.Popen[bytes] | Exception] = []
+
+    def start() -> None:
+        use_least_real_time()
+        with suppress(AttributeError):
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        path = os.pathsep.join(filter(None, sys.path))
+        try:
+            made.append(
+                subprocess.Popen(
+                    [sys.executable, '-c', PROGRAM, purpose],  # the last for ps
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env={**ENVIRONMENT, **os.environ, 'PYTHONPATH': path},
+                )
+            )
+        except (OSError, ValueError) as error:
+            made.append(error)
+
+    thread = threading.Thread(target=start, name='start of a process')
+    thread.start()
+    thread.join()
+    (process,) = made
+    if isinstance(process, Exception):
+        raise WorkerError(f'another process could not be started: {process}')
+    return process
+
+
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Close this end of the pipes, whatever is left in them."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def cause_of_end(status: int) -> str:
+    """Return how a process ended, for people.
+
+    >>> cause_of_end(-9)
+    'was ended by signal 9 (SIGKILL)'
+    >>> cause_of_end(1)
+    'ended with exit status 1'
+    """
+    if status >= 0:
+        return f'ended with exit status {status}'
+    try:
+        return f'was ended by signal {-status} ({signal.Signals(-status).name})'
+    except ValueError:  # a real-time signal
+        return f'was ended by signal {-status}'
