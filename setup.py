@@ -40,18 +40,18 @@ setup(
     zip_safe=True,
     entry_points={
         'console_scripts': [
-            f'{name} = {package_name}.{module}:main'
-            for name, module in {
-                'kinematics': 'nodes.kinematics',
-                'dynamics': 'nodes.dynamics',
-                'wrench_estimator': 'nodes.wrench_estimator',
-                'simulator': 'nodes.simulator',
-                'bringup': 'nodes.bringup',
-                'demo': 'cli.demo',
-                'doctor': 'cli.doctor',
-                'compile': 'cli.compile',
-                'bench': 'cli.bench',
-            }.items()
+            f'{name} = {package_name}.entry:{name}'
+            for name in (
+                'kinematics',
+                'dynamics',
+                'wrench_estimator',
+                'simulator',
+                'bringup',
+                'demo',
+                'doctor',
+                'compile',
+                'bench',
+            )
         ],
     },
 )

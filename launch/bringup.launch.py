@@ -3,20 +3,24 @@
     ros2 launch screw_dynamics_ros bringup.launch.py
     ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left urdf:=/path/to/robot.urdf
 
-The robot description comes from the topic robot_description, unless a file is named.
+The robot description comes from the topic robot_description, unless a file is named. What dies is
+started again after a while, so that a wrong parameter does not start it again and again at once.
 """
 
+import sys
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.logging import get_logger
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from screw_dynamics_ros.ros import launch_arguments as check
 
 SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
+RESPAWN_DELAY = 2.0  # s
 
 ARGUMENTS = [
     DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
@@ -30,24 +34,38 @@ ARGUMENTS = [
         'use_sim_time', default_value='false', choices=['true', 'false'],
         description='Take the time from /clock.'),
     DeclareLaunchArgument(
-        'log_level', default_value='info', description='Least severe messages to log.'),
+        'log_level', default_value='info',
+        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.'),
+    DeclareLaunchArgument(
+        'respawn', default_value='true', choices=['true', 'false'],
+        description=f'Start what dies again, after {RESPAWN_DELAY:g} s.'),
 ]
 
 
+def check_names(context: LaunchContext) -> None:
+    """Refuse arguments that nothing reads."""
+    names = [argument.name for argument in ARGUMENTS]
+    warning = check.unknown(Path(__file__), context.launch_configurations, names, sys.argv)
+    if warning:
+        get_logger('launch').warning(warning)
+
+
 def make_node(context: LaunchContext) -> list[Node]:
-    """Return the node; a URDF file is read now, and only if there is one."""
-    urdf = LaunchConfiguration('urdf').perform(context)
-    parameters = [LaunchConfiguration('params_file'), {
-        'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)}]
-    if urdf:
-        text = Path(urdf).read_text(encoding='utf-8')
+    """Return the node; files are read now, so that nothing starts with a wrong one."""
+    value = context.launch_configurations
+    parameters = [check.parameter_file('params_file', value['params_file']),
+                  {'use_sim_time': value['use_sim_time'] == 'true'}]
+    if value['urdf']:
+        text = check.urdf_file('urdf', value['urdf'])
         parameters.append({'robot_description': ParameterValue(text, value_type=str)})
     return [Node(
         package='screw_dynamics_ros', executable='bringup', output='screen',
-        namespace=LaunchConfiguration('namespace'), parameters=parameters,
-        ros_arguments=['--log-level', LaunchConfiguration('log_level')])]
+        namespace=check.namespace('namespace', value['namespace']), parameters=parameters,
+        ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
+        respawn=value['respawn'] == 'true', respawn_delay=RESPAWN_DELAY)]
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=make_node)])
+    return LaunchDescription([
+        OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_node)])

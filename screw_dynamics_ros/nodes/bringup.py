@@ -45,7 +45,7 @@ def make_nodes() -> Process:
         else:
             OTHERS[name](node)
     host.start()
-    return Process(nodes, host.parameters['executor'], host.services.nodes)
+    return Process(nodes, host.parameters['executor'], host.services.nodes, host.endings)
 
 
 def main() -> None:

@@ -18,24 +18,35 @@ from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.nodes import (
     constraint_wrenches,
     constraints,
+    dynamics_services,
     payload,
     reports,
     torque_terms,
 )
+from screw_dynamics_ros.nodes.commands import Commands
 from screw_dynamics_ros.nodes.constraint_wrenches import ConstraintWrenches
-from screw_dynamics_ros.nodes.dynamics_services import DynamicsServices
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
 from screw_dynamics_ros.nodes.model import Array, Model, scalar_joints, velocity_labels
 from screw_dynamics_ros.nodes.part import Channel, Plan
-from screw_dynamics_ros.nodes.torque_terms import TERMS, TorqueTerms
+from screw_dynamics_ros.nodes.torque_terms import (
+    CORIOLIS,
+    FRICTION,
+    GIVEN,
+    GRAVITY,
+    PAYLOAD,
+    TERMS,
+    TorqueTerms,
+    rows,
+)
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.conversions import MOMENTUM_ROWS, swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.reference import read_reference
+from screw_dynamics_ros.ros.reference import check_limits, read_reference
 from screw_dynamics_ros.ros.serialized import Template
 
 TABLE = (
@@ -51,7 +62,6 @@ TABLE = (
         'reference_timeout', 0.5,
         'Time after which a reference is no longer followed [s]; feedforward then follows the '
         'measured state. 0: never.', minimum=0.0),
-    *payload.TABLE,
     constraints.SPECIFICATION,
     *constraint_wrenches.TABLE,
 )
@@ -71,22 +81,18 @@ class Outputs:
     Attributes
     ----------
     terms : TorqueTerms
-    commands : Formula
     order : tuple of str
         Joints of the commands; empty if some of the wanted ones are absent.
     absent : tuple of str
     reference : (4 n,) array
         See `torque_terms.GIVEN`.
-    payload : (10 n_bodies,) array
     constraints : ConstraintWrenches
     """
 
     terms: TorqueTerms
-    commands: Formula
     order: tuple[str, ...]
     absent: tuple[str, ...]
     reference: Array
-    payload: Array
     constraints: ConstraintWrenches
 
 
@@ -106,15 +112,18 @@ class Dynamics:
         self._outputs: Outputs | None = None
         self._shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
         self._is_followed = self._is_late = False
-        self._reference_arrival = -np.inf
+        self._reference: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
         self._refused = ''
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        payload.check(self._parameters, {}, None)
         constraints.read(self._parameters['constraints'])
         self._apply({})
-        node.create_subscription(JointTrajectory, '~/reference', self._on_reference, qos.COMMAND)
+        self._commands = Commands(node, host)
+        host.endings.append(self._commands)
+        node.create_subscription(
+            JointTrajectory, '~/reference',
+            FAULTS.guarded('a reference', self._on_reference), qos.COMMAND)
         host.prepare(self._expire)
-        DynamicsServices(host, self._parameters).register(node)
+        dynamics_services.register(host, node, host.parameters)
         host.diagnostics.add(self._constraint_status, node)
 
     def plan(self, robot: Robot) -> Plan:
@@ -123,24 +132,26 @@ class Dynamics:
         absent = tuple(name for name in wanted if name not in joints)
         order = () if absent else wanted or joints
         terms = torque_terms.torque_terms(robot)
-        commands = torque_terms.commands(terms, [joints.index(name) for name in order])
         outputs = Outputs(
-            terms, commands, order, absent, np.zeros(4 * len(joints)), robot.payload_parameters({}),
+            terms, order, absent, np.zeros(4 * len(joints)),
             ConstraintWrenches(*constraints.choose(self._parameters['constraints'], robot), robot))
         return Plan(
             [terms.gravity, terms.coriolis, terms.friction, terms.inertia, terms.payload,
-             terms.feedforward, MASS_MATRIX, ENERGIES, MOMENTUM, *[commands][:len(order)]],
-            parameters={'shares': self._shares, 'reference': outputs.reference,
-                        'payload': outputs.payload},
+             terms.weight, terms.feedforward, MASS_MATRIX, ENERGIES, MOMENTUM],
+            parameters={'shares': self._shares, 'reference': outputs.reference},
             details=outputs)
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model."""
+        is_first = self._outputs is None
+        is_new = is_first or model.mapper is not self._model.mapper
         self._model, outputs = model, plan.details
         self._outputs = outputs
-        self._is_followed = self._is_late = False
-        self._refused = ''
-        self._load_payload()
+        self._is_followed, self._is_late, self._refused = False, False, ''
+        limits = model.robot.limits
+        self._limits = dict(zip(model.robot.joint_names, zip(
+            limits.lower.tolist(), limits.upper.tolist(), limits.velocity.tolist())))
+        self._follow_reference(is_first)
         self._channels = []
         if model.results:
             terms = outputs.terms
@@ -148,8 +159,7 @@ class Dynamics:
                                             ('~/coriolis', terms.coriolis, True),
                                             ('~/friction', terms.friction, True),
                                             ('~/inertia', terms.inertia, False),
-                                            ('~/payload', terms.payload, True),
-                                            ('~/feedforward', terms.feedforward, True)):
+                                            ('~/payload', terms.payload, True)):
                 self._add(JointState, topic, messages.joint_efforts(model.joints), output, velocity)
             labels = velocity_labels(model.robot)
             self._add(Float64MultiArray, '~/mass_matrix', messages.matrix(labels, labels),
@@ -158,13 +168,12 @@ class Dynamics:
                       ENERGIES, True)
             self._add(Float64MultiArray, '~/momentum', messages.matrix(MOMENTUM_ROWS),
                       MOMENTUM, True)
-            if outputs.order:
-                self._add(Float64MultiArray, '~/commands', messages.matrix(outputs.order),
-                          outputs.commands, True)
+            self._channels += self._commands.bind(
+                model, self._publishers, model.results[terms.feedforward],
+                model.results[terms.weight], outputs.order, is_new)
             self._channels += outputs.constraints.bind(
-                model, self._moving_torques, outputs.payload, self._publishers,
+                model, self._moving_torques, model.payload, self._publishers,
                 self._host.parameters['frame_prefix'], self._parameters)
-        self._publishers.retire()
         return self._channels
 
     def _add(self, kind: type, topic: str, template: Template, output: Output | Formula,
@@ -193,7 +202,7 @@ class Dynamics:
         status.values['compensated by the robot'] = (
             ', '.join(self._parameters['compensated_terms']) or 'nothing')
         status.values['order of ~/commands'] = ', '.join(self._outputs.order)
-        payload.report(status, self._parameters, self._model.robot)
+        payload.report(status, self._host.parameters, self._model.robot)
         reports.report_channels(status, self._channels, self._host)
         return status
 
@@ -203,11 +212,20 @@ class Dynamics:
         return self._outputs.constraints.status()
 
     def _moving_torques(self) -> Array:
-        """Return what the drives give less what friction takes of it, (n,) [N m, N]."""
+        """Return what the drives give less what friction takes of it, (n,) [N m, N].
+
+        Measured efforts are short of the terms that are not part of them (`effort_terms`).
+        """
         assert self._outputs is not None
         model, terms = self._model, self._outputs.terms
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
-            torques = model.mapper.tau - self._host.friction_share * model.results[terms.friction]
+            shares = self._host.effort_shares
+            torques = model.mapper.tau - shares[FRICTION] * model.results[terms.friction]
+            torques += (1.0 - shares[GRAVITY]) * model.results[terms.gravity]
+            torques += (1.0 - shares[CORIOLIS]) * model.results[terms.coriolis]
+            if not shares[PAYLOAD]:
+                torques += model.of_joints(model.robot.payload_torques(
+                    model.q, model.v, np.zeros_like(model.v), model.payload))
         else:
             torques = model.results[terms.feedforward] - model.results[terms.friction]
             for term, share in zip(TERMS, self._shares):
@@ -218,40 +236,58 @@ class Dynamics:
 
     def _expire(self) -> None:
         """Follow the measured state again if the reference is too old."""
-        if not self._is_followed:
-            return
-        timeout = self._parameters['reference_timeout'] or np.inf
-        if time.monotonic() - self._reference_arrival > timeout:
+        if self._is_followed and not self._is_recent():
             assert self._outputs is not None
             self._outputs.reference[:] = 0.0
             self._is_followed, self._is_late = False, True
+            self._commands.blend()
+
+    def _is_recent(self) -> bool:
+        timeout = self._parameters['reference_timeout'] or np.inf
+        return self._reference is not None and time.monotonic() - self._reference[1] <= timeout
+
+    def _on_reference(self, message: JointTrajectory) -> None:
+        if self._outputs is None:  # it is followed as soon as there is a robot
+            self._reference = message, time.monotonic()
+            return
+        self._refused = self._read_reference(message)
+        if not self._refused:
+            self._reference = message, time.monotonic()
+
+    def _read_reference(self, message: JointTrajectory) -> str:
+        """Follow a reference; return why not, or an empty text."""
+        assert self._outputs is not None
+        robot = self._model.robot
+        known = [joint.name for joint in robot.description.joints]
+        try:
+            reference = read_reference(message, self._model.joints, known)
+            check_limits(reference, self._model.joints, self._limits)
+        except ScrewDynamicsError as error:
+            return printable(str(error))
+        given = reference.given.astype(float)
+        names_others = not np.array_equal(rows(self._outputs.reference)[GIVEN], given)
+        rows(self._outputs.reference)[:] = [given, reference.q, reference.v, reference.a]
+        if names_others or not self._is_followed:
+            self._commands.blend()
+        self._is_followed, self._is_late = True, False
+        return ''
+
+    def _follow_reference(self, is_first: bool) -> None:
+        """Let a robot follow the reference there is, which may be meant for the one before."""
+        if self._reference is None:
+            return
+        if self._is_recent():
+            refused = self._read_reference(self._reference[0])
+            self._refused = refused if is_first else ''
+            if refused:
+                self._reference = None
+        else:
+            self._is_late = True
 
     # --- callbacks ------------------------------------------------------------------------------
 
-    def _on_reference(self, message: JointTrajectory) -> None:
-        if self._outputs is None:
-            return
-        known = [joint.name for joint in self._model.robot.description.joints]
-        try:
-            reference = read_reference(message, self._model.joints, known)
-        except ScrewDynamicsError as error:
-            self._refused = str(error)
-            return
-        self._outputs.reference[:] = np.concatenate(
-            [reference.given, reference.q, reference.v, reference.a])
-        self._reference_arrival, self._refused = time.monotonic(), ''
-        self._is_followed, self._is_late = True, False
-
-    def _load_payload(self) -> None:
-        """Let the kernel see the payload; another one compiles nothing."""
-        assert self._outputs is not None
-        robot = self._model.robot
-        self._outputs.payload[:] = robot.payload_parameters(
-            payload.on_robot(self._parameters, robot))
-
     def _check(self, values: dict[str, Any]) -> None:
         model = self._host.model
-        payload.check(self._parameters, values, model.robot if model is not None else None)
         constraints.check(values, model.robot if model is not None else None)
         if model is None:
             return
@@ -263,8 +299,8 @@ class Dynamics:
     def _apply(self, values: dict[str, Any]) -> None:
         compensated = self._parameters['compensated_terms']
         self._shares[:] = [term not in compensated for term in TERMS]
-        if self._outputs is not None:
-            self._load_payload()
+        if 'compensated_terms' in values:
+            self._commands.blend()
         if values.keys() & SHAPING:
             self._host.reload()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,27 +17,42 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.core import DescriptionError, Drive, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import (
+    DescriptionError,
+    Drive,
+    Robot,
+    ScrewDynamicsError,
+)
 from screw_dynamics_ros.core.model.description import RobotDescription
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
 from screw_dynamics_ros.core.model.urdf import read_urdf
-from screw_dynamics_ros.nodes import reports, shared_parameters
+from screw_dynamics_ros.nodes import payload, reports, requests, shared_parameters
+from screw_dynamics_ros.nodes.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.drives import DriveParameters
 from screw_dynamics_ros.nodes.model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.part import Channel, Part, Plan
+from screw_dynamics_ros.nodes.torque_terms import TERMS
 from screw_dynamics_ros.ros import qos
-from screw_dynamics_ros.ros.backlog import Backlog
-from screw_dynamics_ros.ros.description import DescriptionLoader, Outcome
+from screw_dynamics_ros.ros.description import DescriptionLoader, DescriptionSource, Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
-from screw_dynamics_ros.ros.executor import settle
+from screw_dynamics_ros.ros.executor import Ending, settle
+from screw_dynamics_ros.ros.faults import FAULTS
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.requested_state import latest
 from screw_dynamics_ros.ros.scheduling import use_real_time
 from screw_dynamics_ros.ros.serialized import JointStateReader, packed
-from screw_dynamics_ros.ros.services import Services
+from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.spare_time import SpareTime
+from screw_dynamics_ros.ros.subscriptions import subscribe
+from screw_dynamics_ros.ros.transport import SequenceGaps, TransportDelay
 
-TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
+IDLE = 2e-4  # s after an answer from which the next state need not wait its turn
+TURN_LOST = 0.1  # s after which nothing waits for its turn any more
+
+#: Parameters that make torques step.
+STEPPING = {'gravity', *(specification.name for specification in payload.TABLE)}
 
 
 class ModelHost:
@@ -56,16 +70,14 @@ class ModelHost:
         When this robot was taken over, on the monotonic clock [s].
     gravity : (3,) array
         Always the same array.
-    friction_share : (1,) array
-        1 if friction is part of the measured efforts, else 0; always the same array.
-    origin : str
-        Where its description came from, TOPIC or PARAMETER.
-    reason : str
-        Why the last description was refused, empty if it was not.
+    effort_shares : (5,) array
+        1 for each of `TERMS` that is part of the measured efforts, else 0; always the same array.
+    descriptions : DescriptionSource
+        What is offered, what is in force, and why it is not what is wanted.
     load : reports.Load
         Counts and times for diagnostics.
-    backlog : Backlog
-        Joint states that were passed over.
+    endings : list of Ending
+        What is to be done before the process ends.
     scheduling_fault : str
         Why the process does not run with the real-time priority it should have, or empty.
     """
@@ -75,34 +87,40 @@ class ModelHost:
         self.model: Model | None = None
         self.model_since = -math.inf
         self.gravity = np.zeros(3)
-        self.friction_share = np.ones(1)
-        self.reason = ''
+        self.effort_shares = np.ones(len(TERMS))
+        self.descriptions = DescriptionSource()
         self.load = reports.Load()
-        self.backlog = Backlog()
+        self.endings: list[Ending] = []
         self.scheduling_fault = ''
         self._parts: list[tuple[Part, list[Channel]]] = []
         self._listened: list[Channel] = []
         self._observers: list[Callable[[JointStateMapper], None]] = []
         self._preparations: list[Callable[[], None]] = []
+        self._consumers: list[Callable[[JointStateMapper, float], None]] = []
+        self._changes: list[Callable[[], None]] = []
         self._robot: tuple[str, dict[str, Any], Robot] | None = None
-        self.origin = TOPIC
-        self._topic_text = ''
-        self._parameter_rules = False  # a description given as parameter shuts out the topic
         self._reader = JointStateReader()
-        self._stamp = packed(0)  # of the latest results
+        self._delay = TransportDelay()
+        self._gaps = SequenceGaps()
+        self._has_one_driver = False
+        self._waiting: float | None = None  # when the state that is to be answered was sent
+        self._free_since = -math.inf
         self._loader: DescriptionLoader[tuple[Model, list[Plan]]] = DescriptionLoader(self._build)
         self.parameters = Parameters(
             node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
         self.gravity[:] = self.parameters['gravity']
-        self.friction_share[:] = self.parameters['friction_in_effort']
+        self.effort_shares[:] = shared_parameters.effort_shares(self.parameters)
         shared_parameters.policies(self.parameters)
+        payload.check(self.parameters, {}, None)
         self._drives = DriveParameters(
-            node, self.parameters['drive_joints'], self._check_drives, self._load_parameter)
+            node, self.parameters['drive_joints'], self._check_drives, self.reload)
         self._spare_time = SpareTime(node)
         self.diagnostics = Diagnostics(node, self._spare_time.every)
         self.diagnostics.add(lambda: reports.description_status(self))
         self.diagnostics.add(lambda: reports.joint_state_status(self))
+        self.diagnostics.add(FAULTS.status)
         self.services = Services(node)
+        self.drawing = DrawingProcess()
 
     def add(self, part: Part, node: Node) -> None:
         """Host a part whose topics belong to `node`."""
@@ -117,34 +135,52 @@ class ModelHost:
         """Call `preparation` before anything is computed for a state."""
         self._preparations.append(preparation)
 
-    def serve(
-        self, node: Node, kind: str, name: str, answer: Callable[[Model, Any, Any], None],
-    ) -> None:
-        """Offer a typed service of `node`, as `Services.add` does.
+    def consume(self, consumer: Callable[[JointStateMapper, float], None]) -> None:
+        """Call ``consumer(mapper, time)`` with the results of a state, before they are published.
 
-        ``answer(model, request, response)`` gets the model in use. It runs in another thread and
-        may use the robot, whose gravity is that of the parameter, and `nodes.requests`.
+        `time` is when the state was sent, on the monotonic clock of this process [s].
         """
-        def answer_with_model(request: Any, response: Any) -> None:
-            if self.model is None:
-                raise ScrewDynamicsError('no robot description yet; see /diagnostics')
-            answer(self.model, request, response)
+        self._consumers.append(consumer)
 
-        self.services.add(node, kind, name, answer_with_model)
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Call back when gravity or the payload have changed: results may have made a step."""
+        self._changes.append(callback)
+
+    def serve(
+        self, node: Node, kind: str, name: str, query: requests.Query,
+        payloads: Callable[[], dict[str, RigidBody]] = dict,
+    ) -> None:
+        """Offer a typed service of `node`, which `query` answers in another process.
+
+        `payloads` returns what the parameters have the robot carry.
+        """
+        def task() -> tuple[Answer, tuple[Any, ...]]:
+            model = self.model
+            if model is None:
+                raise ScrewDynamicsError('no robot description yet; see /diagnostics')
+            return requests.answer, (query, requests.Situation(
+                requests.pickled(model.robot), self.gravity.copy(),
+                self.parameters['frame_prefix'], latest(model.mapper), payloads()))
+
+        self.services.add(node, kind, name, task)
 
     def start(self) -> None:
         """Subscribe, once all parts are there."""
         node = self.node
         if self.services.is_used:
             self.diagnostics.add(self.services.status)
+        if self.drawing.is_used:
+            self.diagnostics.add(self.drawing.status)
         self._spare_time.every(HOUSEKEEPING, self._housekeeping)
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
-        self._load_parameter()
-        node.create_subscription(String, 'robot_description', self._on_description, qos.LATCHED)
+        self.descriptions.from_parameter = self.parameters['robot_description']
+        self.reload()
         node.create_subscription(
-            JointState, 'joint_states', self._on_joint_state, qos.JOINT_STATES, raw=True,
-            qos_overriding_options=qos.OVERRIDABLE)
+            String, 'robot_description',
+            FAULTS.guarded('a robot description', self._on_description), qos.LATCHED)
+        subscribe(node, JointState, 'joint_states', self._on_joint_state, qos.JOINT_STATES,
+                  raw=True, qos_overriding_options=qos.OVERRIDABLE)
 
     # --- description ----------------------------------------------------------------------------
 
@@ -153,31 +189,19 @@ class ModelHost:
         """Whether a new description is being worked on."""
         return self._loader.busy
 
-    def _load_parameter(self) -> None:
-        text = self.parameters['robot_description']
-        self._parameter_rules = bool(text)
-        if text:
-            self._loader.submit(text, PARAMETER)
-        elif self._topic_text:
-            self._loader.submit(self._topic_text, TOPIC)
-
     def reload(self) -> None:
-        """Compile again, for changed outputs of a part."""
-        if self.model is not None:
-            self._loader.submit(self.model.text, self.origin)
+        """Compile again: other outputs of a part, other drives, another description."""
+        candidates = self.descriptions.candidates()
+        if candidates:
+            self._loader.submit(candidates)
 
     def _on_description(self, message: String) -> None:
-        self._topic_text = message.data
-        if self._parameter_rules:
-            return
-        if self.model is None or self.reason or message.data != self.model.text:
-            self._loader.submit(message.data, TOPIC)
-
-    @property
-    def ignores_topic(self) -> bool:
-        """Whether the topic offers another description than the parameter that is in force."""
-        return bool(self._parameter_rules and self._topic_text and self.model is not None
-                    and self._topic_text != self.model.text)
+        descriptions = self.descriptions
+        descriptions.from_topic = message.data
+        if descriptions.is_wanted and not self.compiling:
+            descriptions.reason = ''
+        else:
+            self.reload()
 
     def _build(self, text: str) -> tuple[Model, list[Plan]]:
         """Make the model of a description; runs in the thread of the loader."""
@@ -195,7 +219,7 @@ class ModelHost:
             robot,
             policies=shared_parameters.policies(parameters),
             calibration=shared_parameters.effort_calibration(parameters, model.joints),
-            clock=self._clock())
+            clock=self._clock)
         model.connect(mapper, self.gravity)
         if model.joints:
             model.evaluate()  # whatever is made at the first call is made now
@@ -212,111 +236,188 @@ class ModelHost:
 
     def _take_over(self, outcome: Outcome[tuple[Model, list[Plan]]]) -> None:
         """Use a new model, or keep the old one and remember why."""
-        self.reason = outcome.reason
+        self.descriptions.reason = outcome.reason
         if outcome.model is None:
-            if outcome.origin == PARAMETER and self.model is None:
-                self._parameter_rules = False
-                if self._topic_text:
-                    self._loader.submit(self._topic_text, TOPIC)
             return
-        self._spare_time.drop(self.channels)
         model, plans = outcome.model
-        mapper = model.mapper
-        if self.model is not None and self.model.text == model.text:
-            mapper = self.model.mapper  # only the outputs have changed
-        else:
+        before = self.model
+        is_new = before is None or before.text != model.text
+        mapper = model.mapper if before is None or is_new else before.mapper
+        try:  # parameters may have changed since it was built
+            self._set_up(mapper)
+        except ScrewDynamicsError as error:
+            self.descriptions.reason = str(error)
+            return
+        if is_new:
             self.model_since = time.monotonic()
-        self.model, self.origin = model, outcome.origin
+            self._waiting = None
+        self.drawing.clear()
+        self.model, self.descriptions.in_force = model, outcome.description
         model.robot.gravity = self.gravity
+        self._load_payload()
         self.diagnostics.hardware_id = model.robot.description.name
         model.connect(mapper, self.gravity)
-        self._parts = [(part, part.bind(model, plan))
+        self._parts = [(part, self._bound(part, model, plan))
                        for (part, _), plan in zip(self._parts, plans)]
         model.connect(mapper, self.gravity, {
             output: array for channel in self.channels
             for output, array in channel.targets.items()})
         self._look_for_listeners()
-        settle()
+        if is_new:
+            settle()
         self.node.get_logger().info(f'ready: {model.robot}')
 
-    def _clock(self) -> Callable[[], int]:
-        if self.node.get_parameter('use_sim_time').value:
-            clock = self.node.get_clock()
-            return lambda: clock.now().nanoseconds
-        return time.time_ns
+    @staticmethod
+    def _bound(part: Part, model: Model, plan: Plan) -> list[Channel]:
+        """Return the topics of a part, none if it fails."""
+        with FAULTS.caught(f'outputs of {type(part).__name__}'):
+            return part.bind(model, plan)
+        return []
+
+    def _set_up(self, mapper: JointStateMapper) -> None:
+        """Let a mapper follow the parameters as they are now; raises `ScrewDynamicsError`."""
+        calibration = shared_parameters.effort_calibration(self.parameters, mapper.joints)
+        mapper.policies = shared_parameters.policies(self.parameters)
+        mapper.calibrate(*calibration)
+
+    def _load_payload(self) -> None:
+        """Let the kernel see the payload; another one compiles nothing."""
+        if self.model is not None:
+            robot = self.model.robot
+            self.model.payload[:] = robot.payload_parameters(
+                payload.on_robot(self.parameters, robot))
+
+    def _clock(self) -> int:
+        """Return the time on the time base of the stamps [ns]."""
+        clock = self.node.get_clock()
+        return clock.now().nanoseconds if clock.ros_time_is_active else time.time_ns()
 
     # --- joint states ---------------------------------------------------------------------------
 
-    def _on_joint_state(self, data: bytes) -> None:
-        """Turn one serialized joint state into all messages somebody listens to."""
-        arrival = time.monotonic()
-        answered = self._answer(data, arrival)
-        period = arrival - self.load.last_arrival
-        self.load.arrived(arrival)
-        if answered:
-            self.load.served(time.monotonic() - arrival)
-            self._spare_time.use(arrival + period / 3.0, behind=self.backlog.older > period / 4.0)
-        self.backlog.done(time.monotonic())
+    def _on_joint_state(self, data: bytes, info: dict[str, Any]) -> None:
+        """Take in one serialized joint state, and answer it if it is its turn.
 
-    def _answer(self, data: bytes, arrival: float) -> bool:
-        """Publish what belongs to a joint state; return whether it made a state."""
+        One that comes right after an answer waits until all that came meanwhile has been handled,
+        parameters and timers among it; the newest of those that wait is answered. Otherwise a node
+        with too many joint states would do nothing else.
+        """
+        arrival = time.monotonic()
+        delay = self._delay.of(
+            info.get('source_timestamp', 0), time.time_ns(), self._longest_delay)
+        self.load.arrived(arrival)
+        self.load.lost += self._gaps.before(
+            info.get('publication_sequence_number'), self._has_one_driver)
+        if not self._take_in(data, arrival):
+            return
+        sent = arrival - delay
+        waits = self._waiting is not None
+        if waits:
+            self.load.lost += 1
+        executor = self.node.executor
+        if self._longest_delay == math.inf or executor is None or (
+                arrival - self._free_since > (TURN_LOST if waits else IDLE)):
+            self._answer(sent)
+            return
+        if not waits:
+            # The EventsExecutor has no guard conditions, and dies of a task that raises.
+            executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
+        self._waiting = sent
+
+    def _on_turn(self) -> None:
+        """Answer the newest state that waits, unless that has been done or the robot is another."""
+        if self._waiting is not None:
+            self._answer(self._waiting)
+
+    @property
+    def _longest_delay(self) -> float:
+        """Delay up to which states are answered [s]."""
+        return self.parameters['max_delay'] or math.inf
+
+    def _take_in(self, data: bytes, arrival: float) -> bool:
+        """Note a joint state; return whether there is one to answer."""
         model = self.model
         if model is None or not model.joints:
             return False
         mapper = model.mapper
         try:
-            message = self._reader.read(data)
-        except Exception as error:  # rclpy has no class of its own for it
-            self.load.unreadable(arrival, error)
-            return False
-        with mapper.lock:  # services read the state in another thread
-            if not mapper.update(message, arrival):
+            try:
+                message = self._reader.read(data)
+            except Exception as error:  # rclpy has no class of its own for it
+                self.load.unreadable(arrival, error)
                 return False
-        if self._listened and not self.backlog.passes_over(mapper.age, arrival):
+            with mapper.lock:  # services read the state in another thread
+                return mapper.update(message, arrival)
+        except Exception as error:
+            self._give_up(error)
+            return False
+
+    def _answer(self, sent: float) -> None:
+        """Publish what belongs to the state of the robot; it was sent at `sent`, monotonic [s]."""
+        start = time.monotonic()
+        self._waiting = None
+        try:
+            if start - sent > self._longest_delay:
+                self.load.was_late(start, start - sent)
+                return
+            self._evaluate(sent)
+            self.load.served(time.monotonic() - start)
+            with FAULTS.caught('work between joint states'):
+                self._spare_time.use()
+        except Exception as error:
+            self._give_up(error)
+        finally:
+            self._free_since = time.monotonic()
+
+    def _give_up(self, error: Exception) -> None:
+        """Forget a state of which half may have been taken in."""
+        FAULTS.record('a joint state', error)
+        if self.model is not None:
+            self.model.mapper.reset()
+
+    def _evaluate(self, sent: float) -> None:
+        """Turn the state of the robot into all messages somebody listens to."""
+        model = self.model
+        assert model is not None
+        mapper = model.mapper
+        if self._listened:
             for prepare in self._preparations:
                 prepare()
             if model.evaluate():
+                for consume in self._consumers:
+                    consume(mapper, sent)
                 self._publish(mapper)
             else:
-                self.load.overflowed(arrival)
-                self._spare_time.drop(self.channels)  # they would be made of these results
+                self.load.overflowed(time.monotonic())
         for observer in self._observers:
             observer(mapper)
-        return True
 
     def _publish(self, mapper: JointStateMapper) -> None:
-        """Publish all messages somebody listens to; what is computed in Python in spare time."""
-        stamp = self._stamp = packed(mapper.stamp)
+        """Publish all messages somebody listens to, those that are computed elsewhere last."""
+        stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
         for channel in self._listened:
             if (not channel.enabled or (lacking_velocity and channel.velocity)
-                    or (lacking_effort and channel.effort)
-                    or (channel.pieces and self._spare_time.has(channel))
-                    or (channel.is_valid is not None and not channel.is_valid())):
+                    or (lacking_effort and channel.effort)):
                 continue
-            if channel.pieces:
-                *first, last = channel.pieces
-                self._spare_time.add(channel, [*first, partial(self._finish, channel, last)])
-            else:
-                channel.send(channel.encode(stamp))
-                channel.published += 1
-
-    def _finish(self, channel: Channel, last: Callable[[], None]) -> None:
-        """Do the last piece, and publish with the stamp of what it is made of."""
-        last()
-        channel.send(channel.encode(self._stamp))
-        channel.published += 1
+            try:
+                if channel.is_valid is None or channel.is_valid():
+                    channel.publish(stamp)
+            except Exception as error:  # the others are still to come
+                FAULTS.record(f'output {channel.topic}', error)
 
     def _look_for_listeners(self) -> None:
         for channel in self.channels:
             channel.count_listeners()
-        self._listened = [channel for channel in self.channels if channel.listened]
+        self._listened = sorted((channel for channel in self.channels if channel.listened),
+                                key=lambda channel: channel.comes_last)
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()
         if outcome is not None:
             self._take_over(outcome)
         self._look_for_listeners()
+        self._has_one_driver = self.node.count_publishers(
+            self.node.resolve_topic_name('joint_states')) == 1
 
     @property
     def channels(self) -> list[Channel]:
@@ -326,10 +427,16 @@ class ModelHost:
     # --- parameters -----------------------------------------------------------------------------
 
     def _check_parameters(self, values: dict[str, Any]) -> None:
-        """Refuse what cannot be; raises `ScrewDynamicsError`."""
+        """Refuse what cannot be; raises `ScrewDynamicsError`.
+
+        Names are those of the robot in force, also while another one is being compiled: what has
+        been accepted is in force at once.
+        """
+        model = self.model
         shared_parameters.policies(self.parameters, values)
-        if self.model is not None:
-            shared_parameters.effort_calibration(self.parameters, self.model.joints, values)
+        if model is not None:
+            shared_parameters.effort_calibration(self.parameters, model.joints, values)
+        payload.check(self.parameters, values, model.robot if model is not None else None)
         if values.get('robot_description'):
             self._read(values['robot_description'])
 
@@ -339,15 +446,15 @@ class ModelHost:
             drives(self.model.robot.description)
 
     def _apply_parameters(self, values: dict[str, Any]) -> None:
-        if 'gravity' in values:
-            self.gravity[:] = values['gravity']
-            if self.model is not None:
-                self.model.robot.gravity = self.gravity
-        self.friction_share[:] = self.parameters['friction_in_effort']
-        if 'robot_description' in values:
-            self._load_parameter()
+        self.gravity[:] = self.parameters['gravity']
+        self.effort_shares[:] = shared_parameters.effort_shares(self.parameters)
         if self.model is not None:
-            mapper = self.model.mapper
-            mapper.policies = shared_parameters.policies(self.parameters)
-            mapper.calibrate(*shared_parameters.effort_calibration(
-                self.parameters, self.model.joints))
+            self.model.robot.gravity = self.gravity
+            self._set_up(self.model.mapper)
+            self._load_payload()
+        if values.keys() & STEPPING:
+            for changed in self._changes:
+                changed()
+        self.descriptions.from_parameter = self.parameters['robot_description']
+        if 'robot_description' in values or self.descriptions.reason:
+            self.reload()  # what was refused may be good now

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import TwistStamped
+from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
@@ -15,12 +16,18 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
-from screw_dynamics_ros.nodes import frames, kinematics_markers, markers, reports, singularities
+from screw_dynamics_ros.nodes import (
+    frames,
+    kinematics_markers,
+    kinematics_services,
+    markers,
+    reports,
+    singularities,
+)
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.kinematics_services import KinematicsServices
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.markers import Drawing, MarkerTopic
+from screw_dynamics_ros.nodes.markers import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.model import (
     Model,
     coordinates,
@@ -63,6 +70,13 @@ TABLE = (
 )
 
 
+#: Parameters that decide about what is computed, and those that only decide how it is shown.
+SHAPING = {
+    'frames', 'jacobian_representation', 'twist_representation', 'joint_metric', 'publish_tf'}
+DRAWN = {each.name for each in (
+    *singularities.TABLE, *markers.TABLE, *kinematics_markers.TABLE)} - SHAPING
+
+
 @dataclass(frozen=True)
 class Link:
     """The outputs for one link: what is published, and what singularities and markers need.
@@ -89,7 +103,7 @@ class Link:
 class Kinematics:
     """Topics `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`.
 
-    And `~/markers`, and the services of `KinematicsServices`.
+    And `~/markers`, and the services of `kinematics_services`.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -97,12 +111,14 @@ class Kinematics:
         self._publishers = Publishers(node)
         self._frames: Frames | None = None
         self._singularities: Singularities | None = None
-        self._markers = MarkerTopic(self._publishers)
+        self._markers = MarkerTopic(self._publishers, host.drawing)
+        self._model: Model | None = None
+        self._links: dict[str, Link] = {}
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
             node, host.parameters['frame_prefix'], self._parameters['publish_tf'])
-        KinematicsServices(host).register(node)
+        kinematics_services.register(host, node)
         host.diagnostics.add(self._singularity_status, node)
 
     def plan(self, robot: Robot) -> Plan:
@@ -126,6 +142,7 @@ class Kinematics:
         self._channels, self._singularities = self._transforms.bind(model, transforms), None
         if not model.results:
             links = {}
+        self._model, self._links = model, links
         if links:
             self._singularities = Singularities(
                 model, {name: link.body_jacobian for name, link in links.items()}, inertia,
@@ -133,8 +150,7 @@ class Kinematics:
         for name, link in links.items():
             self._channels += self._link_channels(model, name, link)
         self._channels += self._markers.bind(
-            self._drawings(model, links), self._parameters['marker_rate'])
-        self._publishers.retire()
+            self._pictures(model), self._parameters['marker_rate'])
         return self._channels
 
     def _link_channels(self, model: Model, name: str, link: Link) -> list[Channel]:
@@ -154,29 +170,29 @@ class Kinematics:
                     {link.velocity: twist.array(0, 6)}, velocity=True)]
         if self._singularities.is_defined:
             publisher = get(Float64MultiArray, f'~/singularity/{token}')
-            channels.append(self._singularities.channel(name, publisher))
+            channels.append(self._singularities.channel(
+                name, publisher, self._host.drawing))
         return channels
 
-    def _drawings(self, model: Model, links: dict[str, Link]) -> list[Drawing]:
+    def _pictures(self, model: Model) -> list[Picture]:
         """Return what `~/markers` show."""
         parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
         wanted, singularities = parameters['markers'], self._singularities
-        drawings = []
+        pictures = []
         if 'joint_axes' in wanted and model.results:
-            drawings += kinematics_markers.joint_axes(model.robot, prefix, parameters)
-        for name, link in links.items():
+            pictures += kinematics_markers.joint_axes(model.robot, prefix, parameters)
+        for name, link in self._links.items():
             frame = prefix + name
             if 'twists' in wanted:
-                drawings.append(kinematics_markers.twist(
-                    frame, parameters, partial(model.results.__getitem__, link.body_velocity),
-                    lambda: model.mapper.has_velocity))
+                pictures.append(kinematics_markers.twist(
+                    frame, parameters, partial(known_twist, model, link.body_velocity)))
             kinds = [kind for kind in wanted if kind in kinematics_markers.ELLIPSOIDS]
             if kinds and singularities is not None and singularities.is_defined:
-                drawings.append(kinematics_markers.ellipsoids(
+                pictures.append(kinematics_markers.ellipsoids(
                     frame, parameters, kinds,
                     partial(model.results.__getitem__, link.body_jacobian),
                     singularities.joint_metric))
-        return drawings
+        return pictures
 
     def status(self) -> Status:
         """Report the outputs."""
@@ -198,7 +214,21 @@ class Kinematics:
     def _apply(self, values: dict[str, Any]) -> None:
         if 'publish_tf' in values:
             self._transforms.want(values['publish_tf'])
-        self._host.reload()
+        if values.keys() & SHAPING:
+            self._host.reload()
+        elif values.keys() & DRAWN and self._model is not None:
+            self._redraw(self._model)
+
+    def _redraw(self, model: Model) -> None:
+        """Follow parameters that are not part of what the kernel computes."""
+        if self._singularities is not None:
+            self._singularities.redraw()
+        self._markers.redraw(self._pictures(model), self._parameters['marker_rate'])
+
+
+def known_twist(model: Model, output: Output | Formula) -> np.ndarray:
+    """Return the body twist of a link in the present state, (6,); zero as long as it is unknown."""
+    return model.results[output] if model.mapper.has_velocity else np.zeros(6)
 
 
 def in_ros_order(what: str, link: str, representation: str) -> Formula:
@@ -209,8 +239,13 @@ def in_ros_order(what: str, link: str, representation: str) -> Formula:
 def inertia_of_joints(robot: Robot) -> Formula:
     """Return the mass matrix of the joints with one coordinate."""
     _, where = coordinates(robot, scalar_joints(robot))
-    return Formula('mass matrix of scalar joints', ('mass_matrix',),
-                   lambda M: M[np.ix_(where, where)])
+    return Formula('mass matrix of scalar joints', ('mass_matrix',), block,
+                   (tuple(where.tolist()),))
+
+
+def block(M: NDArray[np.float64], indices: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return some rows of a matrix, and the same columns."""
+    return M[np.ix_(indices, indices)]
 
 
 def main() -> None:

@@ -5,7 +5,8 @@ Everything is drawn in the frame of the link it belongs to, so that it moves wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from screw_dynamics_ros.core.kinematics.ellipsoids import velocity_ellipsoid
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.model.description import Joint
-from screw_dynamics_ros.nodes.markers import Drawing, color, scale, screw
+from screw_dynamics_ros.nodes.drawing import Source
+from screw_dynamics_ros.nodes.markers import Drawing, Picture, color, scale, screw
 from screw_dynamics_ros.ros.markers import Shape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -47,35 +49,32 @@ TABLE = (
 )
 
 
-def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Drawing]:
+def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Picture]:
     """Return an arrow for each joint: what it turns about, or slides along.
 
     A joint's axis keeps its place in the link the joint moves.
     """
     length, width = parameters['axis_length'], parameters['marker_width']
 
-    def drawing(joint: Joint) -> Drawing:
+    def picture(joint: Joint) -> Picture:
         shape = Shape(
             'arrow', 'joint_axes', prefix + joint.child, parameters['joint_axis_color'], width
         )
-        half = 0.5 * length * joint.axis
-        return Drawing(
-            [shape], [lambda numbers: draw_line(numbers[0], np.zeros(3), half)], fixed=True
-        )
+        return Picture(Drawing((shape,), partial(draw_axis, 0.5 * length * joint.axis)))
 
     return [
-        drawing(joint)
+        picture(joint)
         for joint in robot.description.joints
         if joint.type in ('revolute', 'continuous', 'prismatic')
     ]
 
 
-def twist(
-    frame_id: str,
-    parameters: Parameters,
-    velocity: Callable[[], Array],
-    is_known: Callable[[], bool],
-) -> Drawing:
+def draw_axis(half: Array, numbers: Sequence[Array]) -> None:
+    """Write the axis of a joint through the origin, by the vector from there to its end (3,)."""
+    draw_line(numbers[0], np.zeros(3), half)
+
+
+def twist(frame_id: str, parameters: Parameters, velocity: Source) -> Picture:
     """Return both velocities of a link as arrows from its origin, and its screw axis as a line.
 
     `velocity` is called for its body twist (6,), angular part first.
@@ -86,40 +85,47 @@ def twist(
         parameters[f'{what}_color']
         for what in ('linear_velocity', 'angular_velocity', 'screw_axis')
     ]
-    shapes = [
+    shapes = (
         Shape('arrow', 'linear_velocities', frame_id, colors[0], width),
         Shape('arrow', 'angular_velocities', frame_id, colors[1], width),
         Shape('line', 'screw_axes', frame_id, colors[2], 0.5 * width),
-    ]
-    return screw(shapes, velocity, is_known, screw_axis, scales, length)
+    )
+    return Picture(screw(shapes, screw_axis, scales, length), (velocity,))
 
 
 def ellipsoids(
     frame_id: str,
     parameters: Parameters,
     kinds: Sequence[str],
-    jacobian: Callable[[], Array],
-    joint_metric: Callable[[], Array | None],
-) -> Drawing:
+    jacobian: Source,
+    joint_metric: Source | None,
+) -> Picture:
     """Return the ellipsoids of velocities and of forces, those of them that `kinds` names.
 
-    `jacobian` is called for the body Jacobian (6, n). The ellipsoid of forces has the same axes
-    and the inverse semi-axes.
+    `jacobian` is called for the body Jacobian (6, n), `joint_metric` for (n, n). The ellipsoid of
+    forces has the same axes and the inverse semi-axes.
     """
-    limit = parameters['ellipsoid_limit']
-    axes, semi_axes = np.eye(3), np.zeros(3)
-
-    def measure(_numbers: Sequence[Array]) -> None:
-        axes[:], semi_axes[:] = velocity_ellipsoid(jacobian(), joint_metric())
-
-    def draw(numbers: Sequence[Array]) -> None:
-        quaternion = quaternions.from_matrix(axes)
-        for target, kind in zip(numbers, kinds):
-            size = semi_axes if kind == 'velocity_ellipsoids' else 1.0 / semi_axes
-            length = np.minimum(parameters[f'{kind[:-1]}_scale'] * size, limit)
-            draw_ellipsoid(target, quaternion, length)
-
-    return Drawing(
-        [Shape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds],
-        [measure, draw],
+    scales = [parameters[f'{kind[:-1]}_scale'] for kind in kinds]
+    shapes = [
+        Shape('ellipsoid', kind, frame_id, parameters[f'{kind[:-1]}_color']) for kind in kinds
+    ]
+    draw = partial(draw_ellipsoids, tuple(kinds), scales, parameters['ellipsoid_limit'])
+    return Picture(
+        Drawing(tuple(shapes), draw), (jacobian, *([joint_metric] if joint_metric else []))
     )
+
+
+def draw_ellipsoids(
+    kinds: Sequence[str],
+    scales: Sequence[float],
+    limit: float,
+    numbers: Sequence[Array],
+    jacobian: Array,
+    joint_metric: Array | None = None,
+) -> None:
+    """Write the numbers of `ellipsoids`, no semi-axis longer than `limit` [m]."""
+    axes, semi_axes = velocity_ellipsoid(jacobian, joint_metric)
+    quaternion = quaternions.from_matrix(axes)
+    for target, kind, scale_of_kind in zip(numbers, kinds, scales):
+        size = semi_axes if kind == 'velocity_ellipsoids' else 1.0 / semi_axes
+        draw_ellipsoid(target, quaternion, np.minimum(scale_of_kind * size, limit))

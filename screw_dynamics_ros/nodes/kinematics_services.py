@@ -10,24 +10,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import rclpy
 from numpy.typing import NDArray
 from rclpy.node import Node
-from rclpy.time import Time
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.model import Model, velocity_labels
-from screw_dynamics_ros.nodes.requests import find_link, requested_state
+from screw_dynamics_ros.nodes.model import velocity_labels
+from screw_dynamics_ros.nodes.requests import QueriedRobot, finite, requested_state
 from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.conversions import pose, swap_linear_angular
+from screw_dynamics_ros.ros.conversions import pose, swap_linear_angular, time_message
 from screw_dynamics_ros.ros.names import shorten, twist_frame
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.nodes.host import ModelHost
 
 Array = NDArray[np.float64]
 
@@ -38,106 +38,103 @@ RESTARTS = 20  # random starts between looks at the clock
 UNIT = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
 
 
-class KinematicsServices:
-    """`~/forward_kinematics`, `~/inverse_kinematics` and `~/jacobian`.
+def register(host: ModelHost, node: Node) -> None:
+    """Offer the services of `node`."""
+    host.serve(node, 'ForwardKinematics', '~/forward_kinematics', forward_kinematics)
+    host.serve(node, 'InverseKinematics', '~/inverse_kinematics', inverse_kinematics)
+    host.serve(node, 'Jacobian', '~/jacobian', jacobian)
 
-    Parameters
-    ----------
-    host : ModelHost
-    """
 
-    def __init__(self, host: ModelHost) -> None:
-        self._prefix: str = host.parameters['frame_prefix']
-        self._serve = host.serve
-
-    def register(self, node: Node) -> None:
-        """Offer the services of `node`."""
-        self._serve(node, 'ForwardKinematics', '~/forward_kinematics', self._forward_kinematics)
-        self._serve(node, 'InverseKinematics', '~/inverse_kinematics', self._inverse_kinematics)
-        self._serve(node, 'Jacobian', '~/jacobian', self._jacobian)
-
-    def _forward_kinematics(self, model: Model, request: Any, response: Any) -> None:
-        robot, prefix = model.robot, self._prefix
-        links = [find_link(robot, name, prefix, 'frames') for name in request.frames]
-        root = robot.description.root
-        reference = (
-            find_link(robot, request.reference_frame, prefix, 'reference_frame')
-            if request.reference_frame
-            else root
+def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
+    """Answer a ForwardKinematics request."""
+    robot, prefix = queried.robot, queried.prefix
+    links = [queried.find_link(name, 'frames') for name in request.frames]
+    root = robot.description.root
+    reference = (
+        queried.find_link(request.reference_frame, 'reference_frame')
+        if request.reference_frame
+        else root
+    )
+    measured = queried.measured
+    moving = bool(request.joint_state.velocity) or (
+        not request.joint_state.name and measured is not None and measured.has_velocity
+    )
+    fields = ('position', 'velocity') if moving else ('position',)
+    state = requested_state(queried, request.joint_state, fields)
+    stamp = time_message(state.stamp)
+    poses = dict(zip(robot.link_names, finite('a pose', robot.link_poses(state.q))))
+    to_reference = se3.inverse(poses[reference])
+    response.transforms = [
+        messages.transform(
+            stamp, prefix + reference, prefix + link, pose(to_reference @ poses[link]).tolist()
         )
-        moving = bool(request.joint_state.velocity) or (
-            not request.joint_state.name and model.mapper.has_velocity
-        )
-        fields = ('position', 'velocity') if moving else ('position',)
-        state = requested_state(model, request.joint_state, fields)
-        stamp = Time(nanoseconds=state.stamp).to_msg()
-        poses = dict(zip(robot.link_names, robot.link_poses(state.q)))
-        to_reference = se3.inverse(poses[reference])
-        response.transforms = [
-            messages.transform(
-                stamp, prefix + reference, prefix + link, pose(to_reference @ poses[link]).tolist()
+        for link in links or robot.link_names
+    ]
+    representation = request.representation or DEFAULT_REPRESENTATION
+    check_representation(representation)
+    if moving:
+        chosen = tuple(dict.fromkeys(links)) or robot.link_names
+        twists = dict(zip(chosen, velocities(robot, chosen, representation)(state.q, state.v)))
+        response.twists = [
+            messages.stamped_twist(
+                stamp,
+                twist_frame(representation, prefix + root, prefix + link),
+                finite('a twist', swap_linear_angular(twists[link])).tolist(),
             )
             for link in links or robot.link_names
         ]
-        representation = request.representation or DEFAULT_REPRESENTATION
-        check_representation(representation)
-        if moving:
-            chosen = tuple(links) or robot.link_names
-            twists = velocities(robot, chosen, representation)(state.q, state.v)
-            response.twists = [
-                messages.stamped_twist(
-                    stamp,
-                    twist_frame(representation, prefix + root, prefix + link),
-                    swap_linear_angular(V).tolist(),
-                )
-                for link, V in zip(chosen, twists)
-            ]
 
-    def _inverse_kinematics(self, model: Model, request: Any, response: Any) -> None:
-        robot, prefix = model.robot, self._prefix
-        links = [find_link(robot, name, prefix, 'frames') for name in request.frames]
-        if not links or len(request.targets) != len(links):
-            raise ArgumentError(
-                f'there are {len(request.targets)} targets for {len(links)} frames; '
-                'give one target for each, and at least one'
-            )
-        if model.held:
-            raise ArgumentError(
-                'joint positions alone do not place the robot: it has planar or '
-                f'floating joints ({shorten(model.held)})'
-            )
-        timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
-        if not 0.0 <= request.tolerance < np.inf:
-            raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
-        if not 0.0 < timeout <= LONGEST_TIMEOUT:
-            raise ArgumentError(
-                f'timeout must be within 0 and {LONGEST_TIMEOUT:g} s: the other '
-                f'services wait meanwhile; got {timeout:g}'
-            )
-        state = requested_state(model, request.joint_state)
-        targets = []
-        for link, target in zip(links, request.targets):
-            frame = target.header.frame_id
-            C = matrix_of(target.pose, f'target of {link}')
-            if frame:
-                reference = find_link(robot, frame, prefix, f'target of {link}: frame_id')
-                C = robot.link_pose(state.q, reference) @ C
-            targets.append(C)
-        tolerance = request.tolerance or DEFAULT_TOLERANCE
-        best = solve(robot, np.array(targets), links, state.q, tolerance, timeout)
-        response.success, response.residual = best.success, best.residual
-        response.iterations, response.message = best.iterations, best.message
-        if best.success:
-            response.solution.name = list(model.joints)
-            response.solution.position = model.positions_of_joints(best.q).tolist()
 
-    def _jacobian(self, model: Model, request: Any, response: Any) -> None:
-        robot = model.robot
-        link = find_link(robot, request.frame, self._prefix, 'frame')
-        q = requested_state(model, request.joint_state).q
-        J = robot.jacobian(q, link, request.representation or DEFAULT_REPRESENTATION)
-        response.joint_names = velocity_labels(robot)
-        response.jacobian = swap_linear_angular(J).reshape(-1).tolist()
+def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
+    """Answer an InverseKinematics request."""
+    robot = queried.robot
+    links = [queried.find_link(name, 'frames') for name in request.frames]
+    if not links or len(request.targets) != len(links):
+        raise ArgumentError(
+            f'there are {len(request.targets)} targets for {len(links)} frames; '
+            'give one target for each, and at least one'
+        )
+    if len(set(links)) < len(links):
+        raise ArgumentError('frames name a link twice; give one target for each link')
+    if queried.held:
+        raise ArgumentError(
+            'joint positions alone do not place the robot: it has planar or '
+            f'floating joints ({shorten(queried.held)})'
+        )
+    timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
+    if not 0.0 <= request.tolerance < np.inf:
+        raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
+    if not 0.0 < timeout <= LONGEST_TIMEOUT:
+        raise ArgumentError(
+            f'timeout must be within 0 and {LONGEST_TIMEOUT:g} s: the other '
+            f'services wait meanwhile; got {timeout:g}'
+        )
+    state = requested_state(queried, request.joint_state)
+    targets = []
+    for link, target in zip(links, request.targets):
+        frame = target.header.frame_id
+        C = matrix_of(target.pose, f'target of {link}')
+        if frame:
+            reference = queried.find_link(frame, f'target of {link}: frame_id')
+            C = finite('a target', robot.link_pose(state.q, reference) @ C)
+        targets.append(C)
+    tolerance = request.tolerance or DEFAULT_TOLERANCE
+    best = solve(robot, np.array(targets), links, state.q, tolerance, timeout)
+    response.success, response.residual = best.success, best.residual
+    response.iterations, response.message = best.iterations, best.message
+    if best.success:
+        response.solution.name = list(queried.joints)
+        response.solution.position = queried.positions_of_joints(best.q).tolist()
+
+
+def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
+    """Answer a Jacobian request."""
+    robot = queried.robot
+    link = queried.find_link(request.frame, 'frame')
+    q = requested_state(queried, request.joint_state).q
+    J = robot.jacobian(q, link, request.representation or DEFAULT_REPRESENTATION)
+    response.joint_names = velocity_labels(robot)
+    response.jacobian = finite('jacobian', swap_linear_angular(J)).reshape(-1).tolist()
 
 
 @lru_cache(maxsize=8)
@@ -160,7 +157,7 @@ def solve(
     """
     best = robot.inverse_kinematics(targets, links, q, tolerance=tolerance, restarts=0)
     iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
-    while not best.success and time.monotonic() < end and rclpy.ok():
+    while not best.success and time.monotonic() < end:
         result = robot.inverse_kinematics(
             targets, links, q, tolerance=tolerance, restarts=RESTARTS, seed=seed
         )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import rclpy
+from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.part import Part
-from screw_dynamics_ros.ros.executor import spin, start
+from screw_dynamics_ros.ros.executor import Ending, end_process, spin, start
+from screw_dynamics_ros.ros.start_parameters import check_parameters
 
 #: Makes a part whose topics and parameters belong to a node.
 PartFactory = Callable[[Node, ModelHost], Part]
@@ -24,11 +27,23 @@ SWITCH_INTERVAL = 0.0005
 
 @dataclass(frozen=True)
 class Process:
-    """What runs in a process: nodes, their kind of executor, and nodes that get another thread."""
+    """What runs in a process.
+
+    Attributes
+    ----------
+    nodes : sequence of rclpy.node.Node
+    executor : str
+        Kind of their executor.
+    slow : sequence of rclpy.node.Node
+        Further nodes, which get another thread.
+    endings : sequence of Ending
+        What is done before the process ends.
+    """
 
     nodes: Sequence[Node]
     executor: str
     slow: Sequence[Node] = ()
+    endings: Sequence[Ending] = ()
 
 
 def run(name: str, factories: Sequence[PartFactory]) -> None:
@@ -39,20 +54,46 @@ def run(name: str, factories: Sequence[PartFactory]) -> None:
         for factory in factories:
             host.add(factory(node, host), node)
         host.start()
-        return Process([node], host.parameters['executor'], host.services.nodes)
+        return Process([node], host.parameters['executor'], host.services.nodes, host.endings)
 
     run_nodes(make)
 
 
-def run_nodes(make: Callable[[], Process]) -> None:
-    """Run what `make` returns."""
+def run_nodes(make: Callable[[], Process]) -> NoReturn:
+    """Run what `make` returns, unless the process was started with something wrong; end it."""
+    status = 0
     sys.setswitchinterval(SWITCH_INTERVAL)
     np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
-    start()
     try:
+        start()
         process = make()
-        spin(process.nodes, process.executor, process.slow)
-    except ScrewDynamicsError as error:
+        check_parameters(process.nodes, is_known, sys.argv)
+        spin(process.nodes, process.executor, process.slow, process.endings)
+    except (ScrewDynamicsError, ParameterException, NameValidationException) as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
-        rclpy.try_shutdown()
-        sys.exit(1)
+        status = 1
+    except SystemExit:  # asked to end before nodes ran
+        pass
+    rclpy.try_shutdown()
+    end_process(status)
+
+
+def is_known(parameter: str) -> bool:
+    """Whether some node of the package has a parameter, be it in this process or not.
+
+    Those of drives have the names of joints in them; the node that has drives checks them.
+    """
+    from screw_dynamics_ros.nodes import (
+        bringup,
+        commands,
+        dynamics,
+        kinematics,
+        shared_parameters,
+        simulator,
+        wrench_estimator,
+    )
+
+    tables = (shared_parameters.TABLE, *(module.TABLE for module in (
+        bringup, commands, dynamics, kinematics, simulator, wrench_estimator)))
+    names = {specification.name for table in tables for specification in table}
+    return parameter in names or parameter.startswith('drives.')

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate, pairwise
+from functools import cached_property, partial
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 from visualization_msgs.msg import MarkerArray
 
 from screw_dynamics_ros.core.lie.screws import Screw
+from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel, Source
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all, draw_arrow, draw_line
 from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.timers import at_most
 
 Array = NDArray[np.float64]
 
@@ -53,26 +53,70 @@ def scale(name: str, of: str, unit: str, default: float) -> Specification:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes that belong together, and how their numbers are written.
+    """Shapes that belong together, and how their numbers are written; can be pickled.
 
     Attributes
     ----------
-    shapes : sequence of Shape
-    steps : sequence of callables
-        Take the numbers of each shape; called one after the other, each when there is time.
-    fixed : bool
-        Whether it is drawn only once.
+    shapes : tuple of Shape
+    draw : callable
+        ``draw(numbers, *values)`` writes the numbers of each shape; a function at the top level of
+        a module, or a `partial` of one.
     """
 
-    shapes: Sequence[Shape]
-    steps: Sequence[Callable[[Sequence[Array]], None]]
-    fixed: bool = False
+    shapes: tuple[Shape, ...]
+    draw: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing, and what it is made of in each state; without sources it never changes."""
+
+    drawing: Drawing
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True)
+class MarkerMaker:
+    """Makes the messages of `~/markers` in the other process.
+
+    Attributes
+    ----------
+    drawings : tuple of (Drawing, int)
+        Each with how many arrays it takes.
+    lifetime : float
+        How long markers stay when no more messages come [s].
+    """
+
+    drawings: tuple[tuple[Drawing, int], ...]
+    lifetime: float
+
+    @cached_property
+    def _markers(self) -> Markers:
+        """The message, in which what never changes is drawn."""
+        markers = Markers(shapes_of(drawing for drawing, _ in self.drawings), self.lifetime)
+        for (drawing, count), numbers in zip(self.drawings, self._parts(markers)):
+            if not count:
+                drawing.draw(numbers)
+        return markers
+
+    def _parts(self, markers: Markers) -> Iterator[list[Array]]:
+        """Return the numbers of the shapes of each drawing."""
+        numbers = iter(markers.numbers)
+        return (list(islice(numbers, len(drawing.shapes))) for drawing, _ in self.drawings)
+
+    def __call__(self, stamp: bytes, *values: Array) -> bytes | None:
+        """Return the message; none, if not all of its numbers are finite."""
+        markers, values_left = self._markers, iter(values)
+        for (drawing, count), numbers in zip(self.drawings, self._parts(markers)):
+            if count:
+                drawing.draw(numbers, *islice(values_left, count))
+        if not all(np.isfinite(numbers).all() for numbers in markers.numbers):
+            return None
+        return markers.template.encode(stamp)
 
 
 def screw(
-    shapes: Sequence[Shape],
-    value: Callable[[], Array],
-    is_known: Callable[[], bool],
+    shapes: tuple[Shape, Shape, Shape],
     axis_of: Callable[[Array], Screw],
     scales: tuple[float, float],
     length: float,
@@ -81,10 +125,8 @@ def screw(
 
     Parameters
     ----------
-    shapes : sequence of 3 Shape
+    shapes : tuple of 3 Shape
         Arrows of the linear and of the angular part from the origin, and the line.
-    value, is_known : callable
-        What to draw, and whether there is anything.
     axis_of : callable
         `screw_axis` or `wrench_axis`.
     scales : (float, float)
@@ -92,19 +134,27 @@ def screw(
     length : float
         Of the line [m].
     """
+    return Drawing(shapes, partial(draw_screw, axis_of, scales, length))
+
+
+def draw_screw(
+    axis_of: Callable[[Array], Screw],
+    scales: tuple[float, float],
+    length: float,
+    numbers: Sequence[Array],
+    X: Array,
+) -> None:
+    """Write the numbers of a `screw` X (6,), angular part first."""
     linear, angular = scales
-    X = np.zeros(6)
+    draw_arrow(numbers[0], linear * X[3:])
+    draw_arrow(numbers[1], angular * X[:3])
+    axis = axis_of(X)
+    draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
 
-    def draw_parts(numbers: Sequence[Array]) -> None:
-        X[:] = value() if is_known() else 0.0
-        draw_arrow(numbers[0], linear * X[3:])
-        draw_arrow(numbers[1], angular * X[:3])
 
-    def draw_axis(numbers: Sequence[Array]) -> None:
-        axis = axis_of(X)
-        draw_line(numbers[2], axis.point, 0.5 * length * axis.direction)
-
-    return Drawing(shapes, [draw_parts, draw_axis])
+def shapes_of(drawings: Iterable[Drawing]) -> tuple[Shape, ...]:
+    """Return the shapes of some drawings, in their order."""
+    return tuple(shape for drawing in drawings for shape in drawing.shapes)
 
 
 class MarkerTopic:
@@ -114,35 +164,37 @@ class MarkerTopic:
     ----------
     publishers : Publishers
         Of the node.
+    process : DrawingProcess
     """
 
-    def __init__(self, publishers: Publishers) -> None:
-        self._publishers = publishers
+    def __init__(self, publishers: Publishers, process: DrawingProcess) -> None:
+        self._publishers, self._process = publishers, process
+        process.is_used = True
+        self._channel: DrawnChannel | None = None
         self._shapes: tuple[Shape, ...] = ()
 
-    def bind(self, drawings: Sequence[Drawing], rate: float) -> list[Channel]:
-        """Return the topic for other drawings, made at most `rate` times a second [Hz].
-
-        Shapes shown before are deleted, if they are others.
-        """
-        shapes = tuple(shape for drawing in drawings for shape in drawing.shapes)
-        if not shapes and not self._shapes:
-            return []
+    def bind(self, pictures: Sequence[Picture], rate: float) -> list[Channel]:
+        """Return the topic for another robot, see `redraw`."""
         publisher = self._publishers.get(MarkerArray, '~/markers')
-        if self._shapes and shapes != self._shapes:
-            publisher.publish(delete_all())
-        self._shapes = shapes
-        if not shapes:
-            return []
-        markers = Markers(shapes, lifetime=0.5 + 2.0 / rate)
-        edges = list(accumulate((len(drawing.shapes) for drawing in drawings), initial=0))
-        parts = [markers.numbers[first:last] for first, last in pairwise(edges)]
-        changing = []
-        for drawing, numbers in zip(drawings, parts):
-            if drawing.fixed:
-                for step in drawing.steps:
-                    step(numbers)
-            else:
-                changing += [partial(step, numbers) for step in drawing.steps]
+        self._channel = DrawnChannel(publisher, self._process)
+        self.redraw(pictures, rate)
+        return [self._channel]
 
-        return [Channel(publisher, markers.template, {}, is_valid=at_most(rate), pieces=changing)]
+    def redraw(self, pictures: Sequence[Picture], rate: float) -> None:
+        """Show other pictures of the same robot from now on, at most `rate` times a second [Hz].
+
+        Shapes shown before are deleted, if they are others. Before the first `bind` there is
+        nothing to show.
+        """
+        channel = self._channel
+        if channel is None:
+            return
+        drawings = [picture.drawing for picture in pictures]
+        shapes = shapes_of(drawings)
+        counts = [len(picture.sources) for picture in pictures]
+        maker = MarkerMaker(tuple(zip(drawings, counts)), lifetime=0.5 + 2.0 / rate)
+        sources = [source for picture in pictures for source in picture.sources]
+        channel.draw(maker if shapes else None, sources, rate)
+        if self._shapes and shapes != self._shapes:
+            channel.send(delete_all())
+        self._shapes = shapes

@@ -30,7 +30,8 @@ class Model:
     unbounded : sequence
         Further outputs, which may be infinite or NaN for good reasons.
     parameters : mapping
-        Vectors that formulas read besides the state; 'measured' stands for the torques of `joints`.
+        Vectors that formulas read besides the state, the torques of `joints` as 'measured', and
+        'payload'.
 
     Attributes
     ----------
@@ -42,6 +43,8 @@ class Model:
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
         The state of the whole robot.
+    payload : (10 n_bodies,) array
+        What is carried, as `Robot.payload_parameters` makes it; always the same array.
     """
 
     def __init__(
@@ -58,7 +61,9 @@ class Model:
         self.held = tuple(name for name in robot.joint_names if name not in self.joints)
         self._positions, self._velocities = coordinates(robot, self.joints)
         self.q, self.v = neutral(robot), np.zeros(robot.nv)
-        self._parameters = {'measured': np.zeros(len(self.joints)), **(parameters or {})}
+        self.payload = robot.payload_parameters({})
+        self._parameters = {
+            'measured': np.zeros(len(self.joints)), 'payload': self.payload, **(parameters or {})}
 
         wanted = tuple(dict.fromkeys([*outputs, *unbounded]))
         self.results: dict[Output | Formula, Array] = {}
@@ -151,8 +156,12 @@ def of_joints(robot: Robot, output: Output | Formula) -> Output | Formula:
 
 def elements(output: Output | Formula, indices: Iterable[int]) -> Formula:
     """Return some elements of a vector, or columns of a matrix, in the order of `indices`."""
-    chosen = [int(index) for index in indices]
-    return Formula(f'elements {chosen}', (output,), lambda values: values[..., chosen])
+    return Formula('elements', (output,), chosen, (tuple(int(index) for index in indices),))
+
+
+def chosen(values: Array, indices: tuple[int, ...]) -> Array:
+    """Return some elements of a vector, or columns of a matrix."""
+    return values[..., list(indices)]
 
 
 def sum_of_all(*arrays: Array) -> Array:

@@ -26,17 +26,13 @@ class Channel:
     Parameters
     ----------
     publisher : rclpy.publisher.Publisher
-    template : Template
+    template : Template or None
     targets : mapping
         Which output of the kernel goes into which array of the template.
     velocity, effort : bool
         Whether the state must have velocities, efforts.
     is_valid : callable, optional
         Whether the numbers may be published.
-    pieces : sequence of callables
-        Write numbers that the kernel does not compute, one after the other, before they are
-        published; in spare time, each from the results there are then. The stamp is that of the
-        last one's.
 
     Attributes
     ----------
@@ -45,27 +41,35 @@ class Channel:
         When they were last counted.
     published : int
         Messages so far.
+    comes_last : bool
+        Whether others are published first.
     """
+
+    comes_last = False
 
     def __init__(
         self,
         publisher: Any,
-        template: Template,
+        template: Template | None,
         targets: Mapping[Output | Formula, Array],
         *,
         velocity: bool = False,
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
-        pieces: Sequence[Callable[[], None]] = (),
     ) -> None:
         self.publisher, self.topic = publisher, publisher.topic_name
         self.send = raw_publish(publisher)
         self.targets = targets
         self.velocity, self.effort = velocity, effort
-        self.encode = template.encode
-        self.is_valid, self.pieces = is_valid, pieces
+        self._encode = template.encode if template is not None else nothing
+        self.is_valid = is_valid
         self.enabled = True
         self.listeners = self.published = 0
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present numbers with a stamp, as `packed` makes it."""
+        self.send(self._encode(stamp))
+        self.published += 1
 
     def count_listeners(self) -> None:
         """See how many subscriptions there are."""
@@ -75,6 +79,11 @@ class Channel:
     def listened(self) -> bool:
         """Whether there was anybody to publish for."""
         return self.enabled and self.listeners > 0
+
+
+def nothing(stamp: bytes) -> bytes:
+    """Return no message: that of a channel without template is made elsewhere."""
+    return b''
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,112 @@
-"""What requests of all typed services have in common: a state of the robot, and frames by name."""
+"""What requests of all typed services have in common: the robot they ask about, states, frames.
+
+Requests are answered in another process (`ros.services`). It gets a `Situation` with each of them,
+and makes the robot anew only when there is another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import pickle
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.nodes.model import Model
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.nodes.model import coordinates, neutral, scalar_joints
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.requested_state import latest, read_requested_state
+from screw_dynamics_ros.ros.requested_state import JointState, read_requested_state
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What decides about the answer to a request besides the request; can be pickled.
+
+    Attributes
+    ----------
+    robot : bytes
+        The robot that is in force, pickled: once for all requests about it.
+    gravity : (3,) array
+        [m/s^2].
+    prefix : str
+        Of frame names.
+    measured : JointState or None
+        The latest state, unless it is out of date.
+    payloads : mapping of str to RigidBody
+        The payload of the parameters by its link, which the robot may not have.
+    """
+
+    robot: bytes
+    gravity: Array
+    prefix: str
+    measured: JointState | None
+    payloads: Mapping[str, RigidBody] = field(default_factory=dict)
+
+
+class QueriedRobot:
+    """The robot a request asks about, and what is known about it besides.
+
+    Attributes
+    ----------
+    robot : Robot
+    joints : tuple of str
+        Those with one coordinate.
+    held : tuple of str
+        Planar and floating joints, which cannot be named; at zero.
+    prefix, measured, payloads
+        As in the `Situation`; only payloads that the robot can carry.
+    """
+
+    def __init__(self, situation: Situation) -> None:
+        self.robot = robot_of(situation.robot)
+        self.robot.gravity = situation.gravity
+        self.prefix, self.measured = situation.prefix, situation.measured
+        self.payloads = {
+            link: body
+            for link, body in situation.payloads.items()
+            if link in self.robot.link_names
+        }
+        self.joints = scalar_joints(self.robot)
+        self.held = tuple(name for name in self.robot.joint_names if name not in self.joints)
+        self._positions, self._velocities = coordinates(self.robot, self.joints)
+
+    def find_link(self, frame: str, field: str) -> str:
+        """Return the link with the frame name `frame`, with the prefix in front or without.
+
+        Raises `UnknownNameError`, which names the field of the request.
+        """
+        for link in (
+            frame[len(self.prefix) :] if frame.startswith(self.prefix) else '',
+            frame,
+        ):
+            if link in self.robot.link_names:
+                return link
+        raise UnknownNameError(
+            f'{field}: robot {self.robot.description.name} has no link {frame!r}; it has '
+            f'{shorten(self.robot.link_names, 30)}'
+        )
+
+    def whole_q(self, values: Array) -> Array:
+        """Return a configuration (nq,) with the positions of `joints`."""
+        q = neutral(self.robot)
+        q[self._positions] = values
+        return q
+
+    def whole_v(self, values: Array) -> Array:
+        """Return a velocity or acceleration (nv,) of `joints`, zero for others."""
+        v = np.zeros(self.robot.nv)
+        v[self._velocities] = values
+        return v
+
+    def positions_of_joints(self, q: Array) -> Array:
+        """Return the elements of a configuration (nq,) that belong to `joints`."""
+        return q[self._positions]
 
 
 @dataclass(frozen=True)
@@ -36,8 +128,40 @@ class State:
     stamp: int
 
 
+#: Fills in the response to a request about a robot, or raises `ScrewDynamicsError`.
+Query = Callable[[QueriedRobot, Any, Any], None]
+
+
+def answer(query: Query, situation: Situation, request: Any, response: Any) -> None:
+    """Answer a request in the process that does so."""
+    query(QueriedRobot(situation), request, response)
+
+
+@lru_cache(maxsize=1)
+def pickled(robot: Robot) -> bytes:
+    """Return a robot as bytes, always the same ones for the same robot."""
+    return pickle.dumps(robot, pickle.HIGHEST_PROTOCOL)
+
+
+@lru_cache(maxsize=1)
+def robot_of(data: bytes) -> Robot:
+    """Return a robot with all that was compiled for it, as long as requests are about it."""
+    robot: Robot = pickle.loads(data)
+    return robot
+
+
+def finite(name: str, values: Array) -> Array:
+    """Return `values` if all are finite numbers; raises `ArgumentError`."""
+    if not np.isfinite(values).all():
+        raise ArgumentError(
+            f'{name} is not finite: numbers of the request are too large to compute with, or a '
+            'joint moves no mass'
+        )
+    return values
+
+
 def requested_state(
-    model: Model,
+    queried: QueriedRobot,
     message: Any,
     fields: Collection[str] = ('position',),
     acceleration: Sequence[float] = (),
@@ -47,33 +171,19 @@ def requested_state(
     Arguments and errors as of `read_requested_state`; planar and floating joints, which cannot be
     named, are at zero.
     """
-    known = {joint.name for joint in model.robot.description.joints} - set(model.held)
+    known = {joint.name for joint in queried.robot.description.joints} - set(queried.held)
     state = read_requested_state(
         message,
-        model.joints,
+        queried.joints,
         known=known,
-        measured=latest(model.mapper),
+        measured=queried.measured,
         fields=fields,
         acceleration=acceleration,
     )
     return State(
-        model.whole_q(state.q),
-        model.whole_v(state.v),
-        model.whole_v(state.a),
-        model.whole_v(state.tau),
+        queried.whole_q(state.q),
+        queried.whole_v(state.v),
+        queried.whole_v(state.a),
+        queried.whole_v(state.tau),
         state.stamp,
-    )
-
-
-def find_link(robot: Robot, frame: str, prefix: str, field: str) -> str:
-    """Return the link with the frame name `frame`, with `prefix` in front or without.
-
-    Raises `UnknownNameError`, which names the field of the request.
-    """
-    for link in (frame[len(prefix) :] if frame.startswith(prefix) else '', frame):
-        if link in robot.link_names:
-            return link
-    raise UnknownNameError(
-        f'{field}: robot {robot.description.name} has no link {frame!r}; it has '
-        f'{shorten(robot.link_names, 30)}'
     )

@@ -9,7 +9,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.nodes import drives
+from screw_dynamics_ros.nodes import drives, payload
+from screw_dynamics_ros.nodes.torque_terms import TERMS
 from screw_dynamics_ros.ros.executor import EXECUTORS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.policies import (
@@ -69,6 +70,11 @@ TABLE = (
         'Largest difference between the stamp of a joint state and the clock of the node [s]; '
         'others are refused. 0: any, with a warning.', minimum=0.0),
     Specification(
+        'max_delay', 0.02,
+        'Time from the sending of a joint state to its turn in this process above which it is not '
+        'answered [s]: after a pause, outputs begin with the newest state. 0: any, for recordings.',
+        minimum=0.0),
+    Specification(
         'effort_joints', [''],
         'Joints that effort_scale and effort_offset are for.'),
     Specification(
@@ -79,10 +85,12 @@ TABLE = (
         'effort_offset', [],
         'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.'),
     Specification(
-        'friction_in_effort', True,
-        'Whether the efforts of the joint states have the friction of the joints in them, as those '
-        'of motors have; not those of torque sensors behind the gears.'),
+        'effort_terms', list(TERMS),
+        'Torques that are part of the efforts of the joint states; those of motors have all of '
+        'them. Torque sensors behind the gears lack friction, gravity-free efforts lack gravity, '
+        'external torques lack all.', choices=TERMS),
     drives.JOINTS,
+    *payload.TABLE,
     Specification(
         'frame_prefix', '',
         'Put in front of all frame names in messages, as in robot_state_publisher.',
@@ -106,6 +114,11 @@ def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> P
         position=value('position_policy'), velocity=value('velocity_policy'),
         effort=value('effort_policy'), state_timeout=value('state_timeout'),
         max_stamp_age=value('max_stamp_age'), velocity_cutoff=value('velocity_cutoff'))
+
+
+def effort_shares(parameters: Parameters) -> list[float]:
+    """Return for each of `TERMS` 1 if it is part of the efforts, else 0."""
+    return [float(term in parameters['effort_terms']) for term in TERMS]
 
 
 def effort_calibration(

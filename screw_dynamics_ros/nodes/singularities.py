@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,11 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.core.kinematics.ellipsoids import Dexterity, dexterity, freedoms
+from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel, Source
 from screw_dynamics_ros.nodes.model import Model
-from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.timers import at_most
 
 Array = NDArray[np.float64]
 
@@ -57,6 +58,41 @@ TABLE = (
 )
 
 
+@dataclass(frozen=True)
+class SingularityMaker:
+    """Makes the messages of a link in the other process.
+
+    Attributes
+    ----------
+    freedoms : int
+        The largest rank of its Jacobian.
+    length : float
+        Characteristic length [m].
+    """
+
+    freedoms: int
+    length: float
+
+    def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
+        """Return the measures for a Jacobian (6, n) and, if there is one, a joint metric (n, n).
+
+        None, if the numbers are too large to compute with.
+        """
+        jacobian, *metric = numbers
+        measures = dexterity(jacobian, self.freedoms, self.length, *metric)
+        message = matrix_template(LABELS)
+        message.array(0)[:] = (
+            measures.smallest,
+            measures.condition,
+            measures.rank,
+            measures.manipulability,
+        )
+        return message.encode(stamp) if is_told(measures) else None
+
+
+matrix_template = lru_cache(messages.matrix)
+
+
 class Singularities:
     """The measures of some links of one robot.
 
@@ -80,6 +116,7 @@ class Singularities:
     ) -> None:
         self._model, self._parameters = model, parameters
         self._jacobians, self._inertia = jacobians, inertia
+        self._channels: dict[str, DrawnChannel] = {}
         random = np.random.default_rng(0)
         samples = [
             model.results_at(
@@ -96,26 +133,35 @@ class Singularities:
             np.linalg.cond(sample[inertia]) < LARGEST_CONDITION for sample in samples
         )
 
-    def joint_metric(self) -> Array | None:
-        """Return the joint metric in the present state."""
-        return None if self._inertia is None else self._model.results[self._inertia]
+    @property
+    def joint_metric(self) -> Source | None:
+        """What gives the joint metric in the present state; None for the identity."""
+        if self._inertia is None:
+            return None
+        return partial(self._model.results.__getitem__, self._inertia)
 
-    def channel(self, link: str, publisher: Any) -> Channel:
+    def channel(self, link: str, publisher: Any, process: DrawingProcess) -> DrawnChannel:
         """Return the topic of a link."""
-        template = messages.matrix(LABELS)
-        numbers = template.array(0)
+        self._channels[link] = DrawnChannel(publisher, process)
+        self._draw(link)
+        return self._channels[link]
 
-        def measure() -> None:
-            measures = self._measure(link, self._model.results)
-            numbers[:] = [
-                measures.smallest,
-                measures.condition,
-                measures.rank,
-                measures.manipulability,
-            ]
+    def redraw(self) -> None:
+        """Follow changed parameters."""
+        for link in self._channels:
+            self._draw(link)
 
-        rate = self._parameters['singularity_rate']
-        return Channel(publisher, template, {}, is_valid=at_most(rate), pieces=[measure])
+    def _draw(self, link: str) -> None:
+        length, rate = (
+            self._parameters[name] for name in ('characteristic_length', 'singularity_rate')
+        )
+        metric = self.joint_metric
+        self._channels[link].draw(
+            SingularityMaker(self._freedoms[link], length),
+            (partial(self._model.results.__getitem__, self._jacobians[link]),)
+            + (() if metric is None else (metric,)),
+            rate,
+        )
 
     def _measure(self, link: str, results: dict[Output | Formula, Array]) -> Dexterity:
         metric = None if self._inertia is None else results[self._inertia]
@@ -145,6 +191,12 @@ class Singularities:
             return status  # the status of the joint states tells
         for link, freedom in self._freedoms.items():
             measures = self._measure(link, results)
+            if not is_told(measures):
+                status.report(
+                    Level.WARN,
+                    f'no singularity measures of {link}: positions too large to compute with',
+                )
+                continue
             status.values[f'{link} smallest singular value'] = f'{measures.smallest:.6f}'
             status.values[f'{link} manipulability'] = f'{measures.manipulability:.6g}'
             if freedom and measures.smallest < parameters['singularity_threshold']:
@@ -155,3 +207,9 @@ class Singularities:
                     f'smallest singular value {measures.smallest:.4g}',
                 )
         return status
+
+
+def is_told(measures: Dexterity) -> bool:
+    """Whether measures may be published: finite, but for the condition number, which is no NaN."""
+    values = measures.smallest, measures.manipulability
+    return bool(np.isfinite(values).all() and not np.isnan(measures.condition))

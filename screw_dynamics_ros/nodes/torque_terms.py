@@ -7,7 +7,6 @@ motion: the reference for the joints it names, the measured state for the others
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.dynamics.feedforward import feedforward
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
-from screw_dynamics_ros.nodes.model import coordinates, elements, of_joints, scalar_joints
+from screw_dynamics_ros.nodes.model import coordinates, of_joints, scalar_joints
 
 Array = NDArray[np.float64]
 Source = Output | Formula
@@ -37,6 +36,9 @@ class TorqueTerms:
     Attributes
     ----------
     gravity, coriolis, friction, payload, inertia : output or Formula
+    weight : Formula
+        What carries the robot and its payload in the measured state, at rest, less what the robot
+        compensates by itself.
     feedforward : Formula
         Inverse dynamics of the followed motion, with the friction of the reference and the payload,
         less what the robot compensates by itself.
@@ -47,6 +49,7 @@ class TorqueTerms:
     friction: Source
     payload: Source
     inertia: Source
+    weight: Formula
     feedforward: Formula
 
 
@@ -60,33 +63,36 @@ def torque_terms(robot: Robot) -> TorqueTerms:
     asked = Formula(
         'reference acceleration',
         ('reference',),
-        lambda reference: spread(rows(reference)[A], places_v, robot.nv),
+        reference_acceleration,
+        (tuple(places_v.tolist()), robot.nv),
     )
-    accelerated = Formula(
-        'acceleration counted', (asked, 'shares'), lambda a, shares: shares[INERTIA] * a
-    )
+    accelerated = Formula('acceleration counted', (asked, 'shares'), counted_acceleration)
     moved = {
         'q': followed('q', Q, places_q),
         'v': followed('v', V, places_v),
         'a': accelerated,
     }
-    inertia = Formula('inertial torques', ('mass_matrix', asked), lambda M, a: M @ a)
+    inertia = Formula('inertial torques', ('mass_matrix', asked), inertial)
     friction = Formula(
         'friction of the reference',
         (of_joints(robot, robot.elsewhere('friction_torques', v=moved['v'])), 'reference'),
-        lambda torques, reference: rows(reference)[GIVEN] * torques,
+        given_only,
     )
     gravity, coriolis = (of_joints(robot, f'{name}_torques') for name in ('gravity', 'coriolis'))
     rigid, payload = (
         of_joints(robot, robot.elsewhere(name, **moved))
         for name in ('inverse_dynamics', 'payload_torques')
     )
+    rest = Formula('rest', ('v',), at_rest)
+    carried = of_joints(robot, robot.elsewhere('payload_torques', v=rest, a=rest))
+    weight = Formula('weight', (gravity, carried, 'shares'), weighed)
     return TorqueTerms(
         gravity,
         coriolis,
         of_joints(robot, 'friction_torques'),
         payload,
         of_joints(robot, inertia),
+        weight,
         Formula('feedforward', (rigid, payload, friction, gravity, coriolis, 'shares'), added),
     )
 
@@ -99,36 +105,64 @@ def added(
     return feedforward(needed, (gravity, coriolis), shares[[GRAVITY, CORIOLIS]])
 
 
+def at_rest(v: Array) -> Array:
+    """Return no velocity, of the same shape."""
+    return np.zeros_like(v)
+
+
+def weighed(gravity: Array, carried: Array, shares: Array) -> Array:
+    """Return the torques (n,) that carry robot and payload, less what the robot adds."""
+    return shares[GRAVITY] * gravity + shares[PAYLOAD] * carried
+
+
 def energies() -> Formula:
     """Return kinetic and potential energy of the robot, (2,) [J]; the first one is v M v / 2."""
     sources = ('v', 'mass_matrix', 'potential_energy')
-    return Formula('energies', sources, lambda v, M, U: np.stack([0.5 * (v @ (M @ v)), U]))
+    return Formula('energies', sources, both_energies)
+
+
+def both_energies(v: Array, M: Array, potential: Array) -> Array:
+    """Return kinetic and potential energy, (2,)."""
+    return np.stack([0.5 * (v @ (M @ v)), potential])
 
 
 def followed(name: str, row: int, places: NDArray[np.intp]) -> Formula:
     """Return the vector `name` of the robot with what the reference gives in place of it."""
+    return Formula(
+        f'followed {name}', (name, 'reference'), replaced, (row, tuple(places.tolist()))
+    )
 
-    def choose(measured: Array, reference: Array) -> Array:
-        given = rows(reference)[GIVEN]
-        result = measured.copy()
-        result[places] = given * rows(reference)[row] + (1.0 - given) * measured[places]
-        return result
 
-    return Formula(f'followed {name}', (name, 'reference'), choose)
+def replaced(measured: Array, reference: Array, row: int, places: tuple[int, ...]) -> Array:
+    """Return a vector with a row of the reference in some places, where that is given."""
+    given, where = rows(reference)[GIVEN], list(places)
+    result = measured.copy()
+    result[where] = given * rows(reference)[row] + (1.0 - given) * measured[where]
+    return result
+
+
+def given_only(torques: Array, reference: Array) -> Array:
+    """Return the torques of the joints that the reference names, zero for others."""
+    return rows(reference)[GIVEN] * torques
+
+
+def reference_acceleration(reference: Array, places: tuple[int, ...], size: int) -> Array:
+    """Return the acceleration of the reference, (size,), zero where it gives none."""
+    result = np.zeros(size, dtype=reference.dtype)
+    result[list(places)] = rows(reference)[A]
+    return result
+
+
+def counted_acceleration(a: Array, shares: Array) -> Array:
+    """Return an acceleration, or zero where the robot adds inertial torques by itself."""
+    return shares[INERTIA] * a
+
+
+def inertial(M: Array, a: Array) -> Array:
+    """Return the torques of an acceleration."""
+    return M @ a
 
 
 def rows(reference: Array) -> Array:
     """Return the parameter 'reference' as an array (4, n)."""
     return reference.reshape(4, len(reference) // 4)
-
-
-def spread(values: Array, places: Sequence[int] | NDArray[np.intp], size: int) -> Array:
-    """Return a vector (size,) with some values in their places and zeros elsewhere."""
-    result = np.zeros(size, dtype=values.dtype)
-    result[places] = values
-    return result
-
-
-def commands(terms: TorqueTerms, indices: Sequence[int]) -> Formula:
-    """Return feedforward in another order of the joints."""
-    return Formula('commands', (elements(terms.feedforward, indices),), np.array)

@@ -1,11 +1,11 @@
-"""Frames on /tf and /tf_static, unless robot_state_publisher sends them."""
+"""Frames on /tf and /tf_static, unless another node sends them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
@@ -15,6 +15,8 @@ from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.conversions import pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.other_transforms import OtherTransforms
 from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.timers import every
 
@@ -23,8 +25,12 @@ try:
 except ImportError:
     TFMessage = None
 
-RIVAL = 'robot_state_publisher'
 FREE = ('floating', 'planar')  # joint states cannot say where they are
+
+
+def row(transforms: NDArray[np.float64], index: int) -> NDArray[np.float64]:
+    """Return the transform of one joint."""
+    return transforms[index]
 
 
 class TransformPublisher:
@@ -46,15 +52,18 @@ class TransformPublisher:
         self._publishers = Publishers(node)
         self._channel: Channel | None = None
         self._static: bytes | None = None
-        self._rival: bool | None = None  # unknown before the first look
-        every(node, 1.0, self.look)
+        self._has_static = False
+        self._others: list[str] | None = None  # unknown before the first look
+        if TFMessage is not None:
+            self._other_transforms = OtherTransforms(node, TFMessage)
+            every(node, 1.0, self.look)
 
     def outputs(self, robot: Robot) -> list[Formula]:
         """Return the transforms of all joints that move, each by itself."""
         if TFMessage is None or not self._wanted:
             return []
         types = {joint.name: joint.type for joint in robot.description.joints}
-        return [Formula(f'row {i}', ('joint_transforms',), itemgetter(i))
+        return [Formula(f'row {i}', ('joint_transforms',), row, (i,))
                 for i, name in enumerate(robot.transform_joints) if types[name] not in FREE]
 
     def bind(self, model: Model, outputs: Sequence[Formula]) -> list[Channel]:
@@ -71,13 +80,14 @@ class TransformPublisher:
                 self._publishers.get(TFMessage, '/tf'), template,
                 {output: template.array(7 * i, 7) for i, output in enumerate(outputs)})
         fixed = [joint for joint in joints if joint.type == 'fixed']
-        if fixed:
+        stamp = self._node.get_clock().now().nanoseconds
+        self._other_transforms.watch([self._prefix + joint.child for joint in joints], stamp)
+        if fixed or self._has_static:
             frames = [(self._prefix + joint.parent, self._prefix + joint.child) for joint in fixed]
-            self._static = messages.transforms(frames).fill(
-                np.array([pose(joint.origin) for joint in fixed]),
-                self._node.get_clock().now().nanoseconds)
+            poses = [pose(joint.origin) for joint in fixed]
+            self._static = messages.transforms(frames).fill(np.array(poses), stamp)
+            self._has_static = True  # of another robot there may be none: that is told, too
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)
-        self._publishers.retire()
         self._switch(announce=True)
         return [self._channel] if self._channel else []
 
@@ -87,12 +97,10 @@ class TransformPublisher:
         self._switch(announce)
 
     def look(self) -> None:
-        """See whether a robot_state_publisher runs in the same namespace."""
-        rival = any(
-            info.node_name == RIVAL and info.node_namespace == self._node.get_namespace()
-            for info in self._node.get_publishers_info_by_topic('/tf_static'))
-        announce = self._rival is None or (self._rival and not rival)
-        self._rival = rival
+        """See whether somebody else publishes the frames."""
+        others = self._other_transforms.found()
+        announce = self._others is None or (bool(self._others) and not others)
+        self._others = others
         self._switch(announce)
 
     def report(self, status: Status) -> None:
@@ -100,14 +108,14 @@ class TransformPublisher:
         if TFMessage is None:
             status.report(Level.WARN, 'no /tf: the package tf2_msgs is not installed; install it, '
                           'or build the stand-in in tools/tf2_msgs')
-        elif self._rival and self._wanted:
-            status.values['tf'] = f'left to {RIVAL}'
+        elif self._others and self._wanted:
+            status.values['tf'] = f'left to {shorten(self._others)}'
         else:
             status.values['tf'] = 'published' if self._active else 'off'
 
     @property
     def _active(self) -> bool:
-        return self._wanted and self._rival is False
+        return self._wanted and self._others == []
 
     def _switch(self, announce: bool) -> None:
         if self._channel is not None:

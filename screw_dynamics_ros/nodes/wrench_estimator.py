@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,7 +16,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.estimation import (
     contact_wrench,
     external_torques,
@@ -23,19 +25,22 @@ from screw_dynamics_ros.core.estimation import (
 )
 from screw_dynamics_ros.core.functions import Output
 from screw_dynamics_ros.core.fused import Formula
-from screw_dynamics_ros.nodes import frames, markers, reports, wrench_markers
+from screw_dynamics_ros.nodes import frames, markers, reports, tare, wrench_markers
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.markers import MarkerTopic
+from screw_dynamics_ros.nodes.markers import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.model import Model, joints_that_move, of_joints, scalar_joints
 from screw_dynamics_ros.nodes.part import Channel, Plan
+from screw_dynamics_ros.nodes.tare import TareStates
+from screw_dynamics_ros.nodes.torque_terms import CORIOLIS, FRICTION, GRAVITY, PAYLOAD, at_rest
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
+from screw_dynamics_ros.ros.serialized import Template
 
 Array = NDArray[np.float64]
 
@@ -53,17 +58,14 @@ TABLE = (
         'singularity_threshold', 0.02,
         'Smallest singular value of the scaled Jacobian [m] at which a wrench is published.',
         minimum=0.0),
-    Specification(
-        'tare_samples', 100,
-        'Number of latest joint states whose mean external torque ~/tare takes as zero.', minimum=1,
-        maximum=100_000),
+    *tare.TABLE,
     *markers.TABLE,
     *wrench_markers.TABLE,
 )
 
 
-#: Parameters that topics and markers are made of.
-DRAWN = {'frames', *(each.name for each in (*markers.TABLE, *wrench_markers.TABLE))}
+#: Parameters that only decide how things are drawn.
+DRAWN = {each.name for each in (*markers.TABLE, *wrench_markers.TABLE)}
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,37 @@ class Contact:
     joints: int
 
 
+class Finite:
+    """Tells whether the numbers of an output may be published, and remembers when not.
+
+    Parameters
+    ----------
+    topic : str
+    numbers : array
+    mapper : JointStateMapper
+        Has the efforts that are to blame.
+    """
+
+    def __init__(self, topic: str, numbers: Array, mapper: JointStateMapper) -> None:
+        self._topic, self._numbers, self._mapper = topic, numbers, mapper
+        self._count, self._last, self._cause = 0, -math.inf, ''
+
+    def __call__(self) -> bool:
+        """Whether all of the numbers are finite."""
+        if are_finite(self._numbers):
+            return True
+        worst = int(np.argmax(np.abs(self._mapper.tau)))
+        self._cause = f'effort {self._mapper.tau[worst]:.3g} at {self._mapper.joints[worst]}'
+        self._count, self._last = self._count + 1, time.monotonic()
+        return False
+
+    def report(self, status: Status) -> None:
+        """Say what was not published of late, and why."""
+        if time.monotonic() - self._last < reports.RECENT:
+            status.report(Level.WARN, f'not published for want of finite numbers: {self._topic}, '
+                          f'{self._count} times so far ({self._cause})')
+
+
 class WrenchEstimator:
     """`~/external_torque`, `~/wrench/<frame>`, `~/markers`, `~/tare` and `~/reset`.
 
@@ -99,17 +132,18 @@ class WrenchEstimator:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
-        self._markers = MarkerTopic(self._publishers)
+        self._markers = MarkerTopic(self._publishers, host.drawing)
         self._frames: Frames | None = None
         self._contacts: dict[str, Contact] = {}
-        self._states: deque[Array] = deque()  # the latest ones, (3, n) each, for taring
+        self._checks: list[Finite] = []
         self._offset, self._is_tared = np.zeros(0), False
         self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._tare_states = TareStates(self._parameters)
         self._apply({})
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
-        host.observe(self._observe)
+        host.observe(self._tare_states.observe)
 
     def plan(self, robot: Robot) -> Plan:
         """Choose the frames."""
@@ -117,10 +151,11 @@ class WrenchEstimator:
         offset = np.zeros(len(scalar_joints(robot)))
         contacts = {link: contact(robot, link) for link in chosen.tokens}
         return Plan(
-            [external_torque(robot), *(c.jacobian for c in contacts.values())],
-            [output for c in contacts.values() for output in (c.wrench, c.pivots)],
+            [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
+            [external_torque(robot),
+             *(output for c in contacts.values() for output in (c.wrench, c.pivots))],
             {'offset': offset, 'contact': self._options,
-             'friction_share': self._host.friction_share}, (chosen, contacts, offset))
+             'effort_shares': self._host.effort_shares}, (chosen, contacts, offset))
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
@@ -129,30 +164,32 @@ class WrenchEstimator:
         self._frames, self._contacts, self._offset = plan.details
         if is_new:
             self._is_tared = False
-            self._states.clear()
+            self._tare_states.forget()
         else:
             self._offset[:] = before
-        self._channels = []
+        self._channels, self._checks = [], []
         if model.results:
-            prefix, get = self._host.parameters['frame_prefix'], self._publishers.get
-            template = messages.joint_efforts(model.joints)
-            self._channels = [Channel(
-                get(JointState, '~/external_torque'), template,
-                {external_torque(model.robot): template.array(0)}, velocity=True, effort=True)]
+            prefix = self._host.parameters['frame_prefix']
+            self._add(JointState, '~/external_torque', messages.joint_efforts(model.joints),
+                      external_torque(model.robot))
             for link, contact in self._contacts.items():
-                template = messages.wrench(prefix + link)
-                self._channels.append(Channel(
-                    get(WrenchStamped, f'~/wrench/{self._frames.tokens[link]}'), template,
-                    {contact.wrench: template.array(0)}, velocity=True, effort=True,
-                    is_valid=partial(is_observable, contact, model.results[contact.pivots])))
-            self._channels += self._markers.bind([
-                wrench_markers.wrench(
-                    prefix + link, self._parameters,
-                    partial(model.results.__getitem__, contact.wrench),
-                    partial(self._is_known, contact))
-                for link, contact in self._contacts.items()], self._parameters['marker_rate'])
-        self._publishers.retire()
+                self._add(
+                    WrenchStamped, f'~/wrench/{self._frames.tokens[link]}',
+                    messages.wrench(prefix + link), contact.wrench,
+                    partial(is_observable, contact, model.results[contact.pivots]))
+        self._channels += self._markers.bind(
+            self._pictures(), self._parameters['marker_rate'])
         return self._channels
+
+    def _add(self, kind: type, topic: str, template: Template, output: Formula,
+             is_valid: Callable[[], bool] = lambda: True) -> None:
+        """Add a topic whose numbers are one output, published when they are finite and valid."""
+        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        is_finite = Finite(publisher.topic_name, numbers, self._model.mapper)
+        self._checks.append(is_finite)
+        self._channels.append(Channel(
+            publisher, template, {output: numbers}, velocity=True, effort=True,
+            is_valid=lambda: is_valid() and is_finite()))
 
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
@@ -166,15 +203,30 @@ class WrenchEstimator:
             status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
             if not is_observable(contact, self._model.results[contact.pivots]):
                 status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
+        for check in self._checks:
+            check.report(status)
         status.values['tared'] = 'yes' if self._is_tared else 'no'
         reports.report_channels(status, self._channels, self._host)
         return status
+
+    def _pictures(self) -> list[Picture]:
+        """Return what `~/markers` show."""
+        prefix = self._host.parameters['frame_prefix']
+        return [
+            wrench_markers.wrench(
+                prefix + link, self._parameters, partial(self._known_wrench, contact))
+            for link, contact in self._contacts.items() if self._model.results]
+
+    def _known_wrench(self, contact: Contact) -> Array:
+        """Return the present wrench of a contact (6,), zero if it may not be shown."""
+        return self._model.results[contact.wrench] if self._is_known(contact) else np.zeros(6)
 
     def _is_known(self, contact: Contact) -> bool:
         """Whether the present wrench of a contact may be shown."""
         mapper = self._model.mapper
         return (mapper.has_velocity and mapper.has_effort
-                and is_observable(contact, self._model.results[contact.pivots]))
+                and is_observable(contact, self._model.results[contact.pivots])
+                and are_finite(self._model.results[contact.wrench]))
 
     def _is_heard(self) -> bool:
         """Whether there are present results."""
@@ -189,35 +241,43 @@ class WrenchEstimator:
 
     # --- tare -----------------------------------------------------------------------------------
 
-    def _observe(self, mapper: JointStateMapper) -> None:
-        """Keep a state that has velocities and efforts."""
-        if mapper.restarted:
-            self._states.clear()
-        if mapper.has_velocity and mapper.has_effort:
-            self._states.append(mapper.state.copy())
-
     def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        states = self._states
-        if self._frames is None or not states:
-            response.success, response.message = False, (
-                'no joint states with velocity and effort so far; see /diagnostics')
-            return response
-        output, untared = external_torque(self._model.robot), np.zeros_like(self._offset)
-        self._offset[:] = np.mean([
-            self._model.results_at(q, v, measured=tau, offset=untared)[output]
-            for q, v, tau in states], axis=0)
-        self._is_tared = True
-        names = zip(self._model.joints, self._offset)
-        response.success, response.message = True, (
-            f'offset of {len(states)} states: '
-            + ', '.join(f'{name} {torque:.4g}' for name, torque in names))
+        try:
+            response.message = self._tare()
+            response.success = True
+        except ScrewDynamicsError as error:
+            response.success, response.message = False, str(error)
         return response
+
+    def _tare(self) -> str:
+        """Take the present external torque as zero; return what it is, for people.
+
+        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
+        """
+        if self._frames is None:
+            raise ScrewDynamicsError('no robot description so far; see /diagnostics')
+        model, chosen = self._model, self._tare_states
+        fault = chosen.fault(model.mapper, model.robot)
+        if fault:
+            raise ScrewDynamicsError(fault)
+        output, untared, states = (
+            external_torque(model.robot), np.zeros_like(self._offset), chosen.states)
+        offset = np.mean([model.results_at(q, v, measured=tau, offset=untared)[output]
+                          for q, v, tau in states], axis=0)
+        for name, torque in zip(model.joints, offset.tolist()):
+            if not math.isfinite(torque):
+                raise ScrewDynamicsError(
+                    f'the mean external torque of {name} is {torque}: the efforts of the driver '
+                    'are too large to compute with')
+        self._offset[:], self._is_tared = offset, True
+        return f'offset of {len(states)} states: ' + ', '.join(
+            f'{name} {torque:.4g}' for name, torque in zip(model.joints, offset))
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._frames is not None:
             self._offset[:] = 0.0
         self._is_tared = False
-        self._states.clear()
+        self._tare_states.forget()
         response.success, response.message = True, 'no offset'
         return response
 
@@ -229,19 +289,38 @@ class WrenchEstimator:
     def _apply(self, values: dict[str, Any]) -> None:
         self._options[:] = [self._parameters[name] for name in (
             'damping', 'characteristic_length', 'singularity_threshold')]
-        if values.keys() & DRAWN:
+        if 'frames' in values:
             self._host.reload()
-        self._states = deque(self._states, self._parameters['tare_samples'])
+        elif values.keys() & DRAWN:
+            self._markers.redraw(self._pictures(), self._parameters['marker_rate'])
+        self._tare_states.resize()
+
+
+def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
+    """Return the torques that may be part of measured efforts, by their places in `TERMS`.
+
+    Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
+    static, so that there are no inertial torques among them.
+    """
+    payload = robot.elsewhere('payload_torques', a=Formula('rest', ('v',), at_rest))
+    return {term: of_joints(robot, output) for term, output in (
+        (GRAVITY, 'gravity_torques'), (CORIOLIS, 'coriolis_torques'),
+        (FRICTION, 'friction_torques'), (PAYLOAD, payload))}
 
 
 def external_torque(robot: Robot) -> Formula:
     """Return the external torques of the joints with one coordinate."""
-    gravity, coriolis, friction = (
-        of_joints(robot, f'{name}_torques') for name in ('gravity', 'coriolis', 'friction'))
-    counted = Formula('friction in effort', (friction, 'friction_share'),
-                      lambda torques, share: share[0] * torques)
-    return Formula('external torques', (gravity, coriolis, counted, 'measured', 'offset'),
-                   external_torques)
+    terms = effort_terms(robot)
+    return Formula('external torques', ('effort_shares', 'measured', 'offset', *terms.values()),
+                   external_torque_of_terms, (tuple(terms),))
+
+
+def external_torque_of_terms(
+    shares: Array, measured: Array, offset: Array, *torques_and_places: Any,
+) -> Array:
+    """Return external torques; last come the torques of each term, and their places in `TERMS`."""
+    *torques, places = torques_and_places
+    return external_torques(torques, shares[list(places)], measured, offset)
 
 
 def contact(robot: Robot, link: str) -> Contact:
@@ -249,12 +328,24 @@ def contact(robot: Robot, link: str) -> Contact:
     jacobian = of_joints(robot, ('jacobian', link, 'body'))
     return Contact(
         jacobian,
-        Formula('contact wrench', (jacobian, external_torque(robot), 'contact'),
-                lambda J, torques, options: swap_linear_angular(
-                    contact_wrench(J, torques, options[0], options[1]))),
-        Formula('observability pivots', (jacobian, 'contact'),
-                lambda J, options: observability_pivots(J, options[2], options[1])),
+        Formula('contact wrench', (jacobian, external_torque(robot), 'contact'), wrench_there),
+        Formula('observability pivots', (jacobian, 'contact'), pivots_there),
         len(joints_that_move(robot, link)))
+
+
+def wrench_there(J: Array, torques: Array, options: Array) -> Array:
+    """Return force and moment of a contact; options are damping and characteristic length."""
+    return swap_linear_angular(contact_wrench(J, torques, options[0], options[1]))
+
+
+def pivots_there(J: Array, options: Array) -> Array:
+    """Return the numbers that are positive if a wrench can be told with these options."""
+    return observability_pivots(J, options[2], options[1])
+
+
+def are_finite(numbers: Array) -> bool:
+    """Whether none of some numbers (n,) is infinite or NaN."""
+    return all(map(math.isfinite, numbers.tolist()))
 
 
 def is_observable(contact: Contact, pivots: Array) -> bool:

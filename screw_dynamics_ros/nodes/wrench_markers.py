@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
-
 from screw_dynamics_ros.core.lie.screws import wrench_axis
-from screw_dynamics_ros.nodes.markers import Drawing, color, scale, screw
+from screw_dynamics_ros.nodes.drawing import Source
+from screw_dynamics_ros.nodes.markers import Picture, color, scale, screw
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.markers import Shape
 from screw_dynamics_ros.ros.parameters import Parameters
-
-Array = NDArray[np.float64]
 
 TABLE = (
     scale('axis_length', 'the axes of wrenches', 'm', 0.3),
@@ -25,22 +19,17 @@ TABLE = (
 )
 
 
-def wrench(
-    frame_id: str, parameters: Parameters, values: Callable[[], Array],
-    is_known: Callable[[], bool],
-) -> Drawing:
+def wrench(frame_id: str, parameters: Parameters, values: Source) -> Picture:
     """Return force and moment on a link as arrows from its origin, and Poinsot's axis as a line.
 
     `values` is called for the wrench in the link frame (6,), force first.
     """
     width = parameters['marker_width']
-    shapes = [
+    shapes = (
         Shape('arrow', 'forces', frame_id, parameters['force_color'], width),
         Shape('arrow', 'moments', frame_id, parameters['moment_color'], width),
         Shape('line', 'wrench_axes', frame_id, parameters['screw_axis_color'], 0.5 * width),
-    ]
-    scales = parameters['force_scale'], parameters['moment_scale']
-    return screw(
-        shapes, lambda: swap_linear_angular(values()), is_known, wrench_axis, scales,
-        parameters['axis_length'],
     )
+    scales = parameters['force_scale'], parameters['moment_scale']
+    drawing = screw(shapes, wrench_axis, scales, parameters['axis_length'])
+    return Picture(drawing, (lambda: swap_linear_angular(values()),))

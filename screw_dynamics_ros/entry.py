@@ -1,0 +1,71 @@
+"""The executables: signals are heeded before anything is imported that takes time.
+
+Python turns an early SIGINT into a KeyboardInterrupt in the midst of an import, with a traceback.
+As long as nothing is there that must be put away, a process had better end where it is. Nodes do
+otherwise as soon as ROS begins (`ros.executor.start`), `doctor` while it listens.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
+
+
+def end_node_at_once() -> None:
+    """Let SIGINT and SIGTERM end this process without a word, as they end a node that runs."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
+
+
+def end_tool_at_once(name: str) -> None:
+    """Let SIGINT end this process with a line."""
+    def end(*_: object) -> None:
+        os.write(2, f'\n{name}: interrupted\n'.encode())
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
+
+
+def module_to_run(package: str) -> str:
+    """Return which module of a package Python is about to run by `python -m`; '' if none.
+
+    To be asked while the package is imported: until the module is found, sys.argv[0] is '-m'.
+    """
+    if sys.argv[:1] != ['-m'] or '-m' not in sys.orig_argv:
+        return ''
+    name, _, module = sys.orig_argv[sys.orig_argv.index('-m') + 1].rpartition('.')
+    return module if name == package else ''
+
+
+def node(name: str) -> Callable[[], None]:
+    """Return the executable of a node."""
+    def main() -> None:
+        end_node_at_once()
+        import_module(f'screw_dynamics_ros.nodes.{name}').main()
+
+    return main
+
+
+def tool(name: str) -> Callable[[], int]:
+    """Return the executable of a tool, which returns its exit status."""
+    def main() -> int:
+        end_tool_at_once(name)
+        return import_module(f'screw_dynamics_ros.cli.{name}').main()
+
+    return main
+
+
+kinematics = node('kinematics')
+dynamics = node('dynamics')
+wrench_estimator = node('wrench_estimator')
+simulator = node('simulator')
+bringup = node('bringup')
+demo = tool('demo')
+doctor = tool('doctor')
+compile = tool('compile')
+bench = tool('bench')

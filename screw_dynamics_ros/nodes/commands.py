@@ -1,0 +1,433 @@
+"""Torques that a controller may act on: `~/feedforward`, `~/commands` and `~/joint_command`.
+
+They are enabled on purpose, bounded, smooth, never older than a limit, and end in a defined way;
+the rules are those of `core.control.TorqueCommand`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
+
+from screw_dynamics_ros.core.control import (
+    ACTIONS,
+    ActedLimit,
+    CommandSettings,
+    Mode,
+    TorqueCommand,
+    command_limits,
+    rate_limits,
+)
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.model import Array, Model
+from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.ros import messages, qos
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.publishers import Publishers
+from screw_dynamics_ros.ros.serialized import Template, packed
+from screw_dynamics_ros.ros.timers import every
+
+WATCH = 0.01  # s between looks for joint states that do not come
+DELIVERY = 0.2  # s that listeners have to acknowledge the last command of a process
+RECENT = 3.0  # s for which a limit that acted stays on /diagnostics
+
+CONTINUE = 'continue'  # what a new or refused description changes by default: nothing
+REFUSED = 'the robot description is refused (on_refused_description)'
+LOST = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
+
+TABLE = (
+    Specification(
+        'enabled', False,
+        'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
+        'service ~/enable sets it, too.'),
+    Specification(
+        'effort_limit_factor', 1.0,
+        'Part of the effort limits of the description that these torques may reach.',
+        minimum=1e-3, maximum=1.0),
+    Specification(
+        'effort_rate_factor', 10.0,
+        'Rate at which these torques may change, as a multiple of the limit of each joint [1/s].',
+        minimum=1e-3, maximum=1e6),
+    Specification(
+        'limited_joints', [''],
+        'Joints that effort_limits and effort_rates are for.'),
+    Specification(
+        'effort_limits', [],
+        'Largest torque [N m, N] for each of limited_joints, in place of that of the description. '
+        'Empty: that of the description.', minimum=0.0),
+    Specification(
+        'effort_rates', [],
+        'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: by '
+        'effort_rate_factor.', minimum=1e-9),
+    Specification(
+        'blend_time', 0.2,
+        'Time over which changes of payload, gravity, reference, compensated terms and model take '
+        'effect on these torques [s].', minimum=0.0, maximum=60.0),
+    Specification(
+        'ramp_time', 0.5,
+        'Time in which these torques rise when they are enabled and fall when they are disabled '
+        '[s].', minimum=0.0, maximum=60.0),
+    Specification(
+        'age_limit', 0.1,
+        'Age of the last usable joint state at which on_loss is carried out [s].', minimum=1e-3,
+        maximum=10.0),
+    Specification(
+        'on_loss', 'gravity',
+        'What becomes of these torques when joint states stop, grow old or cannot be used. hold: '
+        'the last ones; gravity: those that carry the robot where it was last; ramp_to_zero; stop: '
+        'nothing more is published. Usable joint states end it.', choices=ACTIONS),
+    Specification(
+        'on_new_description', CONTINUE,
+        'What becomes of these torques when another robot description is taken over: continue '
+        '(blend), or an action of on_loss, until they are enabled again.',
+        choices=(CONTINUE, *ACTIONS)),
+    Specification(
+        'on_refused_description', CONTINUE,
+        'What becomes of these torques while a new robot description is refused: continue with the '
+        'one before, or an action of on_loss.', choices=(CONTINUE, *ACTIONS)),
+    Specification(
+        'on_end', 'ramp_to_zero',
+        'What becomes of these torques before the process ends: an action of on_loss.',
+        choices=ACTIONS),
+)
+
+def joint_command(names: Sequence[str]) -> tuple[type, Template]:
+    """Return type and template of a stamped command of efforts by joint names.
+
+    control_msgs/JointCommand where the distribution has it, sensor_msgs/JointState otherwise.
+    """
+    try:
+        from control_msgs.msg import JointCommand
+    except ImportError:
+        return JointState, messages.joint_efforts(names)
+
+    def build(stamp: Any, numbers: list[float]) -> Any:
+        message = JointCommand(
+            joint_names=list(names), interface_name='effort', values=numbers)
+        message.header.stamp = stamp
+        return message
+
+    return JointCommand, Template(build, len(names))
+
+
+class CommandChannel(Channel):
+    """A topic whose messages are not sent after a time: the process may have stood still.
+
+    Attributes
+    ----------
+    latest : float
+        That time, on the monotonic clock [s].
+    """
+
+    latest = np.inf
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present numbers, unless it is too late; looks last thing before sending."""
+        data = self._encode(stamp)
+        if time.monotonic() <= self.latest:
+            self.send(data)
+            self.published += 1
+
+
+class Commands:
+    """The topics of one node, for as many robots as come one after the other.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    host : ModelHost
+    """
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._node, self._host = node, host
+        self._torque: TorqueCommand | None = None
+        self._joints: tuple[str, ...] = ()
+        self._efforts: dict[str, float] = {}
+        self._channels: list[CommandChannel] = []
+        self._numbers: list[tuple[Array, Any]] = []
+        self._is_ready = False  # whether there is a command for the present state
+        self._stopped = ''  # why a description takes the torques off
+        self._action = ''  # what is done about it
+        self._stamp, self._stamp_time = 0, -np.inf
+        self._is_ending = False
+        #: When a limit acted last, and how, by joint and quantity.
+        self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._check({})
+        age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
+        #: A process that stands still is missed by its listeners, and what it sent grows stale.
+        self._profile = QoSProfile(
+            depth=1, reliability=qos.OUTPUT.reliability, deadline=age, lifespan=age)
+        node.create_service(SetBool, '~/enable', self._on_enable)
+        every(node, WATCH, self._watch)
+        host.on_change(self.blend)
+        host.consume(self._consume)
+        host.diagnostics.add(self.status, node)
+
+    def bind(
+        self, model: Model, publishers: Publishers, wanted: Array, weight: Array,
+        order: Sequence[str], is_new: bool,
+    ) -> list[Channel]:
+        """Return the topics for a model.
+
+        Parameters
+        ----------
+        model : Model
+        publishers : Publishers
+        wanted, weight : (n,) arrays
+            Where the kernel writes the torques of the joints of the model, and those that carry its
+            weight.
+        order : sequence of str
+            Joints of `~/commands` and `~/joint_command`; empty for no such topics.
+        is_new : bool
+            Whether it is another robot than before.
+        """
+        self._wanted, self._weight = wanted, weight
+        self._joints = model.joints
+        self._efforts = dict(zip(model.robot.joint_names, model.robot.limits.effort.tolist()))
+        if is_new and self._torque is not None:
+            self._react_to_description(model)
+        self._configure()
+        self._channels, self._numbers = [], []
+        every_joint = messages.joint_efforts(model.joints)
+        self._add(publishers, JointState, '~/feedforward', every_joint, slice(None))
+        if order:
+            places = np.array([model.joints.index(name) for name in order])
+            self._add(publishers, Float64MultiArray, '~/commands', messages.matrix(order), places)
+            kind, template = joint_command(order)
+            self._add(publishers, kind, '~/joint_command', template, places)
+        return [*self._channels]
+
+    def _add(self, publishers: Publishers, kind: type, topic: str, template: Template,
+             places: Any) -> None:
+        publisher = publishers.get(kind, topic, self._profile, qos.COMMAND_OVERRIDES)
+        self._numbers.append((template.array(0), places))
+        self._channels.append(CommandChannel(publisher, template, {}, is_valid=self._is_known))
+
+    def _is_known(self) -> bool:
+        """Whether there is a command for the present state."""
+        return self._is_ready
+
+    # --- settings -------------------------------------------------------------------------------
+
+    def _settings(self, values: Mapping[str, Any]) -> CommandSettings:
+        """Return the rules for the present robot."""
+        named = [name for name in values['limited_joints'] if name in self._joints]
+        indices = [values['limited_joints'].index(name) for name in named]
+        given = {what: {name: values[what][k] for name, k in zip(named, indices)}
+                 if values[what] else {} for what in ('effort_limits', 'effort_rates')}
+        efforts = {name: self._efforts[name] for name in self._joints}
+        limits = command_limits(
+            self._joints, efforts, values['effort_limit_factor'], given['effort_limits'])
+        return CommandSettings(
+            self._joints, limits,
+            rate_limits(self._joints, limits, values['effort_rate_factor'], given['effort_rates']),
+            blend_time=values['blend_time'], ramp_time=values['ramp_time'],
+            age_limit=values['age_limit'], on_loss=self._action or values['on_loss'],
+            on_end=values['on_end'])
+
+    def _configure(self) -> None:
+        """Follow the parameters and the robot."""
+        settings = self._settings(self._parameters.values)
+        if self._torque is None:
+            self._torque = TorqueCommand(settings)
+        elif self._torque.settings != settings:
+            self._torque = TorqueCommand.continued(self._torque, settings)
+        self._follow_request()
+
+    def _follow_request(self) -> None:
+        assert self._torque is not None
+        if not self._parameters['enabled']:
+            self._torque.disable()
+        elif not self._is_ending:
+            self._torque.enable()
+
+    def _check(self, changed: dict[str, Any]) -> None:
+        values = {**self._parameters.values, **changed} if changed else self._parameters.values
+        named = values['limited_joints']
+        for name in named:
+            if named.count(name) > 1:
+                raise ArgumentError(f'limited_joints: {name!r} is named twice')
+            if 'limited_joints' in changed and self._joints and name not in self._joints:
+                raise UnknownNameError(f'limited_joints: the robot has no joint {name!r}; it has '
+                                       f'{shorten(self._joints, 30)}')
+        for what in ('effort_limits', 'effort_rates'):
+            if len(values[what]) not in (0, len(named)):
+                raise ArgumentError(
+                    f'{what} has {len(values[what])} elements for {len(named)} limited_joints')
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        if values.get('enabled'):
+            self._stopped = self._action = ''
+        if self._torque is not None:
+            self._configure()
+
+    def blend(self) -> None:
+        """Let what changed take effect over `blend_time`."""
+        if self._torque is not None:
+            self._torque.blend()
+
+    # --- commands -------------------------------------------------------------------------------
+
+    @property
+    def _is_listened(self) -> bool:
+        return any(channel.listened for channel in self._channels)
+
+    def _consume(self, mapper: JointStateMapper, sent: float) -> None:
+        """Make the command of a state."""
+        self._is_ready = False
+        if self._torque is None or not self._is_listened:
+            return
+        now = time.monotonic()
+        self._stamp, self._stamp_time = mapper.stamp, sent
+        reason = self._stopped or (
+            '' if mapper.has_velocity else 'joint states carry no velocity (velocity_policy)')
+        if self._stopped:
+            command = self._torque.unusable(now, reason, sent)
+        elif reason:
+            command = self._torque.unusable(now, reason)
+        else:
+            command = self._torque.step(now, self._wanted, self._weight, sent)
+        self._is_ready = self._write(command)
+        # Zero as the last command is never too old: nothing comes after it.
+        is_off = self._torque.is_silent and command is not None and not command.any()
+        latest = np.inf if is_off else sent + self._torque.settings.age_limit
+        for channel in self._channels:
+            channel.latest = latest
+
+    def _write(self, command: Array | None) -> bool:
+        """Write a command into the messages; return whether there is one."""
+        if command is None:
+            return False
+        for numbers, places in self._numbers:
+            numbers[:] = command[places]
+        return True
+
+    def _watch(self) -> None:
+        """Act on joint states that do not come, and on descriptions that are refused."""
+        self._react_to_refusal()
+        now = time.monotonic()
+        if now - self._stamp_time <= WATCH:
+            return  # states come, and go on with whatever is under way
+        if self._torque is not None and self._is_listened:
+            self._send(self._torque.unusable(now, self._stopped) if self._stopped
+                       and now - self._stamp_time > self._parameters['age_limit']
+                       else self._torque.tick(now), now)
+
+    def _send(self, command: Array | None, now: float) -> None:
+        """Publish a command that no joint state has caused; its stamp goes on with the time."""
+        if not self._write(command):
+            return
+        for channel in self._channels:
+            channel.latest = np.inf
+        stamp = packed(self._stamp + round(1e9 * (now - self._stamp_time)))
+        for channel in self._channels:
+            if channel.listened:
+                with FAULTS.caught(f'output {channel.topic}'):
+                    channel.publish(stamp)
+
+    # --- descriptions ---------------------------------------------------------------------------
+
+    def _react_to_description(self, model: Model) -> None:
+        """Do what is wanted when another robot is taken over."""
+        assert self._torque is not None
+        action = self._parameters['on_new_description']
+        if action == CONTINUE:
+            self._torque.blend()
+        elif self._parameters['enabled']:
+            self._stop(action, f'another robot description, {model.robot.description.name!r}, has '
+                       'been taken over (on_new_description); enable the torques again')
+
+    def _react_to_refusal(self) -> None:
+        """Do what is wanted while a description is refused."""
+        if self._torque is None:
+            return
+        action = self._parameters['on_refused_description']
+        refused = bool(self._host.descriptions.reason) and action != CONTINUE
+        if refused and not self._stopped:
+            self._stop(action, REFUSED)
+            self._configure()
+        elif self._stopped == REFUSED and not refused:
+            self._stop('', '')
+            self._configure()
+
+    def _stop(self, action: str, reason: str) -> None:
+        self._action, self._stopped = action, reason
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin what is to be done before the process ends."""
+        self._is_ending = True
+        if self._torque is not None:
+            now = time.monotonic()
+            self._send(self._torque.end(now), now)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left to do."""
+        if self._torque is None or not self._is_listened:
+            return True
+        if self._torque.has_ended:
+            for channel in self._channels:
+                if channel.listened:
+                    channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
+            return True
+        return False
+
+    # --- services and diagnostics ---------------------------------------------------------------
+
+    def _on_enable(self, request: Any, response: Any) -> Any:
+        with FAULTS.caught('service enable'):
+            result = self._node.set_parameters_atomically(
+                [Parameter('enabled', value=bool(request.data))])
+            if request.data and result.successful:  # also if it was enabled, and stopped
+                self._apply({'enabled': True})
+            response.success = result.successful
+            response.message = result.reason or ('enabled' if request.data else 'disabled')
+        return response
+
+    def status(self) -> Status:
+        """Report what is commanded, and what limits it."""
+        status, torque = Status('commands'), self._torque
+        status.values['enabled'] = 'yes' if self._parameters['enabled'] else 'no: see ~/enable'
+        if torque is None:
+            return status
+        report, now = torque.report(), time.monotonic()
+        status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
+        if (report.mode in LOST and report.reason and self._parameters['enabled']
+                and self._is_listened):
+            status.report(Level.ERROR, f'{report.mode.value}: {printable(report.reason)}')
+        elif self._stopped:
+            status.report(Level.ERROR, self._stopped)
+        self._limited.update({
+            (limit.joint, limit.quantity): (now, limit) for limit in report.limited})
+        for acted, (last, limit) in list(self._limited.items()):
+            if now - last < RECENT:
+                status.report(Level.WARN, str(limit))
+            else:
+                del self._limited[acted]
+        without = [name for name, limit in zip(self._joints, torque.settings.limits)  # type: ignore[arg-type]
+                   if limit == 0.0]
+        if without and self._parameters['enabled']:
+            status.report(Level.WARN, f'the effort limit of {shorten(without)} is 0: no torque; '
+                          'correct the description, or set limited_joints and effort_limits')
+        absent = [name for name in self._parameters['limited_joints'] if name not in self._joints]
+        if absent:
+            status.report(Level.ERROR, f'limited_joints: the robot has no joint {shorten(absent)}')
+        return status

@@ -1,0 +1,203 @@
+"""Messages that are computed in Python, in another process: drawings and singularity measures.
+
+The thread that answers joint states only copies the numbers they are made of. A thread that sleeps
+most of the time passes them on to a `Worker` and publishes what comes back, with the stamp of the
+state they are of. While the worker is busy the newest numbers of each topic wait, older ones are
+dropped, and so is what has taken too long: drawings may come at a lower rate, never late.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.timers import at_most
+from screw_dynamics_ros.ros.worker import RECENT, Worker, WorkerError
+
+Array = NDArray[np.float64]
+
+#: Returns present numbers in the thread that answers joint states: always of the same shape.
+Source = Callable[[], Array]
+
+#: What to make a message with (pickled, with the shapes of its numbers), stamp and numbers.
+Task = tuple[bytes, bytes, bytes]
+
+OLDEST = 0.5  # s between a state and what is drawn of it; later it is left out
+
+RESTART = 1.0  # s between two attempts to start a process
+SLOW = 5.0  # s without an answer that are told
+
+
+class Maker(Protocol):
+    """Makes messages of numbers in the other process; can be pickled."""
+
+    def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
+        """Return a serialized message with a stamp, as `packed` makes it; None if there is none."""
+
+
+class DrawnChannel(Channel):
+    """A topic whose messages are computed elsewhere.
+
+    Parameters
+    ----------
+    publisher : rclpy.publisher.Publisher
+    process : DrawingProcess
+    """
+
+    comes_last = True
+
+    def __init__(self, publisher: Any, process: DrawingProcess) -> None:
+        super().__init__(publisher, None, {})
+        self._process = process
+        self.draw(None, (), 1.0)
+
+    def draw(self, maker: Maker | None, sources: Sequence[Source], rate: float) -> None:
+        """Publish from now on what `maker` makes of the sources, nothing if there is no maker.
+
+        At most `rate` times a second [Hz].
+        """
+        self._process.clear()
+        self._sources = tuple(sources)
+        shapes = [source().shape for source in sources]
+        self._maker = pickle.dumps((maker, shapes))
+        self.is_valid = at_most(rate) if maker is not None else never
+
+    def publish(self, stamp: bytes) -> None:
+        """Have a message made of the present numbers."""
+        numbers = b''.join([source().tobytes() for source in self._sources])
+        self._process.offer(self, (self._maker, stamp, numbers))
+
+
+class DrawingProcess:
+    """Makes the messages of all drawn topics of this process, in another one.
+
+    Attributes
+    ----------
+    is_used : bool
+        Whether somebody may draw something.
+    """
+
+    def __init__(self) -> None:
+        self.is_used = False
+        self._worker = Worker('draws')
+        self._waiting: dict[DrawnChannel, tuple[Task, float]] = {}  # and since when
+        self._came = threading.Condition()
+        self._publishing = threading.Lock()
+        self._era = 0  # rises when messages under way must not be published any more
+        self._thread: threading.Thread | None = None
+        self._drawn = self._left_out = 0
+        self._fault, self._last_fault = '', 0.0
+
+    def offer(self, channel: DrawnChannel, task: Task) -> None:
+        """Have a message made and published; one that still waits to be made is dropped."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name='drawing', daemon=True)
+            self._thread.start()
+        with self._came:
+            self._left_out += channel in self._waiting
+            self._waiting[channel] = task, time.monotonic()
+            self._came.notify()
+
+    def clear(self) -> None:
+        """Publish none of the messages that were offered so far."""
+        with self._publishing, self._came:
+            self._era += 1
+            self._waiting.clear()
+
+    def _run(self) -> None:
+        while not self._worker.ended:
+            with self._came:
+                while not self._waiting:
+                    self._came.wait()
+                waiting, self._waiting, era = self._waiting, {}, self._era
+            try:
+                made = self._worker.call(make_all, [task for task, _ in waiting.values()])
+                self._publish({channel: since for channel, (_, since) in waiting.items()}, made,
+                              era)
+            except WorkerError as error:
+                self._note(str(error))
+                time.sleep(RESTART)
+            except Exception as error:  # whatever it is, states are answered and it is told
+                self._note(f'{type(error).__name__}: {error}')
+
+    def _publish(
+        self, channels: dict[DrawnChannel, float], made: Sequence[bytes | str | None], era: int
+    ) -> None:
+        """Publish what came back, unless it is out of date."""
+        for (channel, since), message in zip(channels.items(), made):
+            with self._publishing:
+                if era != self._era:
+                    return
+                if isinstance(message, str):
+                    self._note(f'{channel.topic}: {message}')
+                elif message is not None and time.monotonic() - since > OLDEST:
+                    self._left_out += 1
+                elif message is not None:
+                    self._send(channel, message)
+
+    def _send(self, channel: DrawnChannel, message: bytes) -> None:
+        try:
+            channel.send(message)
+        except Exception as error:  # of one topic: the others are published
+            self._note(f'{channel.topic}: {type(error).__name__}: {error}')
+        else:
+            channel.published += 1
+            self._drawn += 1
+
+    def _note(self, fault: str) -> None:
+        self._fault, self._last_fault = fault, time.monotonic()
+
+    def status(self) -> Status:
+        """Report how it goes."""
+        status = Status('drawing')
+        status.values['messages'] = f'{self._drawn}, {self._left_out} left out'
+        self._worker.report(status, 'another one is started')
+        if time.monotonic() - self._last_fault < RECENT and not status.texts:
+            status.report(Level.WARN, self._fault)
+        if self._worker.waiting > SLOW:
+            status.report(
+                Level.WARN,
+                f'no markers nor singularity measures: the process that makes them has not '
+                f'answered for {self._worker.waiting:.0f} s',
+            )
+        return status
+
+
+def never() -> bool:
+    """Return False."""
+    return False
+
+
+def make_all(tasks: Sequence[Task]) -> list[bytes | str | None]:
+    """Return the messages, or why one cannot be made; runs in the other process."""
+    made: list[bytes | str | None] = []
+    for pickled, stamp, data in tasks:
+        try:
+            maker, shapes = maker_of(pickled)
+            made.append(maker(stamp, *arrays(data, shapes)))
+        except Exception as error:  # of one topic: the others are made
+            made.append(f'{type(error).__name__}: {error}')
+    return made
+
+
+def arrays(data: bytes, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Return the arrays whose numbers stand in `data` one after the other."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    flat = np.frombuffer(data) if data else np.empty(0)
+    return [part.reshape(shape) for part, shape in zip(np.split(flat, ends), shapes)]
+
+
+@lru_cache(maxsize=32)
+def maker_of(pickled: bytes) -> tuple[Maker, list[tuple[int, ...]]]:
+    """Return what makes the messages of a topic, with the shapes of its numbers."""
+    return pickle.loads(pickled)
