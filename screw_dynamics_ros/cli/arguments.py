@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
+
+LONGEST = 600.0  # s
+
+
+class UnusableError(Exception):
+    """What the command line names cannot be used; the text says which argument, and what to do."""
 
 
 def own_arguments(arguments: Sequence[str]) -> list[str]:
     """Return what stands before --ros-args: the rest, which a launch file appends, is for nodes."""
     own = list(arguments)
     return own[:own.index('--ros-args')] if '--ros-args' in own else own
+
+
+def seconds(text: str) -> float:
+    """Return a time of the command line; raises `argparse.ArgumentTypeError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= LONGEST:  # so is NaN
+        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and {LONGEST:g} s')
+    return value
+
+
+def read_description(path: Path) -> str:
+    """Return the text of the file that the argument FILE names; raises `UnusableError`."""
+    try:
+        return path.read_text(encoding='utf-8')
+    except FileNotFoundError:
+        reason = 'there is no such file'
+    except IsADirectoryError:
+        reason = 'it is a folder'
+    except UnicodeDecodeError:
+        reason = 'it is no text in UTF-8'
+    except OSError as error:
+        reason = str(error.strerror)
+    raise UnusableError(f'argument FILE: cannot read the description {path}: {reason}; name the '
+                        'URDF file of a robot')

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.arguments import own_arguments
+from screw_dynamics_ros.cli.arguments import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
@@ -49,13 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        text = options.description.read_text(encoding='utf-8')
+        text = read_description(options.description)
         robot = Robot.from_urdf(text, floating_base=options.floating_base, backend=options.backend)
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
-    except (OSError, UnicodeDecodeError) as error:
-        print(f'cannot read the description: {error}', file=sys.stderr)
+    except UnusableError as error:
+        print(f'bench: {error}', file=sys.stderr)
         return BROKEN
     section = Section(str(robot))
     section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'),
@@ -69,7 +69,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
-    parser.add_argument('functions', nargs='*', metavar='FUNCTION',
+    parser.add_argument('functions', nargs='*', default=[], metavar='FUNCTION',
                         help=f'some of {", ".join(FUNCTIONS)} (default: all)')
     parser.add_argument('--backend', default='auto', choices=('auto', *BACKENDS))
     parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')

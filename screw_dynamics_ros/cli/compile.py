@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.arguments import own_arguments
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.c_source import identifier
+from screw_dynamics_ros.cli.arguments import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.compile.c_source import CSource, identifier, is_name
 from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -27,22 +27,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        text = options.description.read_text(encoding='utf-8')
+        text = read_description(options.description)
         robot = Robot.from_urdf(text, floating_base=options.floating_base, backend='reference')
         name = options.name or function_name(robot.description.name)
         code = robot.c_source(name, *map(parse_output, options.outputs))
-        options.folder.mkdir(parents=True, exist_ok=True)
-        for suffix, content in (('h', code.header), ('c', code.source)):
-            path = options.folder / f'{name}.{suffix}'
-            path.write_text(content, encoding='utf-8')
-            print(f'written: {path}')
+        write(code, options.folder, name)
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
-    except (OSError, UnicodeDecodeError) as error:
-        print(f'{error}', file=sys.stderr)
+    except UnusableError as error:
+        print(f'compile: {error}', file=sys.stderr)
         return BROKEN
     return WRITTEN
+
+
+def write(code: CSource, folder: Path, name: str) -> None:
+    """Write header and source; raises `UnusableError`."""
+    path = folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, content in (('h', code.header), ('c', code.source)):
+            path = folder / f'{name}.{suffix}'
+            path.write_text(content, encoding='utf-8')
+            print(f'written: {path}')
+    except OSError as error:
+        raise UnusableError(f'argument --folder: cannot write {path}: {error.strerror}; name a '
+                            'folder that can be written') from None
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -64,16 +74,27 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def function_name(robot: str) -> str:
     """Return the name of a robot as it can stand in C."""
     name = identifier(robot)
-    return name if name[:1].isalpha() else f'robot_{name}'
+    return name if is_name(name) else f'robot_{name}'
 
 
 def parse_output(text: str) -> Output:
-    """Return the output that ``function:option:...`` names; options have the usual defaults."""
+    """Return the output that ``function:option:...`` names; options have the usual defaults.
+
+    Raises `UnknownNameError` for too few or too many options.
+    """
     name, *given = text.split(':')
-    missing = FUNCTIONS[name].options[len(given):] if name in FUNCTIONS else ()
-    defaults = [DEFAULTS[kind] for kind in missing]
+    if name not in FUNCTIONS:
+        raise UnknownNameError(f'no function named {name!r}; choose one of {", ".join(FUNCTIONS)}')
+    kinds = FUNCTIONS[name].options
+    defaults = [DEFAULTS[kind] for kind in kinds[len(given):]]
+    if len(given) > len(kinds) or None in defaults or '' in given:
+        pattern = ':'.join([name, *(kind.upper() for kind in kinds)])
+        optional = [kind.upper() for kind in kinds if DEFAULTS[kind] is not None]
+        raise UnknownNameError(
+            f'{text!r} does not name an output; write {pattern}'
+            + (f', where {" and ".join(optional)} can be left out' if optional else ''))
     options = [*given, *(default for default in defaults if default is not None)]
-    return (name, *options) if options and None not in defaults else text
+    return (name, *options) if options else name
 
 
 if __name__ == '__main__':

@@ -18,6 +18,7 @@ from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
 
 Array = NDArray[np.float64]
 
+RISE = 1.0  # s that torques have to rise in after they have been enabled
 LAST = 200_000_000  # ns; joint states this near to the end of the run need not be answered
 
 # Limits of the comparisons. The estimate of the external wrench knows no accelerations: the inertia
@@ -152,9 +153,13 @@ def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
 
 
 def compare_feedforward(recording: Recording, push: Push) -> Comparison:
-    """Compare the feedforward with the torques of the simulator, while nothing pushes."""
+    """Compare the feedforward with the torques of the simulator, while nothing pushes.
+
+    In the beginning it rises from zero.
+    """
     time, feedforward, states = recording.together('feedforward', 'joint_states')
-    difference = (states[:, 2 * len(recording.joints):] - feedforward)[push.absent(time)]
+    counted = push.absent(time) & (time > time[:1] + RISE)
+    difference = (states[:, 2 * len(recording.joints):] - feedforward)[counted]
     each = [worst(difference[:, i]) for i in range(len(recording.joints))]
     joint = recording.joints[int(np.argmax(each))]
     return Comparison(f'feedforward - torque, worst ({joint})', worst(each),

@@ -32,6 +32,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     'bringup': {
         'kinematics:frames': [TOOL],
         'wrench_estimator:frames': [TOOL],
+        'dynamics:enabled': True,
     },
 }
 PURPOSES = {

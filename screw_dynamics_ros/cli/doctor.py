@@ -11,14 +11,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.arguments import own_arguments
+from screw_dynamics_ros.cli.arguments import (
+    LONGEST,
+    UnusableError,
+    own_arguments,
+    read_description,
+    seconds,
+)
 from screw_dynamics_ros.cli.doctor_description import description_sections
 from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.entry import INTERRUPTED
 
 HEALTHY, ILL, BROKEN = 0, 1, 3
 EXIT_STATUS = (f'exit status: {HEALTHY} no errors (with --strict: nor warnings), {ILL} some, '
-               f'{BROKEN} there was nothing to examine')
+               f'{BROKEN} there was nothing to examine, {INTERRUPTED} it was interrupted')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,24 +36,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.description is None:
             sections = examine_running_robot(given, options.seconds, options.wait)
         else:
-            text = options.description.read_text()
+            text = read_description(options.description)
             sections = description_sections(Robot.from_urdf(text), text)
+        if not sections:
+            raise UnusableError(
+                f'nothing came on robot_description within {options.wait:g} s: start the driver, '
+                'compare ROS_DOMAIN_ID and namespace, or name a file')
+        for section in sections:
+            print('\n'.join(section.text()), flush=True)
+        return verdict(sections, options.strict)
     except ScrewDynamicsError as error:
         print(f'ERROR   description refused: {error}', file=sys.stderr)
         return ILL
-    except (OSError, UnicodeDecodeError) as error:
-        print(f'cannot read the description: {error}', file=sys.stderr)
+    except UnusableError as error:
+        print(f'doctor: {error}', file=sys.stderr)
         return BROKEN
     except ImportError as error:
-        print(f'{error}. Source ROS 2 to examine a running robot, or name a file', file=sys.stderr)
+        print(f'doctor: {error}. Source ROS 2 to examine a running robot, or name a file',
+              file=sys.stderr)
         return BROKEN
-    if not sections:
-        print(f'nothing came on robot_description within {options.wait:g} s: start the driver, '
-              'compare ROS_DOMAIN_ID and namespace, or name a file', file=sys.stderr)
-        return BROKEN
-    for section in sections:
-        print('\n'.join(section.text()))
-    return verdict(sections, options.strict)
+    except KeyboardInterrupt:
+        print('\ndoctor: interrupted', file=sys.stderr)
+        return INTERRUPTED
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -56,10 +67,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('description', nargs='?', type=Path, metavar='FILE',
                         help='a URDF (default: what is published)')
-    parser.add_argument('--seconds', type=float, default=3.0, metavar='S',
-                        help='how long joint states are listened to (default: 3)')
-    parser.add_argument('--wait', type=float, default=5.0, metavar='S',
-                        help='how long the first messages are waited for (default: 5)')
+    parser.add_argument('--seconds', type=seconds, default=3.0, metavar='S', help=(
+        f'how long joint states are listened to, at most {LONGEST:g} (default: 3)'))
+    parser.add_argument('--wait', type=seconds, default=5.0, metavar='S', help=(
+        f'how long the first messages are waited for, at most {LONGEST:g} (default: 5)'))
     parser.add_argument('--strict', action='store_true', help='warnings count as errors')
     return parser.parse_args(own_arguments(arguments))
 
@@ -68,21 +79,12 @@ def examine_running_robot(
     arguments: Sequence[str], seconds: float, patience: float,
 ) -> list[Section]:
     """Return the report on the robot that runs here; empty if none does."""
-    import rclpy
+    from screw_dynamics_ros.cli import doctor_session, doctor_topics
 
-    from screw_dynamics_ros.cli import doctor_topics
-
-    rclpy.init(args=list(arguments))
-    try:
-        node = rclpy.create_node('doctor', enable_rosout=False, start_parameter_services=False)
-        text = doctor_topics.heard_description(node, patience)
-        if text is None:
-            return []
-        robot = Robot.from_urdf(text)
-        return [*description_sections(robot, text),
-                *doctor_topics.topic_sections(node, robot, seconds, patience)]
-    finally:
-        rclpy.try_shutdown()
+    heard = doctor_session.listen(arguments, seconds, patience)
+    if heard is None:
+        return []
+    return [*description_sections(heard.robot, heard.text), *doctor_topics.topic_sections(heard)]
 
 
 def verdict(sections: Sequence[Section], strict: bool) -> int:

@@ -1,13 +1,19 @@
-"""What the efforts of a robot at rest tell about its driver, and about the description."""
+"""What the efforts of a robot at rest tell about its driver, and about the description.
+
+What they contain is the parameter `effort_terms` of the nodes. At rest there is no Coriolis torque
+and none of inertia: what can be told is whether gravity and the payload are in them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.cli.doctor_parameters import TERMS, Configuration
 from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core.model.description import Finding
 
@@ -18,46 +24,123 @@ SMALL = 0.1  # of the largest torque of gravity: too little to conclude anything
 LEAST = 0.5  # N m, N: likewise
 FRICTION = 0.3  # of the torque of gravity, that static friction and calibration may explain
 
+#: What efforts at rest may contain, the likely first: terms of WEIGHT.
+WEIGHT = ('gravity', 'payload')
+CONTENTS = (('gravity', 'payload'), ('gravity',), ('payload',), ())
 
-def efforts_section(joints: Sequence[str], v: Array, measured: Array, model: Array) -> Section:
-    """Compare the efforts of a robot at rest with the torques that hold it.
 
-    Parameters
+@dataclass(frozen=True)
+class Efforts:
+    """Measured efforts beside those of the model.
+
+    Attributes
     ----------
-    joints : sequence of str
+    joints : list of str
         n joints.
-    v, measured, model : (samples, n) arrays
-        Velocities [rad/s, m/s], efforts as the driver reports them, torques of gravity and friction
-        [N m, N].
+    v : (samples, n) array
+        Velocities [rad/s, m/s].
+    measured, gravity, payload : (samples, n) arrays
+        Efforts of the driver, in the units of the nodes, and the torques that hold the robot and
+        its payload [N m, N].
+    configuration : Configuration
+        What the nodes are told.
     """
+
+    joints: list[str]
+    v: Array
+    measured: Array
+    gravity: Array
+    payload: Array
+    configuration: Configuration
+
+
+def efforts_section(efforts: Efforts) -> Section:
+    """Compare the efforts of a robot at rest with the torques that hold it."""
     section = Section('efforts at rest')
-    still = np.abs(v).max(axis=1, initial=0.0) < REST
+    still = np.abs(efforts.v).max(axis=1, initial=0.0) < REST
     if not still.any():
         section.lines.append('left out: the robot moves; hold it still to compare')
         return section
-    measured, model = measured[still].mean(axis=0), model[still].mean(axis=0)
+    measured, *parts = (each[still].mean(axis=0) for each in (
+        efforts.measured, efforts.gravity, efforts.payload))
+    weight = dict(zip(WEIGHT, parts))
+    terms = efforts.configuration.terms
+    section.lines += configured(efforts.configuration, weight)
     section.table(('joint', 'reported', 'model [N m, N]'), [
         (name, f'{ours:.3f}', f'{theirs:.3f}')
-        for name, ours, theirs in zip(joints, measured, model)])
-    section.findings += effort_findings(joints, measured, model)
+        for name, ours, theirs in zip(efforts.joints, measured, sum_of(terms, weight))])
+    section.findings += effort_findings(efforts.joints, measured, weight, terms)
     return section
 
 
-def effort_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
-    """Yield what is wrong with efforts (n,) where the model has torques (n,) that say something."""
-    telling = np.abs(model) >= max(LEAST, SMALL * np.abs(model).max(initial=0.0))
+def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterator[str]:
+    """Yield what the model is made of, and who says so."""
+    owner = configuration.owners.get('effort_terms')
+    terms = written(configuration.terms)
+    yield (f'effort_terms: {terms} in {owner}' if owner else
+           f'no node says what they contain; effort_terms: {terms} by default')
+    if configuration.payload_link:
+        place = f'on {configuration.payload_link}, configured in '
+        absent = '' if weight['payload'].any() else '; it loads no joint here'
+        yield (f'payload: {configuration.values["payload_mass"]:g} kg {place}'
+               f'{configuration.owners["payload_mass"]}{absent}')
+    else:
+        yield 'no payload is configured: whether they contain its weight cannot be told'
+    corrected = [joint for joint in configuration.values.get('effort_joints', ()) if joint]
+    if corrected:
+        yield (f'reported efforts of {", ".join(corrected)} corrected as configured in '
+               f'{configuration.owners["effort_joints"]}')
+
+
+def effort_findings(
+    joints: Sequence[str], measured: Array, weight: dict[str, Array], terms: Sequence[str],
+) -> Iterator[Finding]:
+    """Yield what is wrong with efforts (n,), and what they contain if not `terms`."""
+    largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
+    telling = np.max(np.abs(list(weight.values())), axis=0) >= max(LEAST, SMALL * largest)
     if not telling.any():
         yield Finding('info', 'efforts', 'gravity asks for too little torque here to judge them',
                       'stretch the arm out and run this again')
         return
-    share = measured[telling] / model[telling]
-    if (np.abs(share) < SMALL).all():
-        yield Finding('warning', 'efforts', 'are near zero where gravity asks for up to '
-                      f'{np.abs(model).max():.3g} N m or N',
-                      'the driver has subtracted gravity, or reports no torques: external torques '
-                      'cannot be estimated from them')
+    fitting, is_good = best_contents(measured[telling],
+                                     {name: part[telling] for name, part in weight.items()})
+    mine = tuple(term for term in WEIGHT if term in terms)
+    if is_good and mine not in fitting:
+        message = ('contain ' + described(fitting[0]) if () not in fitting else
+                   f'are near zero where gravity asks for up to {largest:.3g} N m or N')
+        yield Finding('warning', 'efforts', f'{message}, while effort_terms says that they contain '
+                      f'{described(mine)}', remedy(fitting, terms, weight))
         return
-    for joint, ratio in zip(compress(joints, telling), share):
+    yield from joint_findings(joints, measured, sum_of(mine, weight))
+    if not is_good and not mine:
+        yield Finding('warning', 'efforts', f'are up to {np.abs(measured).max():.3g} N m or N, '
+                      'while effort_terms says that they contain no weight',
+                      'a contact, or the driver reports something else')
+    if is_good and len(fitting) > 1 and weight['payload'].any():
+        yield Finding('info', 'efforts', 'it is all the same here whether they contain '
+                      + ' or '.join(map(described, fitting)),
+                      'hold the payload where it loads the joints more to tell')
+
+
+def best_contents(measured: Array, weight: dict[str, Array]) -> tuple[list[tuple[str, ...]], bool]:
+    """Return the contents that fit best, several if they fit equally; and whether they do fit."""
+    scale = max(np.linalg.norm(sum_of(terms, weight)) for terms in CONTENTS)
+    misfit = {terms: float(np.linalg.norm(measured - sum_of(terms, weight)) / scale)
+              for terms in CONTENTS}
+    least = min(misfit.values())
+    return [terms for terms in CONTENTS if misfit[terms] <= least + SMALL], least <= FRICTION
+
+
+def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
+    """Return the torques at rest of efforts that contain some terms, (n,)."""
+    return sum((weight[term] for term in WEIGHT if term in terms),
+               start=np.zeros_like(weight['gravity']))
+
+
+def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
+    """Yield joints whose efforts are not those of the model, where that says something."""
+    telling = np.abs(model) >= max(LEAST, SMALL * np.abs(model).max(initial=0.0))
+    for joint, ratio in zip(compress(joints, telling), measured[telling] / model[telling]):
         subject, message = f'joint {joint}', f'its effort is {ratio:.2f} times that of the model'
         if ratio < -FRICTION:
             yield Finding('warning', subject, message, 'another sign: set effort_scale')
@@ -65,3 +148,32 @@ def effort_findings(joints: Sequence[str], measured: Array, model: Array) -> Ite
             yield Finding('warning', subject, message,
                           'a current or a gear ratio (effort_scale), an offset, a contact, or a '
                           'payload or link missing in the description')
+
+
+def described(content: Sequence[str]) -> str:
+    """Return the weight that efforts contain, for people."""
+    return {('gravity', 'payload'): 'the weight of the robot and of its payload',
+            ('gravity',): 'the weight of the robot', ('payload',): 'the weight of the payload',
+            (): 'no weight'}[tuple(content)]
+
+
+def written(terms: Sequence[str]) -> str:
+    """Return terms as a parameter file has them."""
+    return f'[{", ".join(terms)}]' if terms else "['']"
+
+
+def remedy(
+    fitting: Sequence[tuple[str, ...]], terms: Sequence[str], weight: dict[str, Array],
+) -> str:
+    """Return the line to set, or the lines between which one has to choose."""
+    if not weight['payload'].any():  # whether they contain it shows once there is one
+        with_payload = 'payload' in terms or not terms
+        fitting = [content for content in fitting if ('payload' in content) == with_payload]
+    rest = [term for term in terms if term not in WEIGHT] or TERMS[1:-1]
+    choices = [f'effort_terms: {written([t for t in TERMS if t in (*content, *rest)])}'
+               for content in fitting]
+    if not any('gravity' in content for content in fitting):
+        choices.append("effort_terms: [''] for a driver of external torques")
+    if weight['payload'].any() and ('gravity',) in fitting:
+        choices.append('another payload_mass, if the robot does not carry it')
+    return f'set {", or ".join(choices)}'

@@ -1,0 +1,202 @@
+"""What `doctor` hears of a running robot: all of it comes first, then ROS ends, then it is judged.
+
+SIGINT ends the listening in order, at the next turn.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import rclpy
+from numpy.typing import NDArray
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.cli.arguments import UnusableError
+from screw_dynamics_ros.cli.doctor_parameters import Configuration, read_configuration
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.nodes.model import joint_state_mapper
+from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.serialized import from_message
+from screw_dynamics_ros.ros.start_parameters import check_arguments, reason
+
+Array = NDArray[np.float64]
+
+EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
+TURN = 0.05  # s
+
+# What a middleware calls the node of an endpoint while it does not know it, and if there is none.
+UNDISCOVERED, NO_NODE = '_NODE_NAME_UNKNOWN_', '_CREATED_BY_BARE_DDS_APP_'
+READABLE = {UNDISCOVERED: 'a node that has not told its name', NO_NODE: 'a program without ROS'}
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a running robot has said.
+
+    Attributes
+    ----------
+    text : str
+        Its description.
+    robot : Robot
+    mapper : JointStateMapper
+        Has a record of all it objects to.
+    arrivals : list of float
+        When joint states came [s].
+    states : list of (q, v, tau)
+        Those with efforts, in the order of `mapper.joints`.
+    configuration : Configuration
+        What the nodes of this package are told of the efforts, if there are any.
+    joint_state_senders, transform_senders : list of str
+        Full names of nodes.
+    """
+
+    text: str
+    robot: Robot
+    mapper: JointStateMapper
+    arrivals: list[float]
+    states: list[tuple[Array, ...]]
+    configuration: Configuration
+    joint_state_senders: list[str]
+    transform_senders: list[str]
+
+
+class Session:
+    """A node that handles messages until it is interrupted."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        """End all waiting."""
+        self.interrupted = True
+
+    def turns(self, seconds: float) -> Iterator[None]:
+        """Handle messages, and yield from time to time; one time at least."""
+        end = time.monotonic() + seconds
+        while not self.interrupted:
+            yield
+            if time.monotonic() >= end:
+                return
+            rclpy.spin_once(self.node, timeout_sec=TURN)
+
+    def wait(self, wanted: Sequence[object], seconds: float) -> None:
+        """Wait until there is something in `wanted`."""
+        for _ in self.turns(seconds):
+            if wanted:
+                return
+
+    def senders(self, topic: str, patience: float) -> list[str]:
+        """Return the full names of the nodes that publish on a topic.
+
+        A publisher is discovered apart from the name of its node, which may come after its
+        messages; it is waited for up to `patience` s.
+        """
+        return senders(self.node, topic, self.turns(patience))
+
+
+def listen(arguments: Sequence[str], seconds: float, patience: float) -> Heard | None:
+    """Return what the robot that runs here says, None without a description.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line, for ROS.
+    seconds : float
+        How long joint states are listened to, from the first one on.
+    patience : float
+        How long each first message is waited for [s].
+
+    Raises
+    ------
+    UnusableError
+        If ROS does not begin with these arguments.
+    KeyboardInterrupt
+        After a SIGINT.
+    """
+    try:
+        check_arguments(arguments)
+        rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
+    except ArgumentError as error:
+        raise UnusableError(str(error)) from None
+    except Exception as error:  # rclpy has several classes, without a common base
+        raise UnusableError(reason(error)) from None
+    try:
+        node = rclpy.create_node('doctor', enable_rosout=False, start_parameter_services=False)
+        session = Session(node)
+        with heeding(session):
+            heard = hear(session, seconds, patience)
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+    if session.interrupted:
+        raise KeyboardInterrupt
+    return heard
+
+
+@contextmanager
+def heeding(session: Session) -> Iterator[None]:
+    """Let SIGINT interrupt the session meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # who calls it there has the signals
+        return
+    before = signal.signal(signal.SIGINT, session.interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def hear(session: Session, seconds: float, patience: float) -> Heard | None:
+    """Return what the robot says, None without a description."""
+    node, texts = session.node, list[String]()
+    descriptions = node.create_subscription(
+        String, 'robot_description', texts.append, qos.LATCHED)
+    session.wait(texts, patience)
+    node.destroy_subscription(descriptions)
+    if not texts or session.interrupted:
+        return None
+    text = texts[0].data
+    robot = Robot.from_urdf(text)
+    mapper = joint_state_mapper(robot)
+    arrivals, states = list[float](), list[tuple[Array, ...]]()
+
+    def take(message: JointState) -> None:
+        arrivals.append(time.monotonic())
+        if mapper.update(from_message(message)) and mapper.has_effort:
+            states.append(tuple(mapper.state.copy()))
+
+    joint_states = node.create_subscription(JointState, 'joint_states', take, EVERY_STATE)
+    session.wait(arrivals, patience)
+    if arrivals:
+        session.wait((), seconds)
+    senders_of_states = session.senders(joint_states.topic_name, patience)
+    node.destroy_subscription(joint_states)
+    configuration = read_configuration(node, session.turns, patience)
+    return Heard(text, robot, mapper, arrivals, states, configuration, senders_of_states,
+                 session.senders('/tf', patience))
+
+
+def senders(node: Node, topic: str, turns: Iterator[None]) -> list[str]:
+    """Return the full names of the nodes that publish on a topic, as complete as `turns` last."""
+    names: list[str] = []
+    for _ in turns:
+        infos = node.get_publishers_info_by_topic(topic)
+        names = sorted({
+            READABLE.get(info.node_name, f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+            for info in infos})
+        if all(info.node_name != UNDISCOVERED for info in infos):
+            break
+    return names
