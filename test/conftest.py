@@ -1,8 +1,14 @@
-"""What all tests share: a cache of compiled programs of their own, never that of the user."""
+"""What all tests share: a shuffled order, and a cache of compiled programs of their own.
+
+Files are shuffled, and the tests within each file: what a module sets up is set up once. The order
+is the same in each run unless another is asked for; try some, so that a test that needs another one
+to come first does not stay unnoticed.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,11 +16,27 @@ from typing import Any
 import numpy as np
 import pytest
 
+ORDER = 131926  # of a run that is not asked for another one
+
 CACHE = pytest.StashKey[Callable[[], None]]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the order of a run be asked for again."""
+    parser.addoption(
+        '--order-seed', type=int, metavar='N', default=ORDER,
+        help=f'order of the tests, {ORDER} by default; 0 for a random one'
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose an empty cache directory; child processes inherit it, doctests use it too."""
+    """Choose an order, in a worker that of all, and an empty cache directory.
+
+    Child processes inherit the directory; doctests use it too.
+    """
+    if not config.option.order_seed:
+        chosen = getattr(config, 'workerinput', {}).get('order_seed')
+        config.option.order_seed = chosen or random.SystemRandom().randrange(1, 10**6)
     folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_cache_')
     before = os.environ.get('SCREW_DYNAMICS_CACHE')
     os.environ['SCREW_DYNAMICS_CACHE'] = folder.name
@@ -32,6 +54,35 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache directory of this run."""
     config.stash[CACHE]()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which order this is."""
+    return f'order of tests: --order-seed {config.option.order_seed}'
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say it again beside failures: a quiet run has no header."""
+    if exitstatus:
+        terminalreporter.write_line(pytest_report_header(config))
+
+
+@pytest.hookimpl(tryfirst=True)  # then pytest puts together what shares a fixture for one parameter
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the files, and the tests of each; a part of them alone keeps its order."""
+
+    def place(text: object) -> float:
+        return random.Random(f'{config.option.order_seed} {text}').random()
+
+    items.sort(key=lambda item: (place(item.path.relative_to(config.rootpath)), place(item.nodeid)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a worker the order of all."""
+    node.workerinput['order_seed'] = node.config.option.order_seed
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -120,6 +120,15 @@ def without_mimic(description: RobotDescription) -> RobotDescription:
         description, joints=tuple(replace(joint, mimic=None) for joint in description.joints))
 
 
+def with_planar_axis_z(description: RobotDescription) -> RobotDescription:
+    """Turn the axes of planar joints to (0, 0, 1): Pinocchio knows no other."""
+    joints = tuple(
+        replace(joint, axis=np.array([0.0, 0.0, 1.0])) if joint.type == 'planar' else joint
+        for joint in description.joints
+    )
+    return replace(description, joints=joints)
+
+
 def to_urdf(description: RobotDescription) -> str:
     """Return URDF text, numbers to the last digit."""
     parts = []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -20,3 +22,36 @@ def is_running(pid: int) -> bool:
         return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] != 'Z'
     except FileNotFoundError:
         return False
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started and that still run."""
+    found = []
+    for task in Path(f'/proc/{pid}/task').glob('*/children'):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += [int(child) for child in task.read_text().split()]
+    return [child for child in found if is_running(child)]
+
+
+def workers(pid: int, purpose: str) -> list[int]:
+    """Return the processes in which a node does something, as `ros.worker.Worker` calls it."""
+    return [child for child in children(pid) if command(child).endswith(purpose)]
+
+
+def command(pid: int) -> str:
+    """Return the command line of a process."""
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_text().replace('\0', ' ').strip()
+    except FileNotFoundError:
+        return ''
+
+
+def processor_time(pid: int) -> float:
+    """Return what a process has used [s]."""
+    user, system = Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
+
+
+def resident(pid: int) -> int:
+    """Return the memory of a process [bytes]."""
+    return int(Path(f'/proc/{pid}/statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE')

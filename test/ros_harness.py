@@ -37,11 +37,22 @@ DEADLINE = 30.0  # s; only a failing test waits that long
 
 OK, WARN, ERROR = 0, 1, 2
 
+#: Torques as they are wanted: enabled, and neither ramps, nor blends, nor rates that can be felt,
+#: however slow this machine is.
+DIRECT = {'enabled': True, 'ramp_time': 0.0, 'blend_time': 0.0, 'effort_rate_factor': 1e6,
+          'age_limit': 10.0, 'max_delay': 0.0}
+
 
 class NodeProcess:
-    """A node started as `python -m screw_dynamics_ros.nodes.<name>`."""
+    """A node started as `python -m screw_dynamics_ros.nodes.<name>`.
+
+    Joint states are answered however late a busy machine lets them be, unless `max_delay` is among
+    the parameters.
+    """
 
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
+        if name not in ('simulator', 'echo_node'):
+            parameters = {'max_delay': 0.0, **(parameters or {})}
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
         command = [sys.executable, '-m', f'screw_dynamics_ros.nodes.{name}',
                    '--ros-args', *arguments]
@@ -124,7 +135,7 @@ class Client:
                 assert not fail, f'waited {deadline} s for {what or condition}; ' + '\n'.join(
                     f'{name}: {text[:2]}' for name, text in self.diagnostics.items())
                 return value
-            self.executor.spin_once(timeout_sec=0.05)
+            self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 
     # --- topics ---------------------------------------------------------------------------------
 
@@ -245,21 +256,32 @@ class Client:
         self.wait(condition, deadline, what=f'{name} at level {level} with {texts}')
         return self.diagnostics[name][2]
 
-    def call(self, kind, service, request):
+    def until_active(self, name, *state):
+        """Send a state until torques are commanded; they begin with zero."""
+        def is_active():
+            self.send(*state)
+            self.spin(0.01)
+            return self.diagnostics.get(name, (0, '', {}))[2].get('mode') == 'active'
+
+        self.diagnostics.pop(name, None)
+        self.wait(is_active, what=f'active {name}')
+
+    def call(self, kind, service, request, meanwhile=lambda: None):
+        """Return the answer of a service; `meanwhile` is called again and again until it comes."""
         key = service
         if key not in self._clients:
             self._clients[key] = self.node.create_client(kind, service)
         client = self._clients[key]
         self.wait(client.service_is_ready, what=service)
         future = client.call_async(request)
-        self.wait(future.done, what=f'an answer of {service}')
+        self.wait(lambda: meanwhile() or future.done(), what=f'an answer of {service}')
         return future.result()
 
-    def set_parameter(self, node, name, value):
+    def set_parameter(self, node, name, value, **options):
         """Set a parameter; return the result."""
         request = SetParameters.Request(
             parameters=[Parameter(name, value=value).to_parameter_msg()])
-        return self.call(SetParameters, f'{node}/set_parameters', request).results[0]
+        return self.call(SetParameters, f'{node}/set_parameters', request, **options).results[0]
 
     def parameters(self, node):
         """Return the declared parameters of a node and their values."""

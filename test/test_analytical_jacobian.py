@@ -140,7 +140,6 @@ def test_euler_rates_compile(sequence, backend):
             f'analytical {sequence}',
             (('q', tree.nq),),
             lambda q: (analytical_jacobian(tree, q, 'link5', sequence),),
-            tree.digest(),
         ),
         backend,
     )

@@ -48,12 +48,19 @@ def test_a_fast_function_is_called_more_often(monkeypatch):
 def test_what_cannot_be_measured(tmp_path, capsys):
     broken = tmp_path / 'broken.urdf'
     assert bench.main([str(broken)]) == BROKEN
+    assert f'argument FILE: cannot read the description {broken}' in capsys.readouterr().err
     broken.write_text('<robot name="nothing"/>')
     assert bench.main([str(broken)]) == REFUSED
     assert 'refused: ' in capsys.readouterr().err
     with pytest.raises(SystemExit):
         bench.main([str(urdf_path('planar_2r')), 'jacobia'])
     assert "'jacobia'" in capsys.readouterr().err
+
+
+def test_an_optional_argument_is_not_called_required(capsys):
+    with pytest.raises(SystemExit):
+        bench.main([])
+    assert capsys.readouterr().err.endswith('the following arguments are required: FILE\n')
 
 
 def test_functions_are_those_of_a_robot():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ from robots import urdf_path
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.compile import BROKEN, REFUSED, WRITTEN
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.compile.c_source import CSource, number
+from screw_dynamics_ros.core.compile.c_source import CSource, is_name, number
+from screw_dynamics_ros.core.functions import FUNCTIONS, INPUTS
 from screw_dynamics_ros.core.fused import Formula
 
 COMPILER = shutil.which('cc')
@@ -109,11 +111,34 @@ def test_the_header_tells_where_joints_are():
     assert 'double inverse_dynamics_derivatives_2[196]' in header
 
 
-@pytest.mark.parametrize('name', ['', '2r', 'x1', 'a-b', 'ünder'])
+@pytest.mark.parametrize('name', [
+    '', '2r', 'x1', 'a-b', 'ünder', '_Under', '__under', 'un__der', 'int', 'restrict', 'class',
+    'co_await', 'nullptr', 'sin', 'sinf', 'fabsl', 'y0', 'NAN', 'M_PI', 'main', 'printf', 'abort'])
 def test_names_that_c_does_not_have_are_refused(name):
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     with pytest.raises(ArgumentError, match='cannot be a name in C'):
         robot.c_source(name, 'mass_matrix')
+
+
+def test_an_array_cannot_be_called_like_a_word_of_c():
+    robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
+    with pytest.raises(ArgumentError, match="'double' cannot be a name in C"):
+        robot.c_source('planar', Formula('torque', ('double',), lambda d: d),
+                       parameters={'double': 1})
+
+
+def test_our_own_names_are_names_in_c():
+    assert all(map(is_name, (*FUNCTIONS, *INPUTS)))
+
+
+@needs_compiler
+def test_functions_of_the_mathematical_library_are_refused():
+    """All of those that this machine declares."""
+    text = subprocess.run([COMPILER, '-x', 'c', '-E', '-P', '-'], input='#include <math.h>\n',
+                          check=True, capture_output=True, text=True).stdout
+    declared = set(re.findall(r'extern [\w *]*?\b([a-z]\w*) \(', text))
+    assert 'sin' in declared
+    assert {name for name in declared if is_name(name)} == set()
 
 
 def test_an_array_has_one_name():
@@ -149,10 +174,17 @@ class TestCommand:
 
     @pytest.mark.parametrize(('arguments', 'status', 'words'), [
         (['mass'], REFUSED, "no function named 'mass'; choose one of"),
-        (['jacobian'], REFUSED, "write ('jacobian', link, representation)"),
+        (['jacobian'], REFUSED, "'jacobian' does not name an output; write jacobian:LINK:"
+                                'REPRESENTATION, where REPRESENTATION can be left out'),
+        (['jacobian:'], REFUSED, "'jacobian:' does not name an output"),
+        (['velocity:tip:body:1'], REFUSED, 'write velocity:LINK:REPRESENTATION'),
+        (['mass_matrix:tip'], REFUSED, 'write mass_matrix\n'),
         (['jacobian:nose'], REFUSED, "no link named 'nose'"),
         (['mass_matrix', '--name', '2r'], REFUSED, "'2r' cannot be a name in C"),
-        (['mass_matrix', '--folder', __file__], BROKEN, 'test_c_source.py'),
+        (['mass_matrix', '--name', 'int'], REFUSED, "'int' cannot be a name in C"),
+        (['mass_matrix', '--name', 'sqrt'], REFUSED, "'sqrt' cannot be a name in C"),
+        (['mass_matrix', '--folder', __file__], BROKEN,
+         f'compile: argument --folder: cannot write {__file__}: File exists; name a folder'),
     ])
     def test_what_is_refused(self, arguments, status, words, capsys):
         assert command.main([str(urdf_path('planar_2r')), *arguments]) == status
@@ -160,8 +192,16 @@ class TestCommand:
 
     def test_a_file_that_is_not_there(self, tmp_path, capsys):
         assert command.main([str(tmp_path / 'none.urdf'), 'mass_matrix']) == BROKEN
-        assert 'none.urdf' in capsys.readouterr().err
+        assert capsys.readouterr().err == (
+            f'compile: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there '
+            'is no such file; name the URDF file of a robot\n')
 
     def test_robots_whose_names_begin_with_digits(self):
         assert command.function_name('2R arm') == 'robot_2R_arm'
         assert command.function_name('') == 'robot_'
+
+    def test_robots_that_are_called_like_a_word_of_c(self, tmp_path):
+        urdf = tmp_path / 'robot.urdf'
+        urdf.write_text(urdf_path('planar_2r').read_text().replace('"planar_2r"', '"int"'))
+        assert command.main([str(urdf), 'mass_matrix', '--folder', str(tmp_path)]) == WRITTEN
+        assert (tmp_path / 'robot_int.c').exists()

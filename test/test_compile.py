@@ -201,7 +201,6 @@ def sine_and_cosine(size: int, backend: str):
             'sine and cosine',
             (('x', size),),
             lambda x: (np.stack([np.sin(x), np.cos(x)]),),
-            str(size),
         ),
         backend,
     )

@@ -16,7 +16,7 @@ from models import random_description
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import cache as disk
-from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.compile import native, sources
 from screw_dynamics_ros.core.compile.kernels import Specification
 
 
@@ -30,6 +30,10 @@ def folder(tmp_path, monkeypatch) -> Path:
 def torques() -> np.ndarray:
     robot = Robot(random_description(0, 3), backend='native')
     return robot.gravity_torques([0.1, 0.2, 0.3])
+
+
+def kinds(folder: Path) -> list[str]:
+    return sorted(path.suffix for path in folder.iterdir())
 
 
 def nothing_is_recorded(monkeypatch) -> None:
@@ -56,7 +60,7 @@ USE_THE_CACHE = '''
 def test_what_was_compiled_once_is_loaded(folder, monkeypatch):
     expected = torques()
     files = sorted(folder.iterdir())
-    assert len(files) == 1
+    assert kinds(folder) == ['.name', '.program']
     nothing_is_recorded(monkeypatch)
     np.testing.assert_array_equal(torques(), expected)
     assert sorted(folder.iterdir()) == files
@@ -83,18 +87,19 @@ def test_processes_that_compile_at_once(folder):
     outputs = [process.communicate(timeout=120)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len({output[:-2] for output in outputs}) == 1
-    assert len(list(folder.iterdir())) == 1
+    assert kinds(folder) == ['.name', '.program']
 
 
 @needs_llvmlite
 @pytest.mark.parametrize('damage', [
     lambda data: b'', lambda data: data[:len(data) // 2], lambda data: data[:-1],
-    lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], lambda data: b'\0' * len(data),
+    lambda data: data[:120] + bytes([data[120] ^ 1]) + data[121:], lambda data: b'\0' * len(data),
     lambda data: data + b'x', lambda data: b'not a cache file'],
     ids=['empty', 'half', 'one byte less', 'one bit', 'zeros', 'one byte more', 'other'])
-def test_a_damaged_file_is_replaced(folder, damage, monkeypatch):
+@pytest.mark.parametrize('kind', ['name', 'program'])
+def test_a_damaged_file_is_replaced(folder, kind, damage, monkeypatch):
     expected = torques()
-    file, = folder.iterdir()
+    file, = folder.glob(f'*.{kind}')
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     np.testing.assert_array_equal(torques(), expected)
@@ -139,7 +144,7 @@ def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
 def test_keys_depend_on_everything_that_matters(folder, monkeypatch):
     """Robot, function, options, version, sources and processor; not gravity, an input."""
     torques()
-    assert len(list(folder.iterdir())) == 1
+    assert kinds(folder) == ['.name', '.program']
     q = [0.1, 0.2, 0.3]
     first = Robot(random_description(0, 3), backend='native')
     second = Robot(random_description(1, 3), backend='native')
@@ -155,29 +160,38 @@ def test_keys_depend_on_everything_that_matters(folder, monkeypatch):
         start=2,
     ):
         use()
-        assert len(list(folder.iterdir())) == files
+        assert kinds(folder) == ['.name'] * files + ['.program'] * files
     first.gravity = (0, 0, -1)
     first.gravity_torques(q)
-    assert len(list(folder.iterdir())) == files
-    key = disk.key('same')
-    with monkeypatch.context() as other_sources:
-        other_sources.setattr(disk, 'source_digest', lambda: 'another digest')
-        assert disk.key('same') != key
+    assert kinds(folder) == ['.name'] * files + ['.program'] * files
+    with monkeypatch.context() as other:  # sources that record the same program
+        other.setattr(sources, 'RECORDING', 'another version')
+        torques()
+    assert kinds(folder) == ['.name'] * (files + 1) + ['.program'] * files
     monkeypatch.setattr(native, 'target_identity', lambda: 'another processor')
     torques()
-    assert len(list(folder.iterdir())) == files + 1
+    assert kinds(folder) == ['.name'] * (files + 2) + ['.program'] * (files + 1)
+
+
+def test_keys_tell_kinds_and_parts_apart():
+    keys = [disk.key('name', 'a', 'b'), disk.key('program', 'a', 'b'), disk.key('name', 'ab'),
+            disk.key('name', ('a', 'b')), disk.key('name', 1), disk.key('name', '1')]
+    assert len(set(keys)) == len(keys)
 
 
 @needs_llvmlite
 def test_the_cache_stays_below_its_size(folder, monkeypatch):
     """The files longest unused go first."""
     torques()
-    old, = folder.iterdir()
-    os.utime(old, (1, 1))
-    monkeypatch.setattr(disk, 'LARGEST_SIZE', int(1.8 * old.stat().st_size))
+    old = sorted(folder.iterdir())
+    for path in old:
+        os.utime(path, (1, 1))
+    size = sum(path.stat().st_size for path in old)
+    monkeypatch.setattr(disk, 'LARGEST_SIZE', int(1.8 * size))
     Robot(random_description(1, 3), backend='native').gravity_torques([0.1, 0.2, 0.3])
-    assert not old.exists()
-    assert len(list(folder.iterdir())) == 1
+    assert not any(path.exists() for path in old if path.suffix == '.program')
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 1.8 * size
+    assert '.program' in kinds(folder)
 
 
 @needs_llvmlite

@@ -49,15 +49,24 @@ def test_sign_is_that_of_the_environment_on_the_robot(robot, rng):
     # The torque that keeps the accelerations at zero while w acts:
     measured = robot.inverse_dynamics(q, v, zero, {TOOL: w})
     g, c = robot.gravity_torques(q), robot.coriolis_torques(q, v)
-    external = external_torques(g, c, zero, measured, zero)
+    external = external_torques([g, c], [1.0, 1.0], measured, zero)
     J = robot.jacobian(q, TOOL, 'body')
     np.testing.assert_allclose(external, J.T @ w, atol=1e-10)
     np.testing.assert_allclose(contact_wrench(J, external), w, atol=1e-8)
     # Power of the contact on the robot is the power of the external torques.
     assert (J @ v) @ w == pytest.approx(external @ v)
     friction, offset = rng.normal(size=(2, robot.nv))
-    moving = external_torques(g, c, friction, measured + friction, offset)
+    moving = external_torques([g, c, friction], np.ones(3), measured + friction, offset)
     np.testing.assert_allclose(moving, external - offset, atol=1e-12)
+
+
+@pytest.mark.parametrize('shares', [[1, 1, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]])
+def test_terms_that_are_not_measured_are_no_contact(rng, shares):
+    """Each is in what is measured just if it is in the model; with none of them only contact is."""
+    terms, contact, offset = rng.normal(size=(3, 7)), rng.normal(size=7), rng.normal(size=7)
+    measured = np.array(shares) @ terms - contact
+    external = external_torques(terms, shares, measured, offset)
+    np.testing.assert_allclose(external, contact - offset, atol=1e-12)
 
 
 def test_against_pinocchio(robot, rng):

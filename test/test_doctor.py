@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +17,15 @@ from robots import UNIT_INERTIA, joint, robot, urdf_path
 from screw_dynamics_ros.cli import doctor
 from screw_dynamics_ros.cli.doctor import BROKEN, HEALTHY, ILL
 from screw_dynamics_ros.cli.doctor_description import carried_masses
-from screw_dynamics_ros.cli.doctor_efforts import efforts_section
+from screw_dynamics_ros.cli.doctor_efforts import Efforts, efforts_section
+from screw_dynamics_ros.cli.doctor_parameters import Configuration
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import middle_of_range
+from screw_dynamics_ros.entry import INTERRUPTED
 
 PANDA = urdf_path('panda')
+OK = 0  # of diagnostics
 
 
 def examine(*arguments: object) -> int:
@@ -81,6 +87,35 @@ def test_what_cannot_be_examined(text, status, words, tmp_path: Path, capsys):
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('option', ['--seconds', '--wait'])
+@pytest.mark.parametrize('value', ['-1', 'nan', 'inf', '-inf', '601', 'long'])
+def test_impossible_times_are_refused_with_the_range(option, value, capsys):
+    with pytest.raises(SystemExit):
+        examine(f'{option}={value}')
+    message = capsys.readouterr().err
+    assert f"argument {option}: '{value}' is not within 0 and 600 s" in message
+
+
+def test_a_missing_file_is_named_with_its_argument(tmp_path, capsys):
+    assert examine(tmp_path / 'none.urdf') == BROKEN
+    assert capsys.readouterr().err == (
+        f'doctor: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there is no '
+        'such file; name the URDF file of a robot\n')
+
+
+GRAVITY = np.array([20.0, -5.0, 0.1])
+PAYLOAD = np.array([8.0, -4.0, 0.0])
+NONE = np.zeros(3)
+
+
+def efforts_at_rest(measured, payload=NONE, **configured):
+    owners = dict.fromkeys(configured, '/arm/bringup')
+    same = np.ones((10, 1))
+    return efforts_section(Efforts(
+        list('abc'), np.zeros((10, 3)), measured * same, GRAVITY * same, payload * same,
+        Configuration(configured, owners)))
+
+
 @pytest.mark.parametrize(('factor', 'findings'), [
     ([1.0, 1.0], []),
     ([1.2, 0.8], []),  # friction
@@ -90,20 +125,96 @@ def test_what_cannot_be_examined(text, status, words, tmp_path: Path, capsys):
 ])
 def test_efforts(factor, findings):
     """Efforts of joints that gravity hardly loads (c) say nothing."""
-    model = np.tile([20.0, -5.0, 0.1], (10, 1))
-    measured = model * [*factor, -77.0]
-    found = efforts_section('abc', np.zeros((10, 3)), measured, model).findings
+    found = efforts_at_rest(GRAVITY * [*factor, -77.0]).findings
     assert len(found) == len(findings)
     assert all(words in str(finding) for words, finding in zip(findings, found))
 
 
 def test_efforts_that_say_nothing():
     model = np.full((4, 2), 0.2)
-    moving = efforts_section('ab', np.ones((4, 2)), model, model)
+    moving, unloaded = (efforts_section(Efforts(
+        list('ab'), np.full((4, 2), speed), model, model * 0.3, model * 0.0, Configuration()))
+        for speed in (1.0, 0.0))
     assert not moving.findings
     assert 'hold it still' in moving.lines[0]
-    unloaded = efforts_section('ab', np.zeros((4, 2)), -model, model)
     assert [finding.severity for finding in unloaded.findings] == ['info']
+
+
+ALL = ['gravity', 'coriolis', 'friction', 'inertia', 'payload']
+NO_PAYLOAD = ['gravity', 'coriolis', 'friction', 'inertia']
+NO_GRAVITY = ['coriolis', 'friction', 'inertia', 'payload']
+NO_WEIGHT = ['coriolis', 'friction', 'inertia']
+
+
+@pytest.mark.parametrize(('measured', 'terms', 'words', 'lines'), [
+    (GRAVITY, ALL, 'contain the weight of the robot, while effort_terms says that they contain the '
+     'weight of the robot and of its payload', ['[gravity, coriolis, friction, inertia]',
+                                                'another payload_mass, if the robot']),
+    (GRAVITY + PAYLOAD, NO_PAYLOAD, 'contain the weight of the robot and of its payload',
+     ['[gravity, coriolis, friction, inertia, payload]']),
+    (PAYLOAD, ALL, 'contain the weight of the payload, while',
+     ['[coriolis, friction, inertia, payload]', "[''] for a driver of external torques"]),
+    (NONE, ALL, 'are near zero where gravity asks for up to 20 N m or N, while',
+     ['[coriolis, friction, inertia]', "[''] for a driver of external torques"]),
+    (GRAVITY + PAYLOAD, [''], 'while effort_terms says that they contain no weight',
+     ['[gravity, coriolis, friction, inertia, payload]']),
+    (GRAVITY, NO_WEIGHT, 'contain the weight of the robot, while', ['inertia]']),
+])
+def test_the_content_of_efforts_that_fits_is_named_with_the_line_to_set(
+    measured, terms, words, lines,
+):
+    (finding,) = efforts_at_rest(
+        measured, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c').findings
+    assert finding.severity == 'warning'
+    assert words in finding.message
+    for line in lines:
+        assert line in finding.remedy
+    assert finding.remedy.startswith('set effort_terms: [')
+
+
+@pytest.mark.parametrize(('measured', 'terms'), [
+    (GRAVITY + PAYLOAD, ALL), (GRAVITY, NO_PAYLOAD), (PAYLOAD, NO_GRAVITY), (NONE, NO_WEIGHT),
+    (NONE, ['']),
+])
+def test_what_is_configured_is_no_fault(measured, terms):
+    section = efforts_at_rest(
+        measured * 1.1, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c')
+    assert section.findings == []
+    assert section.lines[0].startswith('effort_terms: [')
+    assert section.lines[0].endswith('in /arm/bringup')
+
+
+def test_contents_that_fit_equally_are_told():
+    """Without a payload nobody can tell whether it is in the efforts."""
+    section = efforts_at_rest(GRAVITY)
+    assert not section.findings
+    assert 'no payload is configured: whether they contain its weight cannot be told' in (
+        section.lines)
+    assert 'by default' in section.lines[0]
+    (finding,) = efforts_at_rest(
+        GRAVITY, 0.1 * PAYLOAD, payload_mass=0.2, payload_link='c').findings
+    assert finding.severity == 'info'
+    assert ('whether they contain the weight of the robot and of its payload or the weight of the '
+            'robot') in finding.message
+
+
+def test_without_a_payload_a_line_keeps_what_it_says_of_it():
+    for terms, line in ((ALL, NO_GRAVITY), (NO_PAYLOAD, NO_WEIGHT)):
+        (finding,) = efforts_at_rest(NONE, effort_terms=terms).findings
+        assert f'set effort_terms: [{", ".join(line)}], or' in finding.remedy
+
+
+def test_efforts_that_should_contain_no_weight_and_have_something():
+    (finding,) = efforts_at_rest(-GRAVITY, effort_terms=['']).findings
+    assert 'are up to 20 N m or N' in finding.message
+
+
+def test_configured_scales_count():
+    configuration = Configuration(
+        {'effort_joints': ['b', 'x', 'a'], 'effort_scale': [2.0, 3.0, -1.0], 'effort_offset': []})
+    np.testing.assert_array_equal(
+        configuration.calibrated(['a', 'b'], np.array([[1.0, 2.0], [3.0, 4.0]])),
+        [[-1.0, 4.0], [-3.0, 8.0]])
 
 
 class TestRunningRobot:
@@ -140,13 +251,14 @@ class TestRunningRobot:
         And if one message came only, there is no rate, but a sender.
         """
         pytest.importorskip('rclpy')
-        from screw_dynamics_ros.cli.doctor_topics import senders
+        from screw_dynamics_ros.cli.doctor_session import senders
         start('simulator', {'rate': 1.0}, ['-r', '__ns:=/named'])
         topic = '/named/joint_states'
         for _ in range(6):
             client = connect()  # discovers everything anew
             client.wait(partial(client.node.get_publishers_info_by_topic, topic))
-            assert senders(client.node, topic, 20.0) == ['/named/simulator']
+            turns = iter(partial(client.spin, 0.02), object())
+            assert senders(client.node, topic, turns) == ['/named/simulator']
             client.close()
         report, _ = run('/named', '--seconds', '0.01').communicate(timeout=60.0)
         assert 'from /named/simulator' in report, report
@@ -166,6 +278,58 @@ class TestRunningRobot:
         assert process.returncode == HEALTHY, report
         assert 'names that are not in the description are ignored: fan' in report, report
         assert 'joint panda_joint2: its effort is -1.00 times' in report, report
+
+    def test_a_payload_that_is_configured_is_no_fault(self, run, start, connect):
+        """It is asked of whichever node has it; so are the scales of efforts."""
+        panda, client = Robot.from_urdf(PANDA), connect('loaded')
+        start('bringup', {
+            'nodes': "['dynamics']", 'payload_link': 'panda_hand', 'payload_mass': 3.0,
+            'payload_center_of_mass': '[0.0, 0.0, 0.1]', 'effort_joints': "['panda_joint2']",
+            'effort_scale': '[-1.0]'}, ['-r', '__ns:=/loaded'])
+        client.expect('loaded/dynamics: outputs', OK)
+        q, rest = middle_of_range(panda), np.zeros(panda.nv)
+        body = RigidBody(3.0, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3)))
+        efforts = panda.gravity_torques(q) + panda.payload_torques(
+            q, rest, rest, {'panda_hand': body})
+        efforts[list(panda.joint_names).index('panda_joint2')] *= -1.0
+        process = run('/loaded')
+        client.describe(PANDA.read_text())
+        while process.poll() is None:
+            client.send(panda.joint_names, q, rest, efforts, stamp=time.time_ns())
+            client.spin(0.01)
+        report = process.stdout.read()
+        assert process.returncode == HEALTHY, report
+        assert 'payload: 3 kg on panda_hand, configured in /loaded/' in report
+        assert 'efforts of panda_joint2 corrected as configured in /loaded/bringup' in report
+        assert 'WARNING' not in report.split('efforts at rest')[1].split('transforms')[0], report
+
+    def test_nodes_that_do_not_answer_are_left_out(self, run, start, connect):
+        """A node that stands still must not hold it up."""
+        node = start('dynamics', arguments=['-r', '__ns:=/still'])
+        start('simulator', {'rate': 100.0, 'motion_amplitude': 0.0}, ['-r', '__ns:=/still'])
+        connect('still').expect('still/dynamics: outputs', OK)
+        node.process.send_signal(signal.SIGSTOP)
+        try:
+            report, _ = run('/still', '--wait', '8').communicate(timeout=60.0)
+        finally:
+            node.process.send_signal(signal.SIGCONT)
+        assert 'no node says what they contain; effort_terms: [gravity, ' in report
+        assert '0 errors' in report
+
+    @pytest.mark.parametrize('presses', [1, 2])
+    def test_interrupted_while_it_listens(self, run, connect, presses):
+        client, process = connect('interrupted'), run('/interrupted')
+        client.wait(lambda: ('doctor', '/interrupted') in
+                    client.node.get_node_names_and_namespaces(), what='doctor')
+        for _ in range(presses):
+            process.send_signal(signal.SIGINT)
+        report, _ = process.communicate(timeout=20.0)
+        assert process.returncode == INTERRUPTED == 130
+        assert report == '\ndoctor: interrupted\n'
+
+    def test_a_namespace_that_is_none_is_refused(self, run):
+        report, _ = run('/my-arm').communicate(timeout=60.0)
+        assert report.startswith("doctor: -r __ns:=/my-arm: '/my-arm' cannot be the namespace of")
 
     def test_nobody(self, run):
         process = run('/nobody', '--wait', '1')

@@ -8,6 +8,7 @@ from compile_support import NATIVE
 from models import random_description
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.fused import Formula
 
 
 @pytest.fixture(params=[NATIVE, 'python', 'reference'])
@@ -133,3 +134,35 @@ def test_outputs_that_do_not_exist(robot, output, message):
 def test_fused_kernel_of_nothing(robot):
     kernel = robot.fuse()
     assert kernel.inputs == kernel.shapes == kernel() == ()
+
+
+def test_constants_of_formulas():
+    first, second = (Formula('f', ('q',), np.take, ((0, 2), axis)) for axis in (-1, 0))
+    assert first != second
+    assert first == Formula('f', ('q',), np.take, ((0, 2), -1))
+    assert hash(first) == hash(Formula('f', ('q',), np.take, ((0, 2), -1)))
+    kernel = Robot(random_description(0, 3), backend='reference').fuse(first)
+    np.testing.assert_array_equal(kernel([1.0, 2.0, 3.0])[0], [1.0, 3.0])
+
+
+@pytest.mark.parametrize('constants', [
+    (1.0,), (True,), (None,), ((1, 2.0),), ([1],), (np.int64(1),), [1], 'text', 3, (np.zeros(2),)],
+    ids=str)
+def test_constants_that_could_be_equal_and_not_the_same(constants):
+    with pytest.raises(ArgumentError, match=r'formula .f.: constants must be a tuple of whole'):
+        Formula('f', ('q',), np.take, constants)
+
+
+def test_formulas_of_what_cannot_be_told_apart():
+    class Scaled:
+        factor = 2.0
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Scaled) and self.factor == other.factor
+
+        def __call__(self, q: np.ndarray) -> np.ndarray:
+            return self.factor * q
+
+    for arguments in ((('q',), Scaled()), (['q'], np.negative)):
+        with pytest.raises(ArgumentError, match=r'formula .f.: unhashable type'):
+            Formula('f', *arguments)

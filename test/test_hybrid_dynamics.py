@@ -128,7 +128,7 @@ def test_operations_grow_linearly():
     for joints in (16, 32, 64):
         tree = build_tree(random_description(0, joints, ('revolute',), chain=True))
         structure = MotionConstraint(f'link{joints}', np.eye(6)[:, 3:]).structure
-        programs = [specification(tree, '', [structure])]
+        programs = [specification(tree, [structure])]
         choice = '10' * (joints // 2)
         inputs = (('q', joints), ('v', joints), ('a', joints), ('tau', joints), ('gravity', 3))
         programs.append(
@@ -138,7 +138,6 @@ def test_operations_grow_linearly():
                 lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(
                     tree, *x, choice
                 ),
-                '',
             )
         )
         counts.append([program.record().operation_count for program in programs])

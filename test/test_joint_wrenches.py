@@ -183,7 +183,7 @@ def test_programs_tell_robots_apart_by_the_last_digit_of_a_link():
 
     near, far = tree(1e-12), tree(2e-12)
     assert abs(near.bodies[0].I[2, 2] - far.bodies[0].I[2, 2]) < 1e-15
-    assert near.digest() != far.digest()
+    assert near.digest != far.digest
 
 
 def test_in_one_program_with_other_outputs():

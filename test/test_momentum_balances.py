@@ -158,7 +158,6 @@ def test_canonical_momenta_for_ten_seconds():
             'momentum dynamics',
             (('q', 3), ('p', 3)),
             lambda q, p: momentum_dynamics(tree, q, p, np.zeros(3), robot.gravity),
-            robot._identity,
         ),
         'native',
     )

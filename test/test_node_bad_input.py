@@ -5,6 +5,7 @@ outputs of a later good one are there, because outputs carry the stamps of their
 """
 
 import signal
+import struct
 import time
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import TwistStamped
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.serialization import serialize_message
 from robots import urdf_path
 from ros_harness import ERROR, OK, WARN
 from sensor_msgs.msg import JointState
@@ -79,7 +82,7 @@ def silent(client, robot, stamps, topics=TOPICS):
     check_good(client, robot, seed=1)
     for topic in topics:
         assert not set(stamps) & set(client.stamps(topic)), topic
-        assert np.isfinite([message.effort for message in client.received[topic]]).all()
+        assert all(np.isfinite(message.effort).all() for message in client.received[topic])
 
 
 def refuse(client, robot, level, texts, names, *fields):
@@ -168,7 +171,8 @@ def test_velocity_is_nan_or_empty_or_ragged(client, robot):
     q, (v, tau) = good(robot)
     broken = v.copy()
     broken[2] = NAN
-    for velocity, text in ((broken, 'panda_joint3: differentiate'), ([], 'differentiate'),
+    for velocity, text in ((broken, 'panda_joint3 (velocity_policy: differentiate)'),
+                           ([], '(velocity_policy: differentiate)'),
                            (v[:3], '3 for 8 names')):
         client.ask(CORIOLIS, robot.joint_names, q, v, tau)
         _stamp, message = client.ask(CORIOLIS, robot.joint_names, q, velocity, tau)
@@ -209,6 +213,64 @@ def test_effort_is_nan_or_empty_or_ragged(client, robot):
         client.expect('bad/wrench_estimator: outputs', WARN, 'for want of effort', meanwhile=send)
         silent(client, robot, stamps, (EXTERNAL,))
         assert set(stamps) <= set(client.stamps(CORIOLIS))
+
+
+@pytest.mark.parametrize('stamp', [(2**31 - 1, 10**9), (0, 10**9), (5, 2**32 - 1), (-2**31, 10**9)])
+def test_stamp_that_is_no_time(client, robot, stamp):
+    """Outputs could not carry it; packing it ended the process."""
+    q, (v, tau) = good(robot)
+    data = bytearray(serialize_message(JointState(
+        name=robot.joint_names, position=q.tolist(), velocity=v.tolist(), effort=tau.tolist())))
+    data[4:12] = struct.pack('=iI', *stamp)
+    publisher = client.publisher(JointState, 'joint_states', qos_profile_sensor_data)
+    client.expect(STATES, ERROR, 'the stamp is not a valid time', f'{stamp[0]} s and {stamp[1]} ns',
+                  meanwhile=lambda: publisher.publish(bytes(data)))
+
+
+@pytest.mark.parametrize('start_at', [-2**31, -7, 2**31 - 60])
+def test_any_time_is_a_stamp(client, robot, start_at):
+    """Before 1970, and at both ends of the range: outputs and services carry the very same."""
+    interfaces = pytest.importorskip('screw_dynamics_msgs.srv')
+    client.stamp = start_at * 10**9 + 123_456_789
+    q, (v, tau) = good(robot)
+    stamps = [client.ask(topic, robot.joint_names, q, v, tau)[0] for topic in TOPICS]
+    assert all(stamp // 10**9 - start_at < 60 for stamp in stamps)
+
+    def answer():
+        """Return what is said of the state that was sent last, if it came in time."""
+        client.ask(GRAVITY, robot.joint_names, q, v, tau)
+        response = client.call(
+            interfaces.ForwardKinematics, 'kinematics/forward_kinematics',
+            interfaces.ForwardKinematics.Request(frames=['panda_link1']))
+        assert response.success or 'no current measured state' in response.message
+        return response.transforms
+
+    stamp = client.wait(answer, what='the frames of a current state')[0].header.stamp
+    assert stamp.sec * 10**9 + stamp.nanosec == client.stamp
+    client.stamp = time.time_ns()
+
+
+@pytest.mark.parametrize('count', [1001, 10_000, 30_000])
+def test_ten_thousand_joints(client, robot, count):
+    """More names than any robot has: refused without reading them, and told."""
+    names = [*robot.joint_names, *(f'joint{i}' for i in range(count - robot.nv))]
+    data = serialize_message(JointState(name=names))
+    publisher = client.publisher(JointState, 'joint_states', qos_profile_sensor_data)
+    text = f'{count} names, at most' if count < 2000 else 'larger than the joint state of any robot'
+    client.expect(STATES, ERROR, text, meanwhile=lambda: publisher.publish(data))
+    values = client.diagnostics[STATES][2]
+    assert float(values.get('processing longest [us]', 0.0)) < 100e3
+
+
+def test_names_that_are_no_names(client, robot):
+    """Told in one line of a length that can be read."""
+    q, (v, tau) = good(robot)
+    names = [*robot.joint_names, 'x' * 10_000, '\x1b[2J\n']
+    fields = [[*values, 0.0, 0.0] for values in (q, v, tau)]
+    client.expect(STATES, WARN, 'xxx..., \\x1b[2J\\n',
+                  meanwhile=lambda: client.send(names, *fields))
+    assert client.diagnostics[STATES][1].isprintable()
+    assert len(client.diagnostics[STATES][1]) < 2000
 
 
 def test_numbers_too_large_to_compute_with(client, robot):
@@ -349,8 +411,6 @@ def test_description_changes_while_running(client, robot, node):
             [0.3, 0.4], [1.0, 2.0], [3.0, 4.0])))
     tip = planar.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
-    client.wait(lambda: not client._subscriptions[
-        'kinematics/twist/panda_hand_tcp'].get_publisher_count(), what='the old topic to end')
     client.describe(PANDA)
     client.expect(DESCRIPTION, OK)
     check_good(client, robot)

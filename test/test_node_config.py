@@ -16,6 +16,9 @@ MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 
 
+DEFAULT = {'max_delay': 0.02}  # other tests of nodes set another one
+
+
 def section(path, *names):
     """Return the parameters a file has for a node, those for all nodes included."""
     sections = yaml.safe_load(path.read_text())
@@ -23,6 +26,12 @@ def section(path, *names):
     for name in names:
         merged.update(sections.get(name, {}).get('ros__parameters', {}))
     return merged
+
+
+def until_there_is_a_robot(client):
+    """Wait for it once: joint states may be late at any time where the machine is busy."""
+    name = 'config/bringup: robot description'
+    client.wait(lambda: client.diagnostics.get(name, (0, '', {}))[2].get('robot'), what='a robot')
 
 
 def declared(client, node):
@@ -40,8 +49,8 @@ def plain(value):
 @pytest.fixture(scope='module')
 def client(start, connect):
     for name in ('bringup', 'simulator'):
-        start(name, arguments=['-r', '__ns:=/config'])
-    start('dynamics', arguments=['-r', '__ns:=/config/alone'])
+        start(name, DEFAULT if name == 'bringup' else {}, ['-r', '__ns:=/config'])
+    start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
     return connect('config')
 
 
@@ -128,10 +137,10 @@ def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
     ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0, 2.0], '[0, 1]'),
     ('kinematics', 'marker_rate', 0.0, 'marker_rate'),
     ('dynamics', 'compensated_terms', ['wind'], 'gravity, coriolis, friction, inertia, payload'),
-    ('dynamics', 'payload_mass', -1.0, 'payload_mass'),
-    ('dynamics', 'payload_link', 'nose', "'nose'"),
-    ('dynamics', 'payload_center_of_mass', [0.0, 0.0], '3 elements'),
-    ('dynamics', 'payload_inertia', [1.0, 0.0, 0.0, 1.0, 0.0, 1.0], 'no mass'),
+    ('bringup', 'payload_mass', -1.0, 'payload_mass'),
+    ('bringup', 'payload_link', 'nose', "'nose'"),
+    ('bringup', 'payload_center_of_mass', [0.0, 0.0], '3 elements'),
+    ('bringup', 'payload_inertia', [1.0, 0.0, 0.0, 1.0, 0.0, 1.0], 'no mass'),
     ('dynamics', 'reference_timeout', -1.0, 'reference_timeout'),
     ('dynamics', 'constraints', ['nose: x'], "'nose'"),
     ('dynamics', 'constraints', ['panda_hand: up'], "'up'"),
@@ -145,7 +154,7 @@ def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
     ('simulator', 'command_timeout', 0.0, 'command_timeout'),
 ])
 def test_impossible_values_are_refused_with_a_reason(client, node, name, value, reason):
-    client.expect('config/bringup: joint states', 0)  # by now there is a robot
+    until_there_is_a_robot(client)
     before = declared(client, node)[name]
     result = client.set_parameter(node, name, value)
     assert not result.successful
@@ -159,20 +168,14 @@ def test_whole_numbers_are_numbers(client):
 
 
 def test_frames_change_while_running(client):
-    client.expect('config/kinematics: outputs', 0)
+    until_there_is_a_robot(client)
     assert client.set_parameter('kinematics', 'frames', ['panda_link5', 'panda_hand']).successful
     client.wait(lambda: client.diagnostics.get('config/kinematics: outputs', (0, '', {}))[2].get(
         'frames') == 'panda_link5, panda_hand', what='other frames')
-    topics = [name for name, _ in client.node.get_topic_names_and_types()
-              if name.startswith('/config/kinematics/')]
-    client.wait(lambda: sorted(
-        name for name, _ in client.node.get_topic_names_and_types()
-        if name.startswith('/config/kinematics/')) == [
-        *(f'/config/kinematics/{what}/{frame}' for what in ('jacobian',)
-          for frame in ('panda_hand', 'panda_link5')),
-        '/config/kinematics/markers',
-        *(f'/config/kinematics/{what}/{frame}' for what in ('singularity', 'twist')
-          for frame in ('panda_hand', 'panda_link5'))], what=topics)
+    wanted = {f'/config/kinematics/{what}/{frame}' for what in ('jacobian', 'singularity', 'twist')
+              for frame in ('panda_hand', 'panda_link5')}
+    client.wait(lambda: wanted <= {
+        name for name, _ in client.node.get_topic_names_and_types()}, what=wanted)
     assert client.set_parameter('kinematics', 'frames', ['']).successful
 
 
@@ -193,3 +196,34 @@ def test_unknown_frame_at_start_is_reported(start, connect):
     client.describe(urdf_path('panda').read_text())
     values = client.expect('nose/kinematics: outputs', 2, 'no link nose')
     assert values['frames'] == 'panda_hand'
+
+
+#: Of types and sizes that some parameter has, and of none.
+ANYTHING = [True, 5, -3, 1.5, float('nan'), float('inf'), 1e308, '', 'x', '\x00\n' * 100, [True],
+            [5], [1.5], [1e308] * 3, [float('nan')] * 6, ['x'], ['x'] * 4, ['']]
+
+
+@pytest.mark.parametrize('node', ['bringup', 'kinematics', 'dynamics', 'wrench_estimator'])
+def test_one_parameter_does_not_end_the_process(client, node):
+    """Any of them, with anything: refused by name or taken, and the nodes go on."""
+    client.expect('config/bringup: robot description', 0)
+    for name, before in declared(client, node).items():
+        for value in ANYTHING:
+            result = client.set_parameter(node, name, value)
+            assert result.successful or result.reason, (name, value)
+        restored = client.set_parameter(node, name, plain(before))
+        assert restored.successful or 'read-only' in restored.reason or before == '', (name, before)
+    client.expect('config/bringup: faults', 0)
+    assert declared(client, 'bringup')
+
+
+@pytest.mark.parametrize(('name', 'value'), [
+    ('joints', '5'), ('gravity', '1.5'), ('frames', 'tool0'), ('velocity_color', '1.0'),
+    ('joint_axis_color', '5'), ('payload_mass', 'heavy'), ('enabled', '3'), ('nodes', '7'),
+])
+def test_one_parameter_of_a_wrong_type_at_start_is_told_in_one_line(start, name, value):
+    node = start('bringup', {name: value}, ['-r', '__ns:=/wrong'])
+    assert node.wait() == 1
+    assert 'Traceback' not in node.output
+    (line,) = [line for line in node.output.splitlines() if 'FATAL' in line]
+    assert name in line

@@ -257,7 +257,7 @@ DEFAULTS = {
     'payload_link': '',
     'compensated_terms': [''],
     'constraint_torques': 'measured',
-    'friction_in_effort': True,
+    'effort_terms': ['gravity', 'coriolis', 'friction', 'inertia', 'payload'],
 }
 
 
@@ -345,7 +345,7 @@ def test_two_links_against_dense_equations(arm, robot, state):
 def test_efforts_of_torque_sensors(arm, robot, state, configured):
     """They have no friction in them, so that none is taken off."""
     q, v, tau = state
-    configured(friction_in_effort=False)
+    configured(effort_terms=['gravity', 'coriolis', 'inertia', 'payload'])
     close(held(arm, robot, state), expected(robot, q, v, tau))
 
 
@@ -382,18 +382,24 @@ def test_feedforward_instead_of_efforts(arm, robot, state, configured, compensat
 def test_nothing_is_computed_for_nobody(arm, robot, state):
     """Without listeners the constraints are named, and not solved."""
     held(arm, robot, state)
-    arm.expect('held/dynamics: constraints', OK)
+    named = f'{TOOL}: x y z, {ELBOW}: z'
+
+    def solved(listened):
+        level, _, values = arm.diagnostics.get('held/dynamics: constraints', (ERROR, '', {}))
+        told = values.get('constraints') == named and ('directions' in values) == listened
+        return level == OK and told
+
+    def still_solved():
+        held(arm, robot, state)
+        return solved(True)
+
+    arm.wait(still_solved, what='solutions')
     topics = [f'dynamics/constraint_wrench/{link}' for link in (TOOL, ELBOW)]
     arm.unsubscribe(*topics)
-    arm.wait(
-        lambda: (
-            'directions' not in arm.diagnostics.get('held/dynamics: constraints', (0, '', {}))[2]
-        ),
-        what='no more solutions',
-    )
-    values = arm.diagnostics['held/dynamics: constraints'][2]
-    assert values['constraints'] == f'{TOOL}: x y z, {ELBOW}: z'
-    arm.subscribe(WrenchStamped, *topics)
+    try:
+        arm.wait(lambda: solved(False), what='no more solutions')
+    finally:
+        arm.subscribe(WrenchStamped, *topics)
     held(arm, robot, state)
 
 

@@ -13,7 +13,7 @@ import yaml
 from geometry_msgs.msg import WrenchStamped
 from pinocchio_oracle import Pinocchio
 from robots import urdf_path
-from ros_harness import ERROR, OK, matrix, vector
+from ros_harness import DIRECT, ERROR, OK, matrix, vector
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -75,14 +75,16 @@ def oracle(robot):
 
 
 @pytest.fixture(scope='module')
-def client(start, connect):
-    hosted = {'nodes': "['dynamics', 'wrench_estimator']"}
+def client(start, connect, robot):
+    hosted = {'nodes': "['dynamics', 'wrench_estimator']", **DIRECT}
     start('bringup', {**hosted, **parameters(DRIVES)}, ['-r', '__ns:=/driven'])
     made = connect('driven')
     assert made.set_parameter('wrench_estimator', 'damping', 0.0).successful
     made.describe(URDF)
     made.subscribe(JointState, FRICTION, FEEDFORWARD, 'dynamics/inertia', 'dynamics/coriolis')
     made.subscribe(Float64MultiArray, MASS_MATRIX)
+    middle = 0.5 * (robot.limits.lower + robot.limits.upper)
+    made.until_active('driven/dynamics: commands', robot.joint_names, middle, np.zeros(robot.nv))
     return made
 
 
@@ -253,6 +255,7 @@ def pushed(robot):
     return at, wrench
 
 
+ALL_BUT_FRICTION = ['gravity', 'coriolis', 'inertia', 'payload']
 SPEEDS = [1.0, 0.01, 1e-3, 0.0]
 
 
@@ -273,9 +276,10 @@ def test_efforts_of_torque_sensors_have_no_friction_in_them(client, robot, pushe
     at, _ = pushed
     tau, state, contact = at(np.full(robot.nv, 0.3))
     client.subscribe(JointState, EXTERNAL)
-    assert client.set_parameter('bringup', 'friction_in_effort', False).successful
+    assert client.set_parameter('bringup', 'effort_terms', ALL_BUT_FRICTION).successful
     _, message = client.ask(EXTERNAL, robot.joint_names, *state, tau - friction(robot, state[1]))
-    assert client.set_parameter('bringup', 'friction_in_effort', True).successful
+    everything = [*ALL_BUT_FRICTION, 'friction']
+    assert client.set_parameter('bringup', 'effort_terms', everything).successful
     np.testing.assert_allclose(message.effort, contact, **TOLERANCE)
     _, message = client.ask(EXTERNAL, robot.joint_names, *state, tau)
     np.testing.assert_allclose(message.effort, contact, **TOLERANCE)
@@ -284,6 +288,8 @@ def test_efforts_of_torque_sensors_have_no_friction_in_them(client, robot, pushe
 def test_tare_in_motion_counts_friction(client, robot, pushed):
     """What is left as zero is the contact, so that standing still afterwards changes nothing."""
     at, _ = pushed
+    assert client.set_parameter('wrench_estimator', 'tare_velocity_limit', 0.0).successful
+    assert client.set_parameter('wrench_estimator', 'tare_samples', 1).successful
     client.subscribe(JointState, EXTERNAL)
     assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success
     tau, state, _ = at(np.full(robot.nv, 0.3))
@@ -293,6 +299,8 @@ def test_tare_in_motion_counts_friction(client, robot, pushed):
     _, message = client.ask(EXTERNAL, robot.joint_names, *state, tau)
     np.testing.assert_allclose(message.effort, 0.0, atol=1e-9)
     assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success
+    assert client.set_parameter('wrench_estimator', 'tare_samples', 100).successful
+    assert client.set_parameter('wrench_estimator', 'tare_velocity_limit', 0.05).successful
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -347,16 +355,20 @@ def test_file_lists_the_fields_with_their_defaults(client):
         assert words == descriptor.description
 
 
-def test_diagnostics_name_the_drives(client):
+def test_diagnostics_name_the_drives(client, robot, state):
+    client.ask(FRICTION, robot.joint_names, *state)  # there is a robot
     values = client.expect('driven/bringup: robot description', OK)
     assert values['drives'] == f'{SHOULDER}, {WRIST}, {FINGER}'
 
 
 def test_robot_without_the_joint_is_refused(client):
+    description = 'driven/bringup: robot description'
     client.describe(urdf_path('planar_2r').read_text())
-    client.expect(
-        'driven/bringup: robot description', ERROR, f"no joint named '{SHOULDER}'", 'stays in use'
-    )
+    try:
+        client.expect(description, ERROR, f"no joint named '{SHOULDER}'", 'stays in use')
+    finally:
+        client.describe(URDF)
+    client.expect(description, OK)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ pytest.importorskip('rclpy')
 import pinocchio as pin
 from pinocchio_oracle import Pinocchio
 from robots import urdf_path
-from ros_harness import ERROR, OK, WARN
+from ros_harness import DIRECT, ERROR, OK, WARN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -27,7 +27,7 @@ URDF = re.sub(
 TOOL = 'panda_hand_tcp'
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 TOLERANCE = {'rtol': 1e-9, 'atol': 1e-9}
-OUTPUTS = 'terms/dynamics: outputs'
+OUTPUTS, COMMANDS = 'terms/dynamics: outputs', 'terms/dynamics: commands'
 LOAD = {
     'payload_link': TOOL,
     'payload_mass': 2.5,
@@ -58,22 +58,33 @@ def loaded(robot):
 
 @pytest.fixture(scope='module')
 def node(start):
-    return start('dynamics', {'reference_timeout': '0.0'}, ['-r', '__ns:=/terms'])
+    return start('dynamics', {'reference_timeout': '0.0', **DIRECT}, ['-r', '__ns:=/terms'])
 
 
 @pytest.fixture(scope='module')
-def client(node, connect):
+def client(node, connect, robot):
     made = connect('terms')
     made.describe(URDF)
     made.subscribe(JointState, *(f'dynamics/{name}' for name in (*TERMS, 'feedforward')))
     made.subscribe(Float64MultiArray, 'dynamics/energy', 'dynamics/momentum', 'dynamics/commands')
+    made.until_active(COMMANDS, robot.joint_names, *in_the_middle(robot))
     return made
+
+
+def in_the_middle(robot):
+    """Return a state in which the robot rests far from its limits."""
+    return 0.5 * (robot.limits.lower + robot.limits.upper), np.zeros(robot.nv)
 
 
 @pytest.fixture
 def state(robot):
     rng = np.random.default_rng(11)
-    return rng.uniform(robot.limits.lower, robot.limits.upper), rng.normal(size=robot.nv)
+    return rng.uniform(robot.limits.lower, robot.limits.upper), velocities(robot, rng)
+
+
+def velocities(robot, rng):
+    """Return some that a reference may have."""
+    return rng.uniform(-0.9, 0.9, robot.nv) * robot.limits.velocity
 
 
 @pytest.fixture
@@ -101,25 +112,33 @@ def friction(v):
     return torques
 
 
-def follow(client, robot, q, v, a):
-    """Make a reference count."""
-    client.publisher(JointTrajectory, 'dynamics/reference').publish(
-        JointTrajectory(
-            joint_names=robot.joint_names,
-            points=[
-                JointTrajectoryPoint(
-                    positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist()
-                )
-            ],
+@pytest.fixture
+def follow(client, robot):
+    """Make references count; the one of a test does not outlive it."""
+
+    def until_following(what):
+        def follows():
+            return client.diagnostics.get(OUTPUTS, (0, '', {}))[2].get('feedforward follows')
+
+        client.wait(lambda: follows() == what, what=f'following the {what}')
+
+    def follow(q, v, a):
+        client.publisher(JointTrajectory, 'dynamics/reference').publish(
+            JointTrajectory(
+                joint_names=robot.joint_names,
+                points=[
+                    JointTrajectoryPoint(
+                        positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist()
+                    )
+                ],
+            )
         )
-    )
-    client.wait(
-        lambda: (
-            client.diagnostics.get(OUTPUTS, (0, '', {}))[2].get('feedforward follows')
-            == 'reference'
-        ),
-        what='following the reference',
-    )
+        until_following('reference')
+
+    yield follow
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.05).successful
+    until_following('measured state')
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
 
 
 def test_terms_of_the_measured_state(client, robot, oracle, state):
@@ -166,9 +185,22 @@ def test_momentum(client, robot, oracle, state):
     )
 
 
-def test_payload_changes_without_compiling(client, node, robot, oracle, loaded, state, carried):
+@pytest.fixture
+def compilations(client, node, robot, state):
+    """Return a function that counts them, once the robot is there, and what it counts so far."""
+    efforts(client, robot, state)
+
+    def count():
+        return node.output.count('ready:')
+
+    return count, count()
+
+
+def test_payload_changes_without_compiling(
+    client, compilations, robot, oracle, loaded, state, carried
+):
     """Mass, centre of mass, inertia and link are inputs of the kernel."""
-    q, v = state
+    (count, before), (q, v) = compilations, state
     found, rest = efforts(client, robot, state), np.zeros(robot.nv)
     expected = loaded.inverse_dynamics(q, v, rest)
     np.testing.assert_allclose(
@@ -179,7 +211,7 @@ def test_payload_changes_without_compiling(client, node, robot, oracle, loaded, 
     elsewhere = efforts(client, robot, state)['payload']
     np.testing.assert_allclose(elsewhere[4:], 0.0, atol=1e-12)
     assert np.abs(elsewhere[1]) > 1.0
-    assert node.output.count('ready:') == 1
+    assert count() == before > 0
     client.wait(
         lambda: (
             client.diagnostics.get(OUTPUTS, (0, '', {}))[2].get('payload')
@@ -189,13 +221,13 @@ def test_payload_changes_without_compiling(client, node, robot, oracle, loaded, 
     )
 
 
-def test_following_a_reference(client, robot, oracle, loaded, state, carried):
+def test_following_a_reference(client, robot, oracle, loaded, state, carried, follow):
     """Feedforward is that of the reference, with its accelerations, its friction and the payload.
 
     Where the robot is as it should be, the terms add up to it.
     """
     (q, v), a = state, np.random.default_rng(12).normal(size=robot.nv)
-    follow(client, robot, q, v, a)
+    follow(q, v, a)
     found, rest = efforts(client, robot, state), np.zeros(robot.nv)
     expected = loaded.inverse_dynamics(q, v, a) + friction(v)
     np.testing.assert_allclose(found['feedforward'], expected, **TOLERANCE)
@@ -213,13 +245,16 @@ def test_following_a_reference(client, robot, oracle, loaded, state, carried):
 
 @pytest.mark.parametrize('compensated', [*([term] for term in TERMS), TERMS])
 def test_what_the_robot_adds_is_left_out(
-    client, robot, oracle, loaded, state, carried, compensated
+    client, robot, oracle, loaded, state, carried, follow, compensated
 ):
     """Gravity and Coriolis torques where the robot is, the others of the reference."""
     rng, rest = np.random.default_rng(13), np.zeros(robot.nv)
     (q, v), a = state, rng.normal(size=robot.nv)
-    wanted_q, wanted_v = q + rng.uniform(-0.1, 0.1, robot.nv), rng.normal(size=robot.nv)
-    follow(client, robot, wanted_q, wanted_v, a)
+    wanted_q = np.clip(
+        q + rng.uniform(-0.1, 0.1, robot.nv), robot.limits.lower, robot.limits.upper
+    )
+    wanted_v = velocities(robot, rng)
+    follow(wanted_q, wanted_v, a)
     assert client.set_parameter('dynamics', 'compensated_terms', list(compensated)).successful
     try:
         found = efforts(client, robot, state)['feedforward']
@@ -236,8 +271,8 @@ def test_what_the_robot_adds_is_left_out(
     np.testing.assert_allclose(found, expected, **TOLERANCE)
 
 
-def test_an_old_reference_does_not_count(client, robot, oracle, state):
-    follow(client, robot, state[0] + 0.1, state[1], np.ones(robot.nv))
+def test_an_old_reference_does_not_count(client, robot, oracle, state, follow):
+    follow(in_the_middle(robot)[0], state[1], np.ones(robot.nv))
     assert client.set_parameter('dynamics', 'reference_timeout', 0.05).successful
     client.expect(OUTPUTS, WARN, 'older than reference_timeout')
     found = efforts(client, robot, state)
@@ -245,7 +280,6 @@ def test_an_old_reference_does_not_count(client, robot, oracle, state):
         found['feedforward'], oracle.inverse_dynamics(*state, np.zeros(robot.nv)), **TOLERANCE
     )
     np.testing.assert_array_equal(found['inertia'], 0.0)
-    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
 
 
 @pytest.mark.parametrize(
@@ -266,9 +300,17 @@ def test_impossible_payloads_are_refused(client, robot, state, carried, name, va
     assert reason in result.reason
 
 
-def test_payload_of_another_robot(client, carried):
+@pytest.fixture
+def describe(client, robot):
+    """Describe another robot for one test."""
+    yield client.describe
+    client.describe(URDF)
+    client.until_active(COMMANDS, robot.joint_names, *in_the_middle(robot))
+
+
+def test_payload_of_another_robot(client, carried, describe):
     """A link that the robot does not have is reported; everything else works."""
-    client.describe(urdf_path('planar_2r').read_text())
+    describe(urdf_path('planar_2r').read_text())
     client.expect(OUTPUTS, ERROR, f"no link '{TOOL}'")
     state = [0.0, 1.0], [1.0, 0.0]
     _, message = client.ask('dynamics/feedforward', ['joint1', 'joint2'], *state)
@@ -277,3 +319,4 @@ def test_payload_of_another_robot(client, carried):
     client.expect(OUTPUTS, WARN, 'payload_link is not')
     assert client.set_parameter('dynamics', 'payload_link', 'tip').successful
     client.expect(OUTPUTS, OK)
+    assert client.set_parameter('dynamics', 'payload_link', '').successful

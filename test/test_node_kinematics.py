@@ -9,9 +9,9 @@ pytest.importorskip('rclpy')
 pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TransformStamped, TwistStamped
 from robots import urdf_path
-from ros_harness import LATCHED
+from ros_harness import LATCHED, OK
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
@@ -60,12 +60,38 @@ def test_robot_state_publisher_has_the_frames(launch, robot):
                               namespace=client.node.get_namespace())
     rival.create_publisher(TFMessage, 'tf_static', LATCHED)
     client.wait(lambda: client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2].get(
-        'tf') == 'left to robot_state_publisher', what='giving way')
+        'tf', '').endswith('/robot_state_publisher'), what='giving way')
     tip = robot.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
     assert stamp not in client.stamps('tf')
     rival.destroy_node()
+    client.ask('tf', *STATE)
+
+
+@pytest.mark.parametrize('child', ['tip', 'camera'])
+def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
+    """Who publishes frames of this robot on /tf_static, and /tf, has them; others do not matter."""
+    client = launch({})
+    client.subscribe(TFMessage, 'tf')
+    client.ask('tf', *STATE)
+    other = rclpy.create_node('state_publisher', context=client.context, namespace='/elsewhere')
+    space = client.node.get_namespace()
+    other.create_publisher(TFMessage, f'{space}/tf', 10)
+    frames = TransformStamped(child_frame_id=child)
+    other.create_publisher(TFMessage, f'{space}/tf_static', LATCHED).publish(
+        TFMessage(transforms=[frames]))
+    tip, is_rival = robot.link_names[-1], child in robot.link_names
+    client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
+    client.expect(f'{client.prefix}outputs', OK)
+    client.expect(f'{client.prefix}outputs', OK)
+    client.expect(f'{client.prefix}outputs', OK)
+    told = client.diagnostics[f'{client.prefix}outputs'][2]['tf']
+    assert told == ('left to /elsewhere/state_publisher' if is_rival else 'published')
+    stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
+    client.spin(0.05)
+    assert (stamp in client.stamps('tf')) == (not is_rival)
+    other.destroy_node()
     client.ask('tf', *STATE)
 
 

@@ -1,4 +1,4 @@
-"""No joint state is lost while a process stands still: what came meanwhile is answered after it.
+"""After a pause of the process outputs begin with the newest joint state; recordings lose none.
 
 Pauses are made with SIGSTOP and SIGCONT, as a machine, a debugger or a scheduler makes them.
 """
@@ -46,14 +46,23 @@ def robot():
     return Robot.from_urdf(urdf_path('panda'))
 
 
+#: As somebody sets them who analyses recordings.
+RECORDING = {'max_delay': 0.0, 'qos_overrides./pauses/joint_states.subscription.depth': 1000}
+
+
 @pytest.fixture(scope='module')
 def bringup(start):
-    return start('bringup', arguments=['-r', '__ns:=/pauses']).process
+    return start('bringup', RECORDING, ['-r', '__ns:=/pauses']).process
 
 
 @pytest.fixture(scope='module')
 def client(bringup, connect, robot):
-    made = connect('pauses')
+    return listening(connect, 'pauses', robot)
+
+
+def listening(connect, namespace, robot):
+    """Return a client that listens to the topics of bringup."""
+    made = connect(namespace)
     made.describe(urdf_path('panda').read_text())
     for topic, kind in TOPICS.items():
         made.subscribe(kind, topic, profile=DEEP)
@@ -106,3 +115,54 @@ def test_states_that_come_at_once_are_answered(client, bringup, robot, stands_st
     else:
         pytest.skip('this machine is too slow now')
     check_answers(client, before, stamps)
+
+
+def test_old_torques_after_a_pause(start, connect, robot):
+    """A node that stood still answers nothing that was sent more than max_delay ago."""
+    delay, margin = 0.02, 0.005
+    node = start('bringup', {'max_delay': delay}, ['-r', '__ns:=/control']).process
+    client = listening(connect, 'control', robot)
+    q = np.zeros(robot.nq)
+    topic, sent = 'dynamics/gravity', []
+
+    def drive(seconds):
+        """Send states at 500 Hz with true stamps."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            sent.append(client.send(robot.joint_names, q, np.zeros(robot.nv), np.zeros(robot.nv),
+                                    stamp=time.time_ns()))
+            client.spin(0.002)
+
+    rounds = 0
+    for _ in range(10):
+        drive(0.3)
+        stopped = time.time_ns()
+        with paused(node):
+            drive(0.9)
+            resumed = time.time_ns()
+        drive(0.3)
+        answered = set(client.stamps(topic))
+        old = [stamp for stamp in sent if stopped + 10**7 < stamp
+               < resumed - round((delay + margin) * 1e9)]
+        assert not answered.intersection(old)
+        after = len(sent)
+        client.wait(lambda after=after: drive(0.05) or set(sent[after:]).intersection(
+            client.stamps(topic)), what='answers after the pause')
+        rounds += len(old) > 50  # a busy machine holds up this process as well
+        if rounds == 3:
+            return
+    pytest.fail(f'states were sent during {rounds} of 10 pauses only')
+
+
+def test_a_slow_replay_is_no_pause(start, connect, robot):
+    """Stamps say nothing about delays: at a tenth of its speed, each state is answered."""
+    start('bringup', {'nodes': "['dynamics']", 'max_delay': 1.0}, ['-r', '__ns:=/replay'])
+    client = connect('replay')
+    client.describe(urdf_path('panda').read_text())
+    client.subscribe(JointState, 'dynamics/gravity', profile=DEEP)
+    q = np.zeros(robot.nq)
+    client.ask('dynamics/gravity', robot.joint_names, q)
+    for _ in range(50):
+        stamp = client.send(robot.joint_names, q, step=0.001)
+        client.wait(lambda stamp=stamp: client.with_stamp('dynamics/gravity', stamp), 2.0,
+                    what='an answer')

@@ -1,24 +1,42 @@
-"""The order in which the host publishes, and what it puts off."""
+"""The order in which the host publishes, and what is made elsewhere."""
 
+import math
+import threading
+import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
+from processes import wait_for
+
+from screw_dynamics_ros.nodes import drawing
+from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel
 from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.ros.spare_time import SpareTime
+from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.serialized import packed
 
 MAPPER = SimpleNamespace(stamp=5_000_000_007, has_velocity=True, has_effort=True)
 
 
-def channel(name, sent, pieces=0):
-    """Return a topic that says what is done, in `pieces` pieces and at last."""
+def publisher(name, sent):
     return SimpleNamespace(
-        enabled=True, velocity=True, effort=True, is_valid=lambda: True, listened=True,
-        count_listeners=lambda: None, published=0,
-        pieces=[lambda i=i: sent.append(f'{name} {i}') for i in range(pieces)],
-        encode=lambda stamp: f'{name} at {int.from_bytes(stamp[:4], "little")}', send=sent.append)
+        topic_name=name,
+        publish=None,
+        get_subscription_count=lambda: 1,
+        handle=SimpleNamespace(publish_raw=lambda data: sent.append((name, data))),
+    )
+
+
+def channel(name, sent, comes_last=False):
+    """Return a topic that says when it is published."""
+    return SimpleNamespace(
+        topic=name, enabled=True, velocity=True, effort=True, is_valid=lambda: True, listened=True,
+        count_listeners=lambda: None, comes_last=comes_last,
+        publish=lambda stamp: sent.append(f'{name} at {int.from_bytes(stamp[:4], "little")}'))
 
 
 @pytest.fixture
@@ -30,44 +48,151 @@ def sent():
 def host(sent):
     """Return a host with four topics, without a node."""
     made = ModelHost.__new__(ModelHost)
-    made._spare_time = SpareTime(None)
-    made._parts = [(None, [channel('markers', sent, pieces=2), channel('tf', sent),
-                           channel('singularity', sent, pieces=1), channel('gravity', sent)])]
+    made._parts = [(None, [channel('markers', sent, True), channel('tf', sent),
+                           channel('singularity', sent, True), channel('gravity', sent)])]
     made._look_for_listeners()
     return made
 
 
-ALL = ['tf at 5', 'gravity at 5', 'markers 0', 'markers 1', 'markers at 5', 'singularity 0',
-       'singularity at 5']
-
-
-def test_what_is_computed_in_python_comes_last(host, sent):
+def test_what_is_made_elsewhere_comes_last(host, sent):
     host._publish(MAPPER)
-    host._spare_time.use(until=float('inf'), behind=False)
-    assert sent == ALL
+    assert sent == ['tf at 5', 'gravity at 5', 'markers at 5', 'singularity at 5']
 
 
-def test_without_time_one_piece_is_done_after_each_state(host, sent):
-    for done in (['markers 0'], ['markers 1', 'markers at 5'],
-                 ['singularity 0', 'singularity at 5'], ['markers 0']):
-        sent.clear()
-        host._publish(MAPPER)
-        host._spare_time.use(until=0.0, behind=False)
-        assert sent == [*ALL[:2], *done]
+def test_a_fault_in_one_output_leaves_the_others(host, sent):
+    def publish(stamp):
+        raise OverflowError('a number too large')
 
-
-def test_it_carries_the_stamp_of_the_results(host, sent):
-    """A state that came since and was not answered does not count."""
-    mapper = SimpleNamespace(**vars(MAPPER))
-    host._publish(mapper)
-    mapper.stamp = 9_000_000_000
-    host._spare_time.use(until=float('inf'), behind=False)
-    assert sent == ALL
+    host._parts[0][1][1].publish = publish
+    host._publish(MAPPER)
+    assert sent == ['gravity at 5', 'markers at 5', 'singularity at 5']
+    assert 'OverflowError: a number too large' in FAULTS.status().values['output tf']
 
 
 def test_what_is_not_due_costs_no_time(host, sent):
-    markers = host._parts[0][1][0]
-    markers.is_valid = lambda: False
+    host._parts[0][1][0].is_valid = lambda: False
     host._publish(MAPPER)
-    host._spare_time.use(until=0.0, behind=False)
-    assert sent == [*ALL[:2], 'singularity 0', 'singularity at 5']
+    assert sent == ['tf at 5', 'gravity at 5', 'singularity at 5']
+
+
+# --- messages that are made in another process ----------------------------------------------------
+
+
+class Sum:
+    """Makes a message of the stamp and the sum of each array."""
+
+    def __call__(self, stamp, *numbers):
+        if any(np.isnan(array).any() for array in numbers):
+            raise ValueError('no number')
+        return stamp + bytes(int(array.sum()) for array in numbers)
+
+
+@pytest.fixture
+def process(monkeypatch):
+    """Return one whose messages are published however long its start takes."""
+    monkeypatch.setattr(drawing, 'OLDEST', math.inf)
+    made = DrawingProcess()
+    yield made
+    made._worker.end()
+
+
+def drawn(name, sent, process, *arrays, maker=None):
+    made = DrawnChannel(publisher(name, sent), process)
+    made.draw(maker or Sum(), [lambda array=array: array for array in arrays], rate=1e6)
+    return made
+
+
+def test_the_numbers_of_the_moment_count(process, sent):
+    """Arrays of any shape, copied when they are offered; the stamp is theirs."""
+    array = np.ones((2, 3))
+    one = drawn('a', sent, process, array, np.full(4, 2.0))
+    other = drawn('b', sent, process)
+    one.publish(packed(5_000_000_007))
+    other.publish(packed(6))
+    array[:] = 9.0
+    wait_for(lambda: len(sent) == 2)
+    assert sorted(sent) == [('a', packed(5_000_000_007) + bytes([6, 8])), ('b', packed(6))]
+    assert (one.published, other.published) == (1, 1)
+
+
+def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent):
+    """Of each topic one, however long it takes."""
+    array = np.zeros(1)
+    one = drawn('a', sent, process, array)
+    one.publish(packed(1))
+    wait_for(lambda: sent)
+    blocker = threading.Thread(target=process._worker.call, args=(time.sleep, 1.0))
+    blocker.start()
+    wait_for(lambda: process._worker.waiting)
+    for k in range(2, 100):
+        array[0] = k
+        one.publish(packed(k))
+    blocker.join()
+    wait_for(lambda: sent[-1] == ('a', packed(99) + bytes([99])))
+    assert len(sent) <= 3  # the first, one that was on its way, the last
+
+
+def test_nothing_is_published_after_it_was_cleared(process, sent):
+    """What was offered before belongs to another robot, or has other colors."""
+    one = drawn('a', sent, process, np.zeros(1))
+    for _ in range(5):
+        one.publish(packed(1))
+        process.clear()
+    one.publish(packed(2))
+    wait_for(lambda: sent)
+    assert sent == [('a', packed(2) + bytes([0]))]
+
+
+def test_what_has_taken_too_long_is_left_out(process, sent, monkeypatch):
+    one = drawn('a', sent, process, np.zeros(1))
+    monkeypatch.setattr(drawing, 'OLDEST', 0.0)
+    one.publish(packed(1))
+    wait_for(lambda: process.status().values['messages'] == '0, 1 left out')
+    assert not sent
+    monkeypatch.setattr(drawing, 'OLDEST', math.inf)
+    one.publish(packed(2))
+    wait_for(lambda: sent)
+    assert sent == [('a', packed(2) + bytes([0]))]
+
+
+def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent):
+    bad = drawn('bad', sent, process, np.array([np.nan]))
+    good = drawn('good', sent, process, np.ones(1))
+    for _ in range(2):
+        bad.publish(packed(1))
+        good.publish(packed(1))
+    wait_for(lambda: sent)
+    assert {name for name, _ in sent} == {'good'}
+    wait_for(lambda: process.status().level == Level.WARN)
+    assert 'bad: ValueError: no number' in process.status().summary
+
+
+def test_a_process_that_died_is_replaced(process, sent):
+    one = drawn('a', sent, process, np.ones(1))
+    one.publish(packed(1))
+    wait_for(lambda: sent)
+    process._worker._process.kill()
+
+    def told():
+        one.publish(packed(2))
+        return 'was ended by signal 9' in process.status().summary
+
+    wait_for(told)
+    assert process.status().level == Level.WARN
+    one.publish(packed(3))
+    wait_for(lambda: sent[-1][1][:8] == packed(3))
+
+
+def test_publishing_may_fail(process, sent):
+    """A publisher that is destroyed meanwhile ends nothing."""
+    one = drawn('a', sent, process, np.ones(1))
+
+    def fail(data):
+        raise RuntimeError('destroyed')
+
+    send, one.send = one.send, fail
+    one.publish(packed(1))
+    wait_for(lambda: 'destroyed' in process.status().summary)
+    one.send = send
+    one.publish(packed(2))
+    wait_for(lambda: sent)

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.nodes.reports import Load, joint_state_status
-from screw_dynamics_ros.ros.backlog import Backlog
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
@@ -25,7 +24,7 @@ def host():
     load.arrived(now)
     parameter = SimpleNamespace(value=False)
     return SimpleNamespace(
-        load=load, backlog=Backlog(), channels=[], scheduling_fault='', model_since=now - 60.0,
+        load=load, channels=[], scheduling_fault='', model_since=now - 60.0,
         parameters={'state_timeout': TIMEOUT},
         node=SimpleNamespace(get_parameter=lambda name: parameter),
         model=SimpleNamespace(joints=('a',), mapper=JointStateMapper(['a'])))

@@ -9,7 +9,7 @@ from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from robots import UNIT_INERTIA, joint, urdf_path
 from robots import robot as robot_of
-from ros_harness import LATCHED, stamp_of
+from ros_harness import DIRECT, LATCHED, stamp_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 
@@ -52,9 +52,10 @@ def test_description_is_latched(client, robot):
 
 
 def test_it_holds_still_against_gravity(client, robot):
+    client.wait(lambda: np.abs(states(client, 1)[2]).max() < 1e-7, what='coming to rest')
     stamps, q, v, tau = states(client, 30)
     assert tuple(client.received['joint_states'][0].name) == robot.joint_names
-    np.testing.assert_allclose(q, np.tile(middle_of_range(robot), (30, 1)), atol=1e-6)
+    np.testing.assert_allclose(q, np.tile(q[0], (30, 1)), atol=1e-6)
     np.testing.assert_allclose(v, 0.0, atol=1e-6)
     np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=1e-5)
     # Stamps are those of the simulation: equally spaced, whatever the scheduler does.
@@ -67,7 +68,8 @@ def test_push_and_release(client, robot):
     message = WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(
         torque=Vector3(x=0.2, y=-0.1, z=0.3), force=Vector3(x=6.0, y=-4.0, z=5.0)))
     publisher = client.publisher(WrenchStamped, 'simulator/external_wrench')
-    start = middle_of_range(robot)
+    client.wait(lambda: np.abs(states(client, 1)[2]).max() < 1e-6, what='coming to rest')
+    start = states(client, 1)[1][0]
 
     def is_balanced():
         publisher.publish(message)
@@ -107,8 +109,9 @@ def test_it_moves_as_forward_dynamics_says(client, robot):
         np.testing.assert_allclose(q[k + 1] - q[k], (v[k] + v[k + 1]) / 2 * dt, atol=1e-5)
     # Without further commands it holds where it is, at rest.
     client.wait(lambda: np.abs(states(client, 1)[2]).max() < 1e-3, what='coming to rest')
-    client.wait(lambda: client.expect(NAME, 0)['driven by'] == 'gravity compensation',
-                what='a status made since then')
+    client.diagnostics.pop(NAME, None)
+    client.wait(lambda: client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by')
+                == 'gravity compensation', what='a status made since then')
 
 
 @pytest.mark.parametrize('data', [[1.0], [float('nan')] * 8, []])
@@ -131,7 +134,9 @@ def test_bad_wrenches_are_refused(client, message):
 
 def test_commands_of_the_dynamics_node_balance_the_robot(client, start, connect, robot):
     """dynamics ~/commands feed the simulator directly: it floats, weightless and unharmed."""
-    start('dynamics', arguments=['-r', '__ns:=/sim', '-r', '~/commands:=simulator/effort_commands'])
+    node = start(
+        'dynamics', DIRECT,
+        ['-r', '__ns:=/sim', '-r', '~/commands:=simulator/effort_commands'])
     client.wait(lambda: client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by')
                 == '~/effort_commands', what='obeyed commands')
     before = states(client, 1)[1]
@@ -139,6 +144,7 @@ def test_commands_of_the_dynamics_node_balance_the_robot(client, start, connect,
     np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=0.2)
     assert np.abs(q - before).max() < 0.2
     assert np.abs(v).max() < 0.2
+    assert node.stop() == 0
 
 
 def test_bringup_hosts_it_too(start, connect, robot):
@@ -167,6 +173,8 @@ def test_bringup_hosts_it_too(start, connect, robot):
     ({'initial_joints': "['panda_joint1']"}, '0 initial_positions for 1'),
     ({'rate': 0.0}, 'rate'),
     ({'integrator': 'momentum_preserving'}, 'integrator'),
+    ({'initial_joints': "['panda_joint4']", 'initial_positions': '[0.0]'},
+     "0 of 'panda_joint4' is beyond its limits, -3.0718 to -0.0698"),
 ])
 def test_it_ends_with_a_reason_when_it_cannot_start(start, parameters, reason):
     node = start('simulator', parameters, ['-r', '__ns:=/never'])

@@ -3,8 +3,10 @@
 Every function of the facade that Pinocchio has, fixed and floating base, mimic joints exact and
 taken apart (K-13, K-19, K-21, K-25, K-28, D-17, D-18, D-27, D-29, D-34, D-36, D-38, D-40, D-43,
 C-055, C-071, C-074, C-075); what depends on the inverse of the mass matrix to 1e-9, if not on one
-pass of articulated bodies. All robots run on the `reference` backend, a few, small and large, on
-the compiled ones; `test_compile.py` shows that the backends agree.
+pass of articulated bodies. All robots run on the `native` backend: small ones with all functions,
+large ones with those that nodes compute at each state, with a floating base. What else there is of
+large robots runs on `reference`, since it would take minutes to compile: derivatives, regressors,
+fixed bases, and joints taken apart. A few run function by function, on the `python` backend too.
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
@@ -32,7 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +44,7 @@ from models import (
     random_description,
     random_wrenches,
     to_urdf,
+    with_planar_axis_z,
     without_mimic,
 )
 from robots import example_robots, robot_id, urdf_path
@@ -50,10 +54,12 @@ pin = pytest.importorskip('pinocchio')
 from pinocchio_oracle import Contact, Pinocchio  # noqa: E402
 
 from screw_dynamics_ros.core import InertiaError, Robot  # noqa: E402
+from screw_dynamics_ros.core.compile import native  # noqa: E402
 from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (  # noqa: E402
     fixed_frame,
     fixed_point,
 )
+from screw_dynamics_ros.core.functions import FUNCTIONS  # noqa: E402
 from screw_dynamics_ros.core.model import RobotDescription, read_urdf  # noqa: E402
 
 TOLERANCE = 1e-10
@@ -65,6 +71,23 @@ TOO_FEW_FREEDOMS = {
     'double_pendulum_simple', 'iris', 'quadruped', 'solo',
 }
 ILL_CONDITIONED = {'icub'}
+
+#: Freedoms up to which everything is compiled. For more, it is what nodes compute at each state,
+#: with a floating base; the rest, and everything with a fixed one, runs on `reference`.
+SMALL = 12
+EVERYDAY = [
+    'link_poses', 'inverse_dynamics', 'mass_matrix', 'gravity_torques', 'coriolis_torques',
+    'forward_dynamics', 'kinetic_energy', 'potential_energy', 'center_of_mass',
+    'center_of_mass_velocity', 'total_momentum', 'centroidal_momentum', 'centroidal_map',
+]
+FURTHER = [
+    'coriolis_matrix', 'regressor', 'inverse_dynamics_derivatives', 'inverse_mass_matrix',
+    'forward_dynamics_derivatives',
+]
+#: How many arrays there are of one function, if not one.
+RESULTS = {'inverse_dynamics_derivatives': 3, 'forward_dynamics_derivatives': 3}
+REPRESENTATIONS = ('body', 'spatial', 'hybrid')
+JACOBIANS = 15  # of one program: the time to compile them grows faster than their number
 
 FLOATING = pytest.mark.parametrize(
     'floating', [pytest.param(False, id='fixed'), pytest.param(True, id='floating')]
@@ -86,17 +109,81 @@ def agrees(
 
 
 class Case:
-    """A robot, Pinocchio's model of it, and a random state."""
+    """A robot, Pinocchio's model of it, and a random state.
+
+    Parameters
+    ----------
+    urdf : str
+    robot : Robot
+    fused : bool
+        Compile functions of the robot together: in half the time of one program each.
+    mimic : bool
+        Let Pinocchio reduce the mimic joints itself.
+    seed : int
+        Of the state.
+    name : str
+    """
 
     def __init__(
-        self, urdf: str, robot: Robot, *, mimic: bool = False, seed: int = 1, name: str = ''
+        self,
+        urdf: str,
+        robot: Robot,
+        *,
+        fused: bool = False,
+        mimic: bool = False,
+        seed: int = 1,
+        name: str = '',
     ) -> None:
         self.name, self.robot, self.pin = name, robot, Pinocchio(urdf, robot, mimic=mimic)
-        self.reduced_by_pinocchio = mimic
+        self.fused, self.reduced_by_pinocchio = fused, mimic
         rng = np.random.default_rng(seed)
         self.q = random_configuration(robot, rng)
         self.v, self.a, self.tau = rng.uniform(-1.0, 1.0, (3, robot.nv))
         self.wrenches = random_wrenches(robot, rng)
+
+    def value(self, name: str, *options: str) -> Any:
+        """Return what a function of the robot gives at the state of the case."""
+        output = (name, *options) if options else name
+        if output in self.compiled:
+            return self.compiled[output]
+        inputs = [getattr(self, x) for x in FUNCTIONS[name].inputs if x != 'gravity']
+        return getattr(self.by_function, name)(*inputs, *options)
+
+    @cached_property
+    def by_function(self) -> Robot:
+        """The robot for what is not in the program of all functions."""
+        if not self.fused or self.robot.nv <= SMALL:
+            return self.robot
+        robot = self.robot
+        return Robot(
+            robot.description,
+            floating_base=robot.nq > robot.nv,
+            gravity=robot.gravity,
+            backend='reference',
+        )
+
+    @cached_property
+    def compiled(self) -> dict[Any, Any]:
+        """What the programs give at the state of the case; nothing if it is not `fused`."""
+        if not self.fused or not self.robot.nv:
+            return {}
+        links = interesting_links(self.robot)
+        functions = [*EVERYDAY, *(FURTHER if self.robot.nv <= SMALL else [])]
+        if self.name in SINGULAR:
+            functions.remove('forward_dynamics')
+        functions.append(('link_pose', self.robot.link_names[-1]))
+        functions += [('velocity', links[-1], kind) for kind in REPRESENTATIONS]
+        jacobians = [('jacobian', link, kind) for link in links for kind in REPRESENTATIONS]
+        few = range(0, len(jacobians), JACOBIANS)
+        results = {}
+        for outputs in [functions, *(jacobians[k : k + JACOBIANS] for k in few)]:
+            kernel = self.robot.fuse(*outputs)
+            found = iter(kernel(*(getattr(self, x, self.robot.gravity) for x in kernel.inputs)))
+            for output in outputs:
+                arrays = [next(found) for _ in range(RESULTS.get(output, 1))]
+                results[output] = arrays if output in RESULTS else arrays[0]
+            assert next(found, None) is None
+        return results
 
     @contextmanager
     def singular_mass_matrix_refused(self) -> Iterator[None]:
@@ -111,56 +198,63 @@ class Case:
         """Compare all frames, and the Jacobians of the last `most` interesting links."""
         robot, oracle, q = self.robot, self.pin, self.q
         poses = oracle.link_poses(q)
-        agrees(robot.link_poses(q), poses, 'link_poses')
-        agrees(robot.link_pose(q, robot.link_names[-1]), poses[-1], 'link_pose')
+        agrees(self.value('link_poses'), poses, 'link_poses')
+        agrees(self.value('link_pose', robot.link_names[-1]), poses[-1], 'link_pose')
         if robot.nv == 0:
             return
         links = interesting_links(robot)[-(most or 0):]
-        for representation in ('body', 'spatial', 'hybrid'):
+        for representation in REPRESENTATIONS:
             expected = oracle.jacobians(q, links, representation)
             for link, J in zip(links, expected, strict=True):
-                agrees(robot.jacobian(q, link, representation), J, f'{representation} {link}')
-            agrees(robot.velocity(q, self.v, links[-1], representation), expected[-1] @ self.v,
+                found = self.value('jacobian', link, representation)
+                agrees(found, J, f'{representation} {link}')
+            agrees(self.value('velocity', links[-1], representation), expected[-1] @ self.v,
                    f'{representation} velocity')
 
     def compare_dynamics(self) -> None:
-        robot, oracle, q, v, a = self.robot, self.pin, self.q, self.v, self.a
-        for wrenches in (None, self.wrenches):
-            agrees(robot.inverse_dynamics(q, v, a, wrenches),
-                   oracle.inverse_dynamics(q, v, a, wrenches), 'inverse_dynamics')
-        agrees(robot.mass_matrix(q), oracle.mass_matrix(q), 'mass_matrix')
-        agrees(robot.gravity_torques(q), oracle.gravity_torques(q), 'gravity_torques')
-        agrees(robot.coriolis_torques(q, v), oracle.coriolis_torques(q, v), 'coriolis_torques')
+        oracle, q, v, a = self.pin, self.q, self.v, self.a
+        free, loaded = (oracle.inverse_dynamics(q, v, a, W) for W in (None, self.wrenches))
+        agrees(self.value('inverse_dynamics'), free, 'inverse_dynamics')
+        found = self.by_function.inverse_dynamics(q, v, a, self.wrenches)
+        agrees(found, loaded, 'inverse_dynamics with wrenches')
+        agrees(self.value('mass_matrix'), oracle.mass_matrix(q), 'mass_matrix')
+        agrees(self.value('gravity_torques'), oracle.gravity_torques(q), 'gravity_torques')
+        agrees(self.value('coriolis_torques'), oracle.coriolis_torques(q, v), 'coriolis_torques')
         if not self.reduced_by_pinocchio:
-            agrees(robot.coriolis_matrix(q, v), oracle.coriolis_matrix(q, v), 'coriolis_matrix')
+            agrees(self.value('coriolis_matrix'), oracle.coriolis_matrix(q, v), 'coriolis_matrix')
 
     def compare_forward_dynamics(self) -> None:
-        robot, oracle, q, v, tau = self.robot, self.pin, self.q, self.v, self.tau
-        for wrenches in (None, self.wrenches):
-            agrees(robot.forward_dynamics(q, v, tau, wrenches),
-                   oracle.forward_dynamics(q, v, tau, wrenches), 'forward_dynamics')
+        state, oracle = (self.q, self.v, self.tau), self.pin
+        agrees(
+            self.value('forward_dynamics'), oracle.forward_dynamics(*state), 'forward_dynamics'
+        )
+        found = self.by_function.forward_dynamics(*state, self.wrenches)
+        loaded = oracle.forward_dynamics(*state, self.wrenches)
+        agrees(found, loaded, 'forward_dynamics with wrenches')
 
     def compare_energies(self) -> None:
         robot, oracle, q = self.robot, self.pin, self.q
-        agrees(robot.kinetic_energy(q, self.v), oracle.kinetic_energy(q, self.v), 'kinetic_energy')
+        energy = oracle.kinetic_energy(q, self.v)
+        agrees(self.value('kinetic_energy'), energy, 'kinetic_energy')
         mass, moment = oracle.mass_and_moment(q)
         agrees(robot.total_mass, mass, 'total_mass')
-        agrees(robot.center_of_mass(q), moment / mass, 'center_of_mass')
-        agrees(robot.potential_energy(q), -moment @ robot.gravity, 'potential_energy')
+        agrees(self.value('center_of_mass'), moment / mass, 'center_of_mass')
+        agrees(self.value('potential_energy'), -moment @ robot.gravity, 'potential_energy')
 
     def compare_momenta(self) -> None:
-        robot, oracle, q, v = self.robot, self.pin, self.q, self.v
+        oracle, q, v = self.pin, self.q, self.v
         h = oracle.centroidal_momentum(q, v)
-        agrees(robot.centroidal_momentum(q, v), h, 'centroidal_momentum')
-        agrees(robot.centroidal_map(q), oracle.centroidal_map(q), 'centroidal_map')
+        agrees(self.value('centroidal_momentum'), h, 'centroidal_momentum')
+        agrees(self.value('centroidal_map'), oracle.centroidal_map(q), 'centroidal_map')
         mass, moment = oracle.mass_and_moment(q)
-        agrees(robot.center_of_mass_velocity(q, v), h[3:] / mass, 'center_of_mass_velocity')
+        velocity = self.value('center_of_mass_velocity')
+        agrees(velocity, h[3:] / mass, 'center_of_mass_velocity')
         h[:3] += np.cross(moment / mass, h[3:])
-        agrees(robot.total_momentum(q, v), h, 'total_momentum')
+        agrees(self.value('total_momentum'), h, 'total_momentum')
 
     def compare_regressor(self) -> None:
         robot, oracle, state = self.robot, self.pin, (self.q, self.v, self.a)
-        Y = robot.regressor(*state)
+        Y = self.value('regressor')
         tau = oracle.inverse_dynamics(*state)
         agrees(Y @ robot.inertial_parameters, tau, 'regressor and parameters')
         theirs = oracle.regressor(*state)
@@ -169,22 +263,21 @@ class Case:
             agrees(Y[:, columns], theirs[:, columns], f'regressor {link}')
 
     def compare_inverse_dynamics_derivatives(self) -> None:
-        robot, oracle, state = self.robot, self.pin, (self.q, self.v, self.a)
-        expected = oracle.inverse_dynamics_derivatives(*state)
-        for x, y in zip(robot.inverse_dynamics_derivatives(*state), expected, strict=True):
+        expected = self.pin.inverse_dynamics_derivatives(self.q, self.v, self.a)
+        for x, y in zip(self.value('inverse_dynamics_derivatives'), expected, strict=True):
             agrees(x, y, 'inverse_dynamics_derivatives')
 
     def compare_forward_dynamics_derivatives(self) -> None:
-        robot, oracle, state = self.robot, self.pin, (self.q, self.v, self.tau)
-        actual = robot.forward_dynamics_derivatives(*state)
-        expected = oracle.forward_dynamics_derivatives(*state)
+        actual = self.value('forward_dynamics_derivatives')
+        expected = self.pin.forward_dynamics_derivatives(self.q, self.v, self.tau)
         tolerance = 1e-8 if self.name in ILL_CONDITIONED else 1e-9
         for x, y in zip(actual, expected, strict=True):
             agrees(x, y, 'forward_dynamics_derivatives', tolerance)
-        agrees(robot.inverse_mass_matrix(self.q), expected[2], 'inverse_mass_matrix', tolerance)
+        inverse = self.value('inverse_mass_matrix')
+        agrees(inverse, expected[2], 'inverse_mass_matrix', tolerance)
 
     def compare_constrained_dynamics(self) -> None:
-        robot, state = self.robot, (self.q, self.v, self.tau)
+        robot, state = self.by_function, (self.q, self.v, self.tau)
         contacts = self.contacts()
         if self.name in TOO_FEW_FREEDOMS and robot.nq == robot.nv:
             assert not contacts
@@ -249,13 +342,23 @@ def cases(request: pytest.FixtureRequest) -> list[Case]:
     """Return the robot as it is and, if some joints mimic others, with all joints independent."""
     path, floating = request.param
     text, description = path.read_text(encoding='utf-8'), read_urdf(path)
-    variants = [description]
+    cases = [compiled_case(text, description, floating, name=path.stem)]
     if any(joint.mimic and joint.type != 'fixed' for joint in description.joints):
-        variants.append(without_mimic(description))
-    return [
-        Case(text, Robot(variant, floating_base=floating, backend='reference'), name=path.stem)
-        for variant in variants
-    ]
+        apart = without_mimic(description)
+        robot = Robot(apart, floating_base=floating, backend='reference')
+        cases.append(Case(text, robot, name=path.stem))
+    return cases
+
+
+def compiled_case(
+    urdf: str, description: RobotDescription, floating: bool, **options: Any
+) -> Case:
+    """Return a case whose functions are compiled if it is small, or has a floating base."""
+    robot = Robot(description, floating_base=floating, backend='reference')
+    fused = native.available() and (floating or robot.nv <= SMALL)
+    if fused:
+        robot = Robot(description, floating_base=floating, backend='native')
+    return Case(urdf, robot, fused=fused, **options)
 
 
 def with_freedom(cases: list[Case]) -> list[Case]:
@@ -315,8 +418,9 @@ def test_constrained_dynamics(cases):
 def test_mimic_as_pinocchio_reduces_it(name, floating):
     """Pinocchio can reduce mimic joints by itself where each follows a joint above it."""
     path = urdf_path(name)
-    robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
-    case = Case(path.read_text(encoding='utf-8'), robot, mimic=True)
+    description = read_urdf(path)
+    case = compiled_case(path.read_text(encoding='utf-8'), description, floating, mimic=True)
+    robot = case.robot
     assert case.pin.model.nv == robot.nv < len(robot.transform_joints) + 6 * floating
     case.compare_kinematics()
     case.compare_dynamics()
@@ -365,15 +469,6 @@ def test_random_trees_of_all_joint_types(seed, floating):
     case = Case(to_urdf(robot.description), robot, seed=seed)
     case.compare_everyday_functions()
     case.compare_further_functions(derivatives=False)
-
-
-def with_planar_axis_z(description: RobotDescription) -> RobotDescription:
-    """Turn the axes of planar joints to (0, 0, 1): Pinocchio knows no other."""
-    joints = tuple(
-        replace(joint, axis=np.array([0.0, 0.0, 1.0])) if joint.type == 'planar' else joint
-        for joint in description.joints
-    )
-    return replace(description, joints=joints)
 
 
 @FLOATING

@@ -3,8 +3,16 @@
 import threading
 import time
 
+import pytest
+
 from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.ros.description import DescriptionLoader
+from screw_dynamics_ros.ros.description import (
+    PARAMETER,
+    TOPIC,
+    Description,
+    DescriptionLoader,
+    DescriptionSource,
+)
 
 
 def wait(loader, deadline=5.0):
@@ -21,9 +29,9 @@ def test_builds_in_another_thread():
     loader = DescriptionLoader(lambda text: (text.upper(), threading.get_ident()))
     assert loader.poll() is None
     assert not loader.busy
-    loader.submit('robot', 'topic')
+    loader.submit([Description('robot', TOPIC)])
     outcome = wait(loader)
-    assert (outcome.text, outcome.origin, outcome.reason) == ('robot', 'topic', '')
+    assert (outcome.description, outcome.reason) == (Description('robot', TOPIC), '')
     assert outcome.model[0] == 'ROBOT'
     assert outcome.model[1] != threading.get_ident()
     assert loader.poll() is None
@@ -34,7 +42,7 @@ def test_refusals_carry_the_reason():
         raise DescriptionError('joint elbow has no axis')
 
     loader = DescriptionLoader(build)
-    loader.submit('robot', 'parameter')
+    loader.submit([Description('robot', PARAMETER)])
     outcome = wait(loader)
     assert outcome.model is None
     assert outcome.reason == 'joint elbow has no axis'
@@ -42,13 +50,27 @@ def test_refusals_carry_the_reason():
 
 def test_any_failure_is_survived():
     loader = DescriptionLoader(lambda text: 1 / len(text))
-    loader.submit('', 'topic')
+    loader.submit([Description('', TOPIC)])
     assert wait(loader).reason == 'ZeroDivisionError: division by zero'
-    loader.submit('four', 'topic')
+    loader.submit([Description('four', TOPIC)])
     assert wait(loader).model == 0.25
 
 
-def test_of_many_descriptions_the_last_one_counts():
+def test_the_first_that_can_be_built_is_taken_and_the_others_are_told():
+    def build(text):
+        if text == 'bad':
+            raise DescriptionError('joint elbow has no axis')
+        return text
+
+    loader = DescriptionLoader(build)
+    loader.submit([Description('bad', PARAMETER), Description('good', TOPIC)])
+    outcome = wait(loader)
+    assert (outcome.model, outcome.description.origin) == ('good', TOPIC)
+    assert outcome.reason == 'joint elbow has no axis'
+
+
+def test_of_many_requests_the_last_one_counts():
+    """Whatever was asked for before is not handed out, ready or not."""
     release, built = threading.Event(), []
 
     def build(text):
@@ -58,13 +80,85 @@ def test_of_many_descriptions_the_last_one_counts():
 
     loader = DescriptionLoader(build)
     for text in ('first', 'second', 'third', 'last'):
-        loader.submit(text, 'topic')
+        loader.submit([Description(text, TOPIC)])
     assert loader.busy
     time.sleep(0.01)
     release.set()
-    while wait(loader).model != 'last':
-        pass
-    assert built[-1] == 'last'
+    assert wait(loader).model == 'last'
     assert len(built) <= 2
     while loader.busy:
         time.sleep(0.001)
+    assert loader.poll() is None
+
+
+def test_what_becomes_ready_while_another_request_waits_is_not_handed_out():
+    gate, built = threading.Semaphore(0), []
+
+    def build(text):
+        assert gate.acquire(timeout=5.0)
+        built.append(text)
+        return text
+
+    loader = DescriptionLoader(build)
+    loader.submit([Description('old', TOPIC)])
+    end = time.monotonic() + 5.0
+    while loader._waiting is not None and time.monotonic() < end:  # until it is taken up
+        time.sleep(0.001)
+    loader.submit([Description('new', TOPIC)])
+    gate.release()
+    while loader._waiting is not None and time.monotonic() < end:  # until the next one is
+        time.sleep(0.001)
+    assert built == ['old']
+    assert loader.poll() is None
+    gate.release()
+    assert wait(loader).model == 'new'
+
+
+def test_what_is_ready_and_not_fetched_is_given_up_for_a_new_request():
+    release = threading.Event()
+    release.set()
+
+    def build(text):
+        release.wait(5.0)
+        return text
+
+    loader = DescriptionLoader(build)
+    loader.submit([Description('old', TOPIC)])
+    end = time.monotonic() + 5.0
+    while loader._thread is not None and time.monotonic() < end:
+        time.sleep(0.001)
+    release.clear()
+    loader.submit([Description('new', TOPIC)])
+    assert loader.poll() is None
+    release.set()
+    assert wait(loader).model == 'new'
+
+
+OLD = Description('old', TOPIC)
+
+
+def source(topic=None, parameter='', in_force=None):
+    made = DescriptionSource()
+    made.from_topic, made.from_parameter, made.in_force = topic, parameter, in_force
+    return made
+
+
+@pytest.mark.parametrize(('made', 'texts'), [
+    (source(), []),
+    (source(topic='new'), ['new']),
+    (source(topic=''), ['']),
+    (source(topic='new', in_force=OLD), ['new', 'old']),
+    (source(topic='old', in_force=OLD), ['old']),
+    (source(parameter='given', topic='new'), ['given', 'new']),
+    (source(parameter='given', topic='new', in_force=OLD), ['given', 'new', 'old']),
+    (source(parameter='given', topic='new', in_force=Description('mine', PARAMETER)),
+     ['given', 'mine']),
+    (source(topic='new', in_force=Description('mine', PARAMETER)), ['new', 'mine']),
+    (source(parameter='old', topic='new', in_force=OLD), ['old', 'new']),
+])
+def test_what_is_tried_one_after_the_other(made, texts):
+    """What the parameter says, then the topic unless a parameter is in force, then what there is.
+
+    The old robot is built again only where the one that is wanted cannot be.
+    """
+    assert [description.text for description in made.candidates()] == texts

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
-from screw_dynamics_ros.ros.name_map import CACHED_NAME_LISTS
+from screw_dynamics_ros.ros.name_map import CACHED_NAME_LISTS, NameMap
 from screw_dynamics_ros.ros.policies import Policies, Reason
 
 # The nodes switch NumPy's remarks on numbers that are not finite off: they look for them.
-pytestmark = pytest.mark.filterwarnings('ignore:invalid value encountered')
+pytestmark = pytest.mark.filterwarnings(
+    'ignore:invalid value encountered', 'ignore:overflow encountered')
 
 JOINTS = ('shoulder', 'elbow', 'wrist')
 SECOND = 1_000_000_000
@@ -167,6 +168,42 @@ def test_duplicate_names_leave_the_state_alone():
     np.testing.assert_array_equal(states.q, before)
 
 
+@pytest.mark.parametrize('names', [
+    [f'stranger{i}' for i in range(3_000)],
+    [f'stranger{i // 2}' for i in range(3_000)],
+    [*JOINTS, *(f'stranger{i}' for i in range(3_000))],
+])
+def test_many_names_cost_time_in_proportion(names):
+    """Each name is looked at a few times, and not once for each of the others."""
+
+    class Counted(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            Counted.compared += 1
+            return str.__eq__(self, other)
+
+    NameMap.of(tuple(map(Counted, names)), JOINTS, {'finger'})
+    assert Counted.compared < 10 * len(names)
+
+
+def test_foreign_names_are_cut_short_on_diagnostics():
+    """A name may have ten thousand characters, and those may move the cursor of a terminal."""
+    states = mapper()
+    long, wild = 'x' * 10_000, 'a\x1b[2J\nb\0'
+    feed(states, message((long, wild) * 40))
+    feed(states, message((long, wild, *(long + str(i) for i in range(40))), stamp=0.01))
+    feed(states, message((*JOINTS, long, wild, *(long + str(i) for i in range(40))), stamp=0.02))
+    assert set(states.records) == {
+        Reason.DUPLICATE_JOINT, Reason.FOREIGN, Reason.UNKNOWN_JOINTS}
+    for record in states.records.values():
+        assert len(record.detail) < 1000
+        assert record.detail.isprintable()
+        assert 'xxx' in record.detail
+        assert 'a\\x1b[2J\\nb\\x00' in record.detail
+
+
 def test_endless_variety_of_names_is_not_remembered():
     states = mapper()
     for step in range(20 * CACHED_NAME_LISTS):
@@ -231,7 +268,7 @@ def test_position_that_is_no_number_is_refused(bad):
     before = states.q.copy()
     assert not feed(states, message(position=[1, bad, 3], stamp=0.01))
     np.testing.assert_array_equal(states.q, before)
-    assert states.records[Reason.POSITION_MISSING].detail == 'elbow'
+    assert states.records[Reason.POSITION_MISSING].detail == 'elbow (position_policy: reject)'
     assert feed(states, message(stamp=0.02))
 
 
@@ -268,6 +305,8 @@ def test_missing_velocity_by_policy(policy, velocity):
         states.v, np.where(np.isnan(given), expected[policy], given), atol=1e-12)
     assert states.has_velocity == (policy != 'reject')
     assert states.has_effort
+    named = 'elbow' if len(velocity) == 3 else 'shoulder, elbow, wrist'
+    assert states.records[Reason.VELOCITY_MISSING].detail == f'{named} (velocity_policy: {policy})'
     assert count(states, Reason.VELOCITY_MISSING) == 1
     assert count(states, Reason.VELOCITY_RAGGED) == (len(velocity) in (1, 4))
 
@@ -283,8 +322,52 @@ def test_missing_effort_by_policy(policy, effort):
     np.testing.assert_array_equal(states.tau, np.where(np.isnan(given), expected, given))
     assert states.has_effort == (policy != 'reject')
     assert states.has_velocity
+    named = 'elbow' if len(effort) == 3 else 'shoulder, elbow, wrist'
+    assert states.records[Reason.EFFORT_MISSING].detail == f'{named} (effort_policy: {policy})'
     assert count(states, Reason.EFFORT_MISSING) == 1
     assert count(states, Reason.EFFORT_RAGGED) == (len(effort) == 2)
+
+
+@pytest.mark.parametrize('run', [1, 2, 5])
+def test_first_message_without_velocity_after_a_run_of_regular_ones(run):
+    """Its velocities are those since the last regular one, whose position and time count."""
+    states = mapper()
+    for step in range(run):
+        q = np.array([1.0, 2.0, 3.0]) * step
+        assert feed(states, message(position=q, velocity=[7, 8, 9], stamp=0.1 * step))
+    assert feed(states, message(position=q + [0.1, -0.2, 0.4], velocity=[],
+                                stamp=0.1 * step + 0.2))
+    assert states.has_velocity
+    np.testing.assert_allclose(states.v, [0.5, -1.0, 2.0], atol=1e-12)
+    assert count(states, Reason.VELOCITY_MISSING) == 1
+
+
+def test_first_position_that_is_missing_after_a_run_of_regular_ones():
+    states = mapper(position='hold', state_timeout=0.1)
+    for step in range(4):
+        assert feed(states, message(position=[step] * 3, stamp=0.05 * step))
+    assert feed(states, message(position=[9, NAN, 9], stamp=0.25))
+    np.testing.assert_array_equal(states.q, [9, 3, 9])
+    assert not feed(states, message(position=[9, NAN, 9], stamp=0.3))
+
+
+@pytest.mark.parametrize('timing', ['values', 'messages'])
+def test_zero_is_not_for_positions_that_are_out_of_date(timing):
+    """A joint that was reported once is where it is, and not at zero."""
+    states = mapper(position='zero', effort='zero', state_timeout=0.1)
+    assert feed(states, message(('shoulder', 'elbow'), [1, 2], [1, 2], [1, 2]))
+    assert feed(states, message(position=[1, 2, 3], stamp=0.05))
+    both, alone = message(position=[4, 5, NAN]), message(('shoulder', 'elbow'), [4, 5])
+    late = both if timing == 'values' else alone
+    for stamp, is_current in ((0.15, True), (0.16, False), (0.5, False)):
+        sent = dataclasses.replace(late, stamp=START + round(stamp * SECOND))
+        assert feed(states, sent) == is_current
+        if is_current:
+            np.testing.assert_array_equal(states.q, [4, 5, 3])
+    reason = Reason.POSITION_MISSING if timing == 'values' else Reason.INCOMPLETE
+    assert 'wrist' in states.records[reason].detail
+    assert feed(states, message(position=[6, 7, 8], stamp=0.6))
+    np.testing.assert_array_equal(states.q, [6, 7, 8])
 
 
 def test_held_velocity_expires():
@@ -339,6 +422,58 @@ def test_effort_is_calibrated():
         np.testing.assert_array_equal(states.tau, [6.0, 7.0, -0.5])
     feed(states, message(('wrist', 'elbow', 'shoulder'), effort=[1, NAN, 3], stamp=0.3))
     np.testing.assert_array_equal(states.tau, [6.0, 0.0, -0.5])
+
+
+def test_efforts_of_partial_messages_are_calibrated_joint_by_joint():
+    """Each joint has its own scale and offset, whatever it comes with and in which order."""
+    states = mapper()
+    states.calibrate(np.array([2.0, 1.0, -1.0]), np.array([0.0, 5.0, 0.5]))
+    for step in range(4):
+        at = 0.02 * step
+        feed(states, message(('wrist', 'shoulder'), effort=[10 + step, 20 + step], stamp=at))
+        assert feed(states, message(('elbow',), effort=[30 + step], stamp=at + 0.01))
+        np.testing.assert_array_equal(states.tau, [40 + 2 * step, 35 + step, -9.5 - step])
+    states.calibrate(None, None)
+    assert feed(states, message(effort=[1, 2, 3], stamp=0.1))
+    np.testing.assert_array_equal(states.tau, [1, 2, 3])
+
+
+@pytest.mark.parametrize('run', [0, 3])
+def test_effort_that_is_too_large_as_a_torque_counts_as_missing(run):
+    """1e308 of a driver's units are finite, and a hundred times as many N m are not."""
+    states = mapper(effort='hold')
+    states.calibrate(np.array([100.0, 1.0, 1.0]), None)
+    for step in range(run):
+        assert feed(states, message(effort=[1, 2, 3], stamp=0.01 * step))
+    assert feed(states, message(position=[4, 5, 6], effort=[1e308, 7, 8], stamp=0.1))
+    assert states.has_effort == (run > 0)
+    np.testing.assert_array_equal(states.tau, [100 * (run > 0), 7, 8])
+    np.testing.assert_array_equal(states.q, [4, 5, 6])
+    assert 'shoulder' in states.records[Reason.EFFORT_MISSING].detail
+
+
+def test_filtered_velocity_that_is_too_large_is_not_used():
+    states = mapper(velocity_cutoff=1e6)
+    assert feed(states, message(position=[0.0] * 3, velocity=[-1.7e308] * 3))
+    assert feed(states, message(position=[1.5e303] * 3, velocity=[], stamp=1e-5))
+    assert not states.has_velocity
+    np.testing.assert_array_equal(states.v, 0.0)
+
+
+@pytest.mark.parametrize('how', ['silence', 'time goes back'])
+def test_restart_counts_until_a_state_is_made(how):
+    """The first of two sources after a pause makes no state by itself, the second one does."""
+    states = mapper(state_timeout=0.2)
+    for step in range(3):
+        feed(states, message(('shoulder', 'elbow'), stamp=10.0 + 0.02 * step))
+        feed(states, message(('wrist',), stamp=10.01 + 0.02 * step))
+    assert not states.restarted
+    at = 15.0 if how == 'silence' else 1.0
+    assert not feed(states, message(('shoulder', 'elbow'), stamp=at))
+    assert feed(states, message(('wrist',), stamp=at + 0.01))
+    assert states.restarted
+    feed(states, message(('shoulder', 'elbow'), stamp=at + 0.02))
+    assert not states.restarted
 
 
 # --- stamps --------------------------------------------------------------------------------------
@@ -405,6 +540,39 @@ def test_stamp_glitch_into_the_future_heals():
     np.testing.assert_allclose(states.q, [0.1, 1.1, 2.1])
 
 
+@pytest.mark.parametrize('first', [-2**31 * SECOND, -3, 1, 2**31 * SECOND - 3])
+def test_every_stamp_a_message_can_carry_is_that_of_the_state(first):
+    """Times before 1970 are legal, and so are both ends of the range."""
+    states = mapper()
+    for stamp in (first, first + 1, first + 2):
+        assert feed(states, dataclasses.replace(message(), stamp=stamp))
+        assert states.stamp == stamp
+    assert not states.records
+
+
+@pytest.mark.parametrize('now', [2**31 * SECOND, -2**31 * SECOND - 1])
+def test_time_of_arrival_that_no_message_can_carry_is_refused(now):
+    """Outputs carry the stamp of the state: one they cannot have is told before anything else."""
+    states = mapper()
+    states.now = now
+    assert not states.update(dataclasses.replace(message(), stamp=0), arrival=0.0)
+    assert 'clock of this node' in states.records[Reason.INVALID_STAMP].detail
+    assert feed(states, message())
+
+
+def test_message_the_reader_refuses_is_refused_with_its_reason():
+    """Nothing else of it is looked at, and the next good one goes on as if it had not come."""
+    states = mapper()
+    for step in range(3):
+        assert feed(states, message(velocity=[step] * 3, stamp=0.01 * step))
+    refused = JointStateMessage.refused(Reason.TOO_LARGE, 'much')
+    assert not states.update(refused, arrival=0.02)
+    assert states.records[Reason.TOO_LARGE].detail == 'much'
+    assert list(states.records) == [Reason.TOO_LARGE]
+    assert states.accepted == 3
+    assert feed(states, message(stamp=0.03))
+
+
 # --- policies ------------------------------------------------------------------------------------
 
 
@@ -428,9 +596,12 @@ anything = st.tuples(
 @given(st.lists(anything, max_size=12),
        st.sampled_from(['reject', 'hold', 'zero']),
        st.sampled_from(['reject', 'differentiate', 'zero', 'hold']),
-       st.sampled_from(['reject', 'zero', 'hold']))
-def test_whatever_comes_the_state_stays_finite(sequence, position, velocity, effort):
-    states = mapper(position=position, velocity=velocity, effort=effort)
+       st.sampled_from(['reject', 'zero', 'hold']), st.sampled_from([0.0, 5.0]), st.booleans())
+def test_whatever_comes_the_state_stays_finite(
+        sequence, position, velocity, effort, cutoff, calibrated):
+    states = mapper(position=position, velocity=velocity, effort=effort, velocity_cutoff=cutoff)
+    if calibrated:
+        states.calibrate(np.array([50.0, -3.0, 1.0]), None)
     for names, q, v, tau, stamp in sequence:
         sent = JointStateMessage(tuple(names), np.array(q), np.array(v), np.array(tau),
                                  0 if stamp is None else START + round(stamp * SECOND))
@@ -440,11 +611,12 @@ def test_whatever_comes_the_state_stays_finite(sequence, position, velocity, eff
         assert new == (states.accepted > accepted)
         assert np.isfinite(states.q).all()
         assert np.isfinite(states.tau).all()
-        assert not np.isnan(states.v).any()
+        assert np.isfinite(states.v).all()
         if new and not states.restarted:
             assert states.stamp > before
     recovered = message(stamp=1e4)
     assert feed(states, recovered)
     np.testing.assert_array_equal(states.q, recovered.position)
     np.testing.assert_array_equal(states.v, recovered.velocity)
-    np.testing.assert_array_equal(states.tau, recovered.effort)
+    scale = [50.0, -3.0, 1.0] if calibrated else 1.0
+    np.testing.assert_array_equal(states.tau, recovered.effort * scale)

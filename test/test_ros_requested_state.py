@@ -87,3 +87,31 @@ def test_latest_state_is_a_copy_and_gets_out_of_date():
     assert (state.stamp, state.has_velocity) == (10**9, True)
     mapper.last_accepted -= 1001.0
     assert latest(mapper) is None
+
+
+def test_no_state_is_the_latest_after_time_went_back_with_a_message_of_no_use():
+    """The history is dropped, and zeros are not where the robot is."""
+    mapper, numbers = JointStateMapper(JOINTS), np.array([1.0, 2.0, 3.0])
+    assert mapper.update(JointStateMessage(JOINTS, numbers, numbers, numbers, 100 * 10**9))
+    assert latest(mapper) is not None
+    bad = JointStateMessage(JOINTS, np.full(3, np.nan), numbers, numbers, 10 * 10**9)
+    assert not mapper.update(bad)
+    assert latest(mapper) is None
+    assert mapper.update(JointStateMessage(JOINTS, numbers, numbers, numbers, 11 * 10**9))
+    assert latest(mapper).stamp == 11 * 10**9
+
+
+@pytest.mark.parametrize('count', [1, 3000])
+def test_request_of_many_names_is_read_in_time_in_proportion(count):
+    class Counted(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            Counted.compared += 1
+            return str.__eq__(self, other)
+
+    joints = [f'joint{i}' for i in range(count)]
+    sent = message([Counted(name) for name in joints], [0.0] * count)
+    read_requested_state(sent, joints)
+    assert Counted.compared < 20 * count

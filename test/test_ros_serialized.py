@@ -1,6 +1,8 @@
 """Messages as bytes are the messages of rclpy, whatever their names and sizes (design 6.3)."""
 
+import re
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,7 +19,16 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.serialized import JointStateReader, Template, packed, same
+from screw_dynamics_ros.ros.conversions import time_message
+from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
+from screw_dynamics_ros.ros.policies import Reason
+from screw_dynamics_ros.ros.serialized import (
+    MOST_LAYOUTS,
+    JointStateReader,
+    Template,
+    packed,
+    same,
+)
 
 # All that UTF-8 can write; the old names of the arguments are those that every hypothesis knows.
 characters = st.characters(blacklist_categories=['Cs'], blacklist_characters='\0')
@@ -232,11 +243,118 @@ def test_reader_leaves_foreign_encodings_to_rclpy():
     reader = JointStateReader()
     for _ in range(2):
         assert same(reader.read(big_endian), serialized.from_message(message))
-    assert not any(reader._layouts.values())
+    assert not reader._layouts
 
 
 def test_reader_keeps_few_layouts():
+    """However many kinds of messages come, of one length or of many."""
     reader = JointStateReader()
-    for first in 'abcdefghijklmnop':
+    for first in 'abcdefghijklmnopqrstuvwxyz':
         check_read(reader, joint_state([first, 'z'], [1, 2], [], []))
-    assert sum(map(len, reader._layouts.values())) <= 4
+    for count in range(40):
+        check_read(reader, joint_state(['joint'] * count, [1] * count, [], []))
+    assert len(reader._layouts) == MOST_LAYOUTS
+
+
+def test_memory_stays_after_a_thousand_lengths_of_message():
+    """Half of the lengths come before, the other half add nothing."""
+    reader, longest = JointStateReader(), 8000
+    lengths = np.random.default_rng(0).permutation(np.arange(8, longest + 8, 8))
+    messages = [serialize_message(joint_state(['j'], [1.0], [], [], 'f' * n)) for n in lengths]
+    tracemalloc.start()
+    try:
+        for data in messages[:500]:
+            reader.read(data)
+        before = tracemalloc.get_traced_memory()[0]
+        for data in messages[500:]:
+            reader.read(data)
+        growth = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert growth < 3 * MOST_LAYOUTS * longest
+
+
+def test_reader_keeps_the_layouts_that_are_used():
+    """A driver beside endless other messages on the topic is read in place all the time."""
+    reader = JointStateReader()
+    learnt = []
+    reader._learn = lambda data, learn=reader._learn: learnt.append(data) or learn(data)
+    for step in range(3 * MOST_LAYOUTS):
+        check_read(reader, joint_state('abc', [step, 2, 3], [4, 5, 6], [7, 8, 9]))
+        check_read(reader, joint_state([f'stranger{step}'], [1], [], []))
+    assert len(learnt) == 1 + 3 * MOST_LAYOUTS
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def big_endian(data):
+    """Return the message of some bytes without joints, in the other order of bytes."""
+    sec, nanosec = struct.unpack_from('<iI', data, 4)
+    return b'\0\0\0\0' + struct.pack('>iIIIIIII', sec, nanosec, 1, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize('stamp', [
+    (5, 10**9), (0, 2**32 - 1), (2**31 - 1, 10**9), (-2**31, 10**9), (-1, 4 * 10**9)])
+def test_stamp_with_a_second_of_nanoseconds_is_refused(stamp):
+    """It is no Time, and at the end of the range there is none of the same value."""
+    reader = JointStateReader()
+    good = joint_state('ab', [1, 2], [], [], sec=7, nanosec=10**9 - 1)
+    bad = bytearray(serialize_message(good))
+    bad[4:12] = struct.pack('<iI', *stamp)
+    for _ in range(3):  # learnt and in place
+        refusal = reader.read(bytes(bad)).refusal
+        assert refusal == (Reason.INVALID_STAMP, f'{stamp[0]} s and {stamp[1]} ns')
+        assert check_read(reader, good).refusal is None
+    assert reader.read(big_endian(bad)).refusal == refusal
+
+
+@pytest.mark.parametrize('sec', [-2**31, -1, 0, 2**31 - 1])
+@pytest.mark.parametrize('nanosec', [0, 1, 10**9 - 1])
+def test_stamp_of_a_message_comes_back_the_same(sec, nanosec):
+    read = check_read(JointStateReader(), joint_state('a', [1], [], [], sec=sec, nanosec=nanosec))
+    assert packed(read.stamp) == struct.pack('=iI', sec, nanosec)
+    assert time_message(read.stamp) == Time(sec=sec, nanosec=nanosec)
+
+
+@pytest.mark.parametrize(('stamp', 'sec', 'nanosec'), [
+    (2**31 * 10**9, 2**31 - 1, 10**9 - 1), (2**62, 2**31 - 1, 10**9 - 1),
+    (-2**31 * 10**9 - 1, -2**31, 0), (-2**62, -2**31, 0)])
+def test_stamps_beyond_the_range_are_written_as_its_ends(stamp, sec, nanosec):
+    """What goes on with the time from the last stamp there is must not end a timer."""
+    assert packed(stamp) == struct.pack('=iI', sec, nanosec)
+    assert time_message(stamp) == Time(sec=sec, nanosec=nanosec)
+
+
+@pytest.mark.parametrize('message', [
+    joint_state([f'joint{i}' for i in range(10_000)], [], [], []),
+    joint_state([f'joint{i}' for i in range(30_000)], [1.0] * 30_000, [], []),
+    joint_state(['', *'abc'] * 300, [], [], [], 'frame'),
+    joint_state(['x' * 300_000], [1], [], []),
+    joint_state(['a'], [1.0] * 40_000, [], []),
+    joint_state(['a'], [1.0], [], [], 'f' * 300_000),
+], ids=str)
+def test_message_far_larger_than_a_robot_needs_is_refused_unread(message, monkeypatch):
+    """Converting 30 000 names would hold everything up for 10 s."""
+    reader, data = JointStateReader(), serialize_message(message)
+    monkeypatch.setattr(reader, '_learn', None)
+    reason, detail = reader.read(data).refusal
+    assert reason is Reason.TOO_LARGE
+    assert re.fullmatch(r'\d+ (names, at most 1000|bytes, at most 262144)', detail)
+
+
+def test_robot_of_a_thousand_joints_is_read():
+    names = [f'left_arm_joint_number_{i}' for i in range(1000)]
+    check_read(JointStateReader(), joint_state(names, range(1000), range(1000), range(1000)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200), st.sampled_from([b'', b'\0\1\0\0', b'\0\0\0\0']))
+def test_bytes_that_are_no_message_are_an_error_or_a_message(data, start):
+    """Counts may promise more than there is."""
+    reader = JointStateReader()
+    try:
+        read = reader.read(start + data)
+    except Exception:
+        return
+    assert isinstance(read, JointStateMessage)

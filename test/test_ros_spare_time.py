@@ -1,6 +1,5 @@
-"""Work that can wait is done after joint states, one piece after each, or when there are none."""
+"""Work that can wait is done after joint states, one piece at a time, or when there are none."""
 
-import math
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros import spare_time
-from screw_dynamics_ros.ros.spare_time import IDLE, SPARING, SpareTime
+from screw_dynamics_ros.ros.spare_time import APART, IDLE, SpareTime
 
 
 @pytest.fixture
@@ -24,73 +23,54 @@ def clock(monkeypatch):
     return now
 
 
-def piece(done, name):
-    return lambda: done.append(name)
-
-
-def test_one_piece_after_each_state(done):
-    spare = SpareTime(None)
-    spare.add('drawing', [piece(done, 'twist'), piece(done, 'ellipsoid')])
-    spare.add('measure', [piece(done, 'measure')])
-    for count, waiting in ((1, True), (2, False), (3, False), (3, False)):
-        spare.use(until=0.0, behind=False)
-        assert len(done) == count
-        assert spare.has('drawing') is waiting
-    assert done == ['twist', 'ellipsoid', 'measure']
-
-
-def test_more_of_them_while_there_is_time(done, clock):
-    spare = SpareTime(None)
-    spare.add('drawing', [piece(done, i) for i in range(5)])
-    spare.add('slow', [lambda: clock.append(100.3), piece(done, 'late')])
-    spare.use(until=100.2, behind=False)
-    assert done == [0, 1, 2, 3, 4]
-
-
-def test_states_that_are_behind_go_first(done, clock):
-    """But not for ever."""
-    spare = SpareTime(None)
-    spare.add('drawing', [piece(done, i) for i in range(4)])
-    spare.use(until=0.0, behind=True)  # the last piece is long ago
-    assert done == [0]
-    for _ in range(4):
-        clock.append(clock[-1] + 0.2 * SPARING)
-        spare.use(until=math.inf, behind=True)
-    assert done == [0]
-    clock.append(clock[-1] + 0.4 * SPARING)
-    spare.use(until=0.0, behind=True)
-    assert done == [0, 1]
-    spare.use(until=0.0, behind=False)
-    assert done == [0, 1, 2]
-
-
-def test_pieces_are_dropped_by_their_owner(done):
-    spare = SpareTime(None)
-    one, other = object(), object()
-    spare.add(one, [piece(done, 1), piece(done, 2)])
-    spare.add(other, [piece(done, 3)])
-    spare.drop([one])
-    assert not spare.has(one)
-    spare.use(until=math.inf, behind=False)
-    assert done == [3]
-
-
-def test_timers_wait_for_the_next_state(done, clock, monkeypatch):
+@pytest.fixture
+def ticks(done, clock, monkeypatch):
+    """Return the timers of three pieces of work."""
     timers = []
     monkeypatch.setattr(spare_time, 'every', lambda node, period, callback: timers.append(callback))
-    spare = SpareTime(None)
-    spare.every(0.1, piece(done, 'status'))
-    (tick,) = timers
-    tick()
-    assert done == ['status']  # no state has come
-    spare.use(until=math.inf, behind=False)
-    for _ in range(2):
+    return timers
+
+
+@pytest.fixture
+def spare(done, ticks):
+    made = SpareTime(None)
+    for name in ('status', 'look', 'other'):
+        made.every(0.1, lambda name=name: done.append(name))
+    return made
+
+
+def test_without_states_timers_are_timers(spare, done, ticks):
+    for tick in ticks:
         tick()
+    assert done == ['status', 'look', 'other']
+
+
+def test_timers_wait_for_the_next_state_and_come_once(spare, done, ticks, clock):
+    spare.use()
+    for _ in range(3):
+        ticks[0]()
+    assert done == []
+    spare.use()
+    clock.append(clock[-1] + 2 * APART)
+    spare.use()
     assert done == ['status']
-    spare.use(until=math.inf, behind=False)
-    assert done == ['status', 'status']  # once
-    spare.add('drawing', [piece(done, 'drawing')])
-    tick()
+
+
+def test_one_after_a_state_and_not_after_the_next(spare, done, ticks, clock):
+    """However fast states come, they are not held up by one piece after the other."""
+    spare.use()
+    for tick in ticks:
+        tick()
+    for k in range(1, 13):
+        spare.use()
+        assert done == ['status', 'look', 'other'][: 1 + (k - 1) // 6]
+        clock.append(clock[-1] + 0.19 * APART)
+
+
+def test_what_waits_is_done_when_states_stop(spare, done, ticks, clock):
+    spare.use()
+    ticks[0]()
+    ticks[1]()
     clock.append(clock[-1] + 2 * IDLE)
-    tick()  # no state comes any more: all that waits, and what is due now
-    assert done[2:] == ['drawing', 'status', 'status']
+    ticks[2]()
+    assert done == ['status', 'look', 'other']

@@ -12,9 +12,13 @@ from models import random_configuration, random_description, random_pose
 from scipy.linalg import expm
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix, transported, transported_matrix
 from screw_dynamics_ros.core.kinematics.inverse import newton_step, stacked_error
 from screw_dynamics_ros.core.kinematics.recursions import body_accelerations, body_twists
-from screw_dynamics_ros.core.lie import accelerations, screws, se3
+from screw_dynamics_ros.core.lie import accelerations, screws, se3, so3
+from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.ros.conversions import swap_linear_angular
 
 D_ = np.roll(np.eye(6), 3, axis=0)
 
@@ -72,20 +76,70 @@ def test_dynamics_in_both_accelerations(robot, rng):
 
 
 def test_kinetic_energy_does_not_depend_on_the_frame(rng):
-    """C-004: M_f = S^-T M S^-1 and t_f = S t."""
-    A, t = rng.normal(size=(6, 6)), rng.normal(size=6)
-    M, S = A @ A.T, se3.Ad(random_pose(rng))
-    S_inv = np.linalg.inv(S)
-    assert (S @ t) @ (S_inv.T @ M @ S_inv) @ (S @ t) == pytest.approx(t @ M @ t)
+    """C-004: M_f = S^-T M S^-1 and t_f = S t, on mass points, whose momentum needs no M.
+
+    All ways to a mass matrix: of a body, of the links of a robot, moved as parameters, as mass,
+    first moment and inertia, and as a matrix.
+    """
+    masses, points = rng.uniform(0.1, 1.0, 8), rng.normal(size=(8, 3))
+    C, t = random_pose(rng), rng.normal(size=6)
+
+    def velocities(points, t):
+        return t[3:] + np.cross(t[:3], points)
+
+    def mass_matrix(points):
+        """Return the momenta (angular, linear) of unit twists, as columns."""
+        p = [masses[:, None] * velocities(points, unit) for unit in np.eye(6)]
+        return np.array([[*np.cross(points, x).sum(0), *x.sum(0)] for x in p]).T
+
+    com = masses @ points / masses.sum()
+    about_com = mass_matrix(points - com)[:3, :3]
+    body = RigidBody(masses.sum(), com, about_com)
+    t_f = screws.transform_twist(C, t)
+    energy = 0.5 * masses @ np.square(velocities(points, t)).sum(1)
+    assert body.kinetic_energy(t) == pytest.approx(energy, rel=1e-12)
+    assert body.moved(C).kinetic_energy(t_f) == pytest.approx(energy, rel=1e-12)
+
+    hinge = Joint('hinge', 'revolute', 'base', 'link', np.eye(4), np.array([0.6, 0.0, 0.8]))
+    links = [Link('base'), Link('link', Inertia(body.mass, com, about_com))]
+    robot = Robot(RobotDescription.from_parts('r', links, [hinge]), backend='reference')
+    (of_tree,) = robot._tree.bodies
+    in_tree = points @ robot._tree.frame('link').S[:3, :3].T  # the joint turns about the z axis
+    for M, at in ((body.mass_matrix, points), (inertia_matrix(of_tree), in_tree)):
+        moved = mass_matrix(at @ C[:3, :3].T + C[:3, 3])
+        np.testing.assert_allclose(M, mass_matrix(at), atol=1e-12)
+        np.testing.assert_allclose(transported_matrix(C, M), moved, atol=1e-12)
+    m, h, I = transported(C, (of_tree.m, of_tree.h, of_tree.I))  # noqa: E741
+    M_f = np.block([[I, so3.hat(h)], [so3.hat(h).T, m * np.eye(3)]])
+    np.testing.assert_allclose(M_f, moved, atol=1e-12)
+    turned = np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0])  # the hinge at 1 rad/s
+    energy = 0.5 * masses @ np.square(velocities(points, turned)).sum(1)
+    assert robot.kinetic_energy([0.3], [1.0]) == pytest.approx(energy, rel=1e-12)
 
 
-def test_joint_torques_in_both_orders(robot):
-    """C-005: tau = J^T D_ w with the force first is J^T (D_ w) with the moment first."""
-    J = robot.jacobian(arm_321.Q, 'tool', 'spatial')
+@pytest.mark.parametrize('exchange', [screws.swap, swap_linear_angular])
+def test_joint_torques_in_both_orders(robot, exchange):
+    """C-005: the same torques, given the force first and exchanged at the border.
+
+    The book's wrench is what the robot exerts, at the origin of the base (E-54). Unexchanged it
+    gives other torques, but the recursion and the Jacobian agree on them.
+    """
+    C, J = (
+        robot.link_pose(arm_321.Q, 'tool'),
+        robot.jacobian(arm_321.Q, 'tool', 'spatial'),
+    )
+
+    def torques(exerted):
+        W = screws.inverse_transform_wrench(C, -np.asarray(exerted))
+        return robot.inverse_force(arm_321.Q, {'tool': W})
+
+    moment_first = exchange(arm_321.FORCE_FIRST)
+    np.testing.assert_allclose(torques(moment_first), arm_321.TAU, atol=1e-8)
+    np.testing.assert_array_equal(exchange(moment_first), arm_321.FORCE_FIRST)
     np.testing.assert_allclose(J.T @ D_ @ arm_321.FORCE_FIRST, arm_321.TAU, atol=1e-8)
-    moment_first = np.roll(arm_321.FORCE_FIRST, 3)
-    np.testing.assert_allclose(J.T @ moment_first, arm_321.TAU, atol=1e-8)
-    assert not np.allclose(J.T @ arm_321.FORCE_FIRST, arm_321.TAU)
+    unexchanged = torques(arm_321.FORCE_FIRST)
+    assert np.abs(unexchanged - arm_321.TAU).max() > 0.1
+    np.testing.assert_allclose(unexchanged, J.T @ arm_321.FORCE_FIRST, atol=1e-12)
 
 
 @pytest.mark.parametrize('floating_base', [False, True])

@@ -97,7 +97,6 @@ def test_an_index_is_no_constant(recorder):
             lambda x: (
                 np.array([x[2] + x[0], 2 + x[0], x[2] * x[0], 2 * x[0], x[2] / x[0], 2 / x[0]]),
             ),
-            '',
         ),
         'python',
     )
@@ -125,7 +124,7 @@ def test_only_what_an_output_needs_is_kept(recorder):
 def test_a_recursion_must_not_look_at_a_recorded_scalar(branch, backend):
     """NumPy before 1.25 makes a warning of what a comparison of arrays raises."""
     specification = Specification(
-        'branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),), ''
+        'branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),)
     )
     with pytest.raises((TypeError, DeprecationWarning, FutureWarning),
                        match=r'recorded scalar has no value yet|unhashable|elementwise comparison'):

@@ -287,6 +287,48 @@ def test_speed_with_friction_and_payload():
     )
 
 
+@pytest.mark.parametrize('seed', [2, 5])
+def test_friction_of_mimic_joints_limits_the_speed(seed):
+    """A joint that follows n times as fast adds |n| its dry friction and n^2 its damping.
+
+    At the largest factor the efforts by Pinocchio, with the friction of every joint, reach a limit.
+    """
+    rng = np.random.default_rng(12)
+    description = described(seed, 6, rng, mimic=3, friction=8.0, effort=(250, 350))
+    drives = {
+        joint.name: Drive(damping=joint.damping, coulomb=joint.friction, smoothing=1e-12)
+        for joint in description.joints
+    }
+    robot = Robot(description, drives=drives)
+    oracle = Pinocchio(to_urdf(description), robot)
+    rates = [oracle.model.idx_vs[oracle.model.getJointId(j.name)] for j in description.joints]
+    time = np.linspace(0, 4, 40)
+    motion = sampled_motion(robot, time, *swing(time, robot.nv, rng))
+
+    def loads(factor, joints):
+        """Return efforts over their limits, at some times the speed, with friction of `joints`."""
+        dry, viscous = np.zeros((2, oracle.model.nv))
+        for rate, joint in zip(rates, description.joints):
+            if joint in joints:
+                dry[rate], viscous[rate] = joint.friction, joint.damping
+        efforts = []
+        for q, v, a in zip(motion.q, factor * motion.v, factor**2 * motion.a):
+            G = oracle.G(q)
+            friction = G.T @ (dry * np.sign(G @ v) + viscous * (G @ v))
+            efforts.append(oracle.inverse_dynamics(q, v, a) + friction)
+        return np.abs(efforts) / robot.limits.effort
+
+    followers = [joint for joint in description.joints if joint.mimic is not None]
+    assert {np.sign(joint.mimic.multiplier) for joint in followers} == {-1.0, 1.0}
+    limit = largest_speed_factor(robot, motion, velocity_limits=False)
+    load = loads(limit.factor, description.joints)
+    sample, k = np.unravel_index(np.argmax(load), load.shape)
+    assert load[sample, k] == pytest.approx(1.0, rel=1e-9)
+    assert (limit.joint, limit.time) == (robot.joint_names[k], time[sample])
+    leaders = [joint for joint in description.joints if joint.mimic is None]
+    assert loads(limit.factor, leaders)[sample, k] < 0.99
+
+
 def test_velocity_limits_count_too():
     rng = np.random.default_rng(7)
     robot = Robot(described(2, 3, rng, effort=(1e4, 1e5)))

@@ -1,0 +1,114 @@
+"""A node `dynamics` in the process of a test: compiling, clock and listeners are in our hands."""
+
+import threading
+import time as real_time
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+from rclpy.logging import LoggingSeverity
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.nodes import commands, dynamics, host, part
+
+DEADLINE = 30.0  # s
+
+
+def serialized(names, position, stamp):
+    """Return a joint state at rest, with efforts."""
+    message = JointState(name=names, position=[float(value) for value in position],
+                         velocity=[0.0] * len(names), effort=[1.0] * len(names))
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    return serialize_message(message)
+
+
+class Clock:
+    """The module `time` with a clock that can be put forward."""
+
+    def __init__(self):
+        self.offset = 0.0
+
+    def monotonic(self):
+        return real_time.monotonic() + self.offset
+
+    def time_ns(self):
+        return real_time.time_ns() + round(1e9 * self.offset)
+
+
+class Bench:
+    """The node. Descriptions are compiled in its background thread, but only when we say so."""
+
+    def __init__(self, monkeypatch, **parameters):
+        self.clock, self.sent = Clock(), []
+        for module in (host, commands, dynamics):
+            monkeypatch.setattr(module, 'time', self.clock)
+        monkeypatch.setattr(host, 'settle', lambda: None)
+        monkeypatch.setattr(part, 'raw_publish', lambda publisher: (
+            lambda data, topic=publisher.topic_name: self.sent.append((topic, data))))
+        monkeypatch.setattr(part.Channel, 'count_listeners', listened)
+        parameters = {'backend': 'reference', **parameters}
+        self.node = Node('dynamics', namespace='/life', enable_rosout=False, parameter_overrides=[
+            Parameter(name, value=value) for name, value in parameters.items()])
+        self.node.get_logger().set_level(LoggingSeverity.ERROR)
+        self.host = host.ModelHost(self.node)
+        self.part = dynamics.Dynamics(self.node, self.host)
+        self.host.add(self.part, self.node)
+        self.gate, self.at_gate = threading.Semaphore(0), False
+        build = self.host._loader._build
+
+        def gated(text):
+            self.at_gate = True
+            assert self.gate.acquire(timeout=DEADLINE)
+            self.at_gate = False
+            return build(text)
+
+        self.host._loader._build = gated
+        self.host.start()
+
+    def close(self):
+        self.finish()
+        self.node.destroy_node()
+
+    def finish(self):
+        """Let everything be compiled, and take it over."""
+        end = real_time.monotonic() + DEADLINE
+        while self.host.compiling:
+            assert real_time.monotonic() < end
+            self.gate.release()
+            real_time.sleep(0.0005)
+            self.host._housekeeping()
+        while self.gate.acquire(blocking=False):
+            pass
+
+    @staticmethod
+    def wait(condition):
+        """Wait until something holds."""
+        end = real_time.monotonic() + DEADLINE
+        while not condition():
+            assert real_time.monotonic() < end
+            real_time.sleep(0.01)
+
+    def build(self):
+        """Let one description be compiled, if any waits; it is not taken over yet."""
+        if not self.host.compiling or self.host._loader._outcome is not None:
+            return
+        thread = self.host._loader._thread
+        self.gate.release()
+        self.wait(lambda: self.host._loader._outcome is not None or (
+            self.gate._value == 0 and self.is_waiting(thread)))
+
+    def is_waiting(self, thread):
+        """Whether the next build waits at the gate."""
+        return self.at_gate and thread is self.host._loader._thread
+
+    def take_over(self):
+        """Look at what is ready."""
+        self.host._housekeeping()
+
+
+def listened(channel):
+    channel.listeners = 1

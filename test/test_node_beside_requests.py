@@ -1,0 +1,403 @@
+"""Requests and drawings run in processes of their own: joint states, and the node, outlive them."""
+
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('screw_dynamics_msgs.srv._annotate_trajectory')
+
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from processes import children, is_running, processor_time, resident, wait_for, workers
+from robots import urdf_path
+from ros_harness import OK, WARN, stamp_of
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import Marker, MarkerArray
+
+from screw_dynamics_msgs import srv
+from screw_dynamics_msgs.srv import (
+    AnnotateTrajectory,
+    InverseDynamics,
+    InverseKinematics,
+    Jacobian,
+    MassMatrix,
+)
+
+URDF = urdf_path('panda').read_text()
+TOOL = 'panda_hand_tcp'
+JOINTS = [*(f'panda_joint{i}' for i in range(1, 8)), 'panda_finger_joint1']
+Q = [0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02]
+IK, JACOBIAN = 'kinematics/inverse_kinematics', 'kinematics/jacobian'
+TWIST, MARKERS = f'kinematics/twist/{TOOL}', 'kinematics/markers'
+SERVICES = {
+    'ForwardKinematics': 'kinematics/forward_kinematics',
+    'InverseKinematics': IK,
+    'Jacobian': JACOBIAN,
+    **{
+        kind: 'dynamics/' + re.sub('(?<!^)([A-Z])', r'_\1', kind).lower()
+        for kind in (
+            'InverseDynamics', 'ForwardDynamics', 'HybridDynamics', 'Linearize', 'MassMatrix',
+            'AnnotateTrajectory', 'PayloadCapacity',
+        )
+    },
+}
+
+
+@pytest.fixture(scope='module')
+def node(start):
+    return start('bringup', {'state_timeout': '0.0', 'marker_rate': 1000.0},
+                 ['-r', '__ns:=/beside'])
+
+
+@pytest.fixture(scope='module')
+def client(node, connect):
+    made = connect('beside')
+    made.describe(URDF)
+    made.subscribe(TwistStamped, TWIST)
+    made.ask(TWIST, JOINTS, Q, np.zeros(8))
+    return made
+
+
+def state(position=Q, names=JOINTS):
+    return JointState(name=list(names), position=[float(value) for value in position])
+
+
+def search(seconds):
+    """Return a request for a pose out of reach."""
+    target = PoseStamped()
+    target.pose.position.x = 3.0
+    return InverseKinematics.Request(
+        frames=[TOOL], targets=[target], joint_state=state(),
+        timeout=Duration(sec=int(seconds), nanosec=round(seconds % 1 * 1e9)))
+
+
+def searching(client, seconds):
+    """Ask for a pose out of reach; return the future when it is being looked for."""
+    client.call(InverseKinematics, IK, search(1e-3))  # compiles the solver
+    return client._clients[IK].call_async(search(seconds))
+
+
+def pid_of(node, purpose):
+    (pid,) = workers(node.process.pid, purpose)
+    return pid
+
+
+# --- what takes long ------------------------------------------------------------------------------
+
+
+def test_inverse_kinematics_out_of_reach_leaves_the_interpreter_alone(client, node):
+    """The lock that joint states need is taken by nobody: the search is in another process."""
+    future = searching(client, 2.0)
+    worker = pid_of(node, 'answers requests')
+    before = processor_time(node.process.pid), processor_time(worker)
+    client.wait(future.done, what='the answer')
+    ours = processor_time(node.process.pid) - before[0]
+    theirs = processor_time(worker) - before[1]
+    assert theirs > 3 * ours
+    answer = future.result()
+    assert not answer.success
+    assert 'no solution within the joint limits and 2 s' in answer.message
+
+
+def test_markers_are_drawn_while_a_solution_is_looked_for(client, node):
+    future = searching(client, 60.0)
+    client.subscribe(MarkerArray, MARKERS)
+    client.received[MARKERS].clear()
+    client.wait(lambda: (client.ask(TWIST, JOINTS, Q, np.zeros(8)), client.received[MARKERS])[1])
+    assert not future.done()
+    os.kill(pid_of(node, 'answers requests'), signal.SIGKILL)
+    client.wait(future.done, what='an answer')
+
+
+def test_drawing_has_left_the_thread_that_makes_torques(client, node):
+    """While the process that draws stands still, all other outputs come, and none is late."""
+    def drawn_after(stamp):
+        client.ask(TWIST, JOINTS, Q, np.zeros(8))
+        return any(stamp_of(message.markers[0]) > stamp for message in client.received[MARKERS])
+
+    client.subscribe(MarkerArray, MARKERS)
+    client.wait(lambda: drawn_after(0), what='markers')
+    worker = pid_of(node, 'draws')
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        client.ask(TWIST, JOINTS, Q, np.zeros(8))
+        stopped = client.stamp
+        for _ in range(50):
+            client.ask(TWIST, JOINTS, Q, np.zeros(8))
+        assert not [m for m in client.received[MARKERS] if stamp_of(m.markers[0]) > stopped]
+        client.received[MARKERS].clear()
+        client.expect('beside/bringup: drawing', WARN, 'has not answered for')
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    client.wait(lambda: drawn_after(stopped), what='markers again')
+    client.spin(0.5)
+    late = [m for m in client.received[MARKERS] if stamp_of(m.markers[0]) <= stopped]
+    assert not late  # neither the one under way nor the one that waited
+    client.expect('beside/bringup: drawing', OK)
+
+
+def test_a_colour_compiles_nothing(client, node):
+    """It is seen at once: shapes that were shown are deleted, others come, the model stays."""
+    ready = node.output.count('ready:')
+    client.subscribe(MarkerArray, MARKERS)
+    client.received[MARKERS].clear()
+    assert client.set_parameter('kinematics', 'joint_axis_color', [1.0, 0.5, 0.25, 1.0]).successful
+
+    def shown():
+        client.ask(TWIST, JOINTS, Q, np.zeros(8))
+        return [m for message in client.received[MARKERS] for m in message.markers
+                if m.ns == 'joint_axes' and m.color.g == 0.5]
+
+    client.wait(shown, what='the color')
+    actions = [m.markers[0].action for m in client.received[MARKERS]]
+    assert actions.count(Marker.DELETEALL) == 1
+    first = actions.index(Marker.DELETEALL)
+    assert not [m for message in client.received[MARKERS][first:] for m in message.markers
+                if m.ns == 'joint_axes' and m.color.g != 0.5]
+    assert client.set_parameter('wrench_estimator', 'force_scale', 0.5).successful
+    assert client.set_parameter('kinematics', 'characteristic_length', 0.5).successful
+    assert node.output.count('ready:') == ready
+
+
+# --- processes that die ---------------------------------------------------------------------------
+
+
+def test_a_process_killed_in_the_middle_of_a_request(client, node):
+    """The request is answered with the reason, /diagnostics tell, the next one starts another."""
+    future = searching(client, 60.0)
+    worker = pid_of(node, 'answers requests')
+    client.spin(0.3)
+    os.kill(worker, signal.SIGKILL)
+    client.wait(future.done, what='an answer')
+    answer = future.result()
+    assert not answer.success
+    assert 'the process that answers requests was ended by signal 9 (SIGKILL)' in answer.message
+    client.expect('beside/bringup: services', WARN, 'SIGKILL', 'the next request starts another')
+    answer = client.call(Jacobian, JACOBIAN, Jacobian.Request(joint_state=state(), frame=TOOL))
+    assert answer.success, answer.message
+    assert pid_of(node, 'answers requests') != worker
+    values = client.expect('beside/bringup: services', OK)
+    assert int(values['processes that died']) >= 1
+    client.ask(TWIST, JOINTS, Q, np.zeros(8))
+
+
+def test_a_process_killed_while_it_draws(client, node):
+    client.subscribe(MarkerArray, MARKERS)
+
+    def drawn():
+        client.ask(TWIST, JOINTS, Q, np.zeros(8))
+        return client.received[MARKERS]
+
+    client.wait(drawn, what='markers')
+    os.kill(pid_of(node, 'draws'), signal.SIGKILL)
+    client.expect('beside/bringup: drawing', WARN, 'SIGKILL', 'another one is started',
+                  meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8)))
+    client.received[MARKERS].clear()
+    client.wait(drawn, what='markers again')
+    client.expect('beside/bringup: drawing', OK,
+                  meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8)))
+
+
+@pytest.mark.parametrize('how', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_end_of_a_node_while_a_request_runs(start, connect, how):
+    """At once, in order, and no process is left behind."""
+    name = f'end_beside_{how.name.lower()}'
+    node = start('kinematics', {'state_timeout': '0.0'}, ['-r', f'__ns:=/{name}'])
+    client = connect(name)
+    client.describe(URDF)
+    client.subscribe(TwistStamped, TWIST)
+    client.subscribe(MarkerArray, MARKERS)
+    client.wait(lambda: (client.ask(TWIST, JOINTS, Q, np.zeros(8)), client.received[MARKERS])[1])
+    searching(client, 60.0)
+    client.spin(0.3)
+    left = children(node.process.pid)
+    assert len(workers(node.process.pid, 'answers requests')) == 1
+    assert len(workers(node.process.pid, 'draws')) == 1
+    begin = time.monotonic()
+    node.process.send_signal(how)
+    status = node.wait()
+    took = time.monotonic() - begin
+    assert status == (0 if how != signal.SIGKILL else -how)
+    assert took < 4.0  # 0.2 s on an idle machine
+    wait_for(lambda: not [pid for pid in left if is_running(pid)])
+    assert 'Traceback' not in node.output
+    client.close()
+
+
+# --- what is in force -----------------------------------------------------------------------------
+
+
+def named_mass_matrix(client):
+    answer = client.call(MassMatrix, 'dynamics/mass_matrix', MassMatrix.Request())
+    return answer, tuple(answer.joint_names)
+
+
+def test_requests_around_a_change_of_description(start, connect):
+    """Each is answered for the robot that is in force then, and for its gravity and payload."""
+    start('bringup', {'state_timeout': '0.0'}, ['-r', '__ns:=/change'])
+    client = connect('change')
+    other = urdf_path('planar_2r').read_text()
+    joints = re.findall('<joint name="([^"]*)" type="(?:revolute|continuous)"', other)
+    client.describe(URDF)
+
+    def torques(names, position):
+        answer = client.call(
+            InverseDynamics, 'dynamics/inverse_dynamics',
+            InverseDynamics.Request(joint_state=state(position, names)))
+        return np.array(answer.effort) if answer.success else answer.message
+
+    def until(names, position, expected):
+        """Ask again and again; every answer is that of one robot or of the other."""
+        def is_there():
+            found = torques(names, position)
+            assert isinstance(found, str) or len(found) == len(names)
+            return isinstance(found, str) != expected and (found,)
+        return client.wait(is_there, what=f'an answer for {names}')[0]
+
+    for _ in range(2):
+        client.describe(URDF)
+        before = until(JOINTS, Q, True)
+        client.describe(other)
+        assert 'does not have' in until(JOINTS, Q, False)
+        assert len(torques(joints, [0.1, 0.2])) == 2
+    assert client.set_parameter('bringup', 'gravity', [0.0, 0.0, 0.0]).successful
+    np.testing.assert_array_equal(torques(joints, [0.1, 0.2]), [0.0, 0.0])
+    client.describe(URDF)
+    np.testing.assert_allclose(until(JOINTS, Q, True), 0.0, atol=1e-12)
+    assert client.set_parameter('bringup', 'gravity', [0.0, 0.0, -9.81]).successful
+    np.testing.assert_array_equal(torques(JOINTS, Q), before)
+
+    def effort():
+        trajectory = JointTrajectory(joint_names=JOINTS, points=[
+            JointTrajectoryPoint(positions=Q, velocities=[0.0] * 8, accelerations=[0.0] * 8,
+                                 time_from_start=Duration(sec=k)) for k in range(2)])
+        answer = client.call(AnnotateTrajectory, 'dynamics/annotate_trajectory',
+                             AnnotateTrajectory.Request(trajectory=trajectory))
+        assert answer.success, answer.message
+        return np.array(answer.trajectory.points[0].effort)
+
+    unloaded = effort()
+    assert client.set_parameter('bringup', 'payload_link', TOOL).successful
+    assert client.set_parameter('bringup', 'payload_mass', 2.0).successful
+    assert np.abs(effort() - unloaded).max() > 1.0
+
+
+# --- garbage --------------------------------------------------------------------------------------
+
+STRANGE = (float('nan'), float('inf'), -float('inf'), 1e308, -0.0, 1e-320)
+
+
+def garbage(kind, random):
+    """Return a request that is wrong in some way, or in many."""
+    request = kind.Request()
+    for field, type_ in request.get_fields_and_field_types().items():
+        if random.random() < 0.8:
+            setattr(request, field, strange(type_, getattr(request, field), random))
+    return request
+
+
+def strange(type_, value, random):
+    """Return a value of a field of this type that nobody expects."""
+    if type_ == 'sensor_msgs/JointState':
+        count = int(random.choice([0, 1, 8, 9, 300]))
+        names = [*JOINTS, 'knee', '', TOOL]
+        value.name = [names[i % len(names)] for i in random.permutation(count)]
+        for field in ('position', 'velocity', 'effort'):
+            size = count if random.random() < 0.7 else int(random.integers(0, 12))
+            setattr(value, field, numbers(size, random))
+    elif type_ in ('string', 'sequence<string>'):
+        names = [TOOL, 'panda_link4', 'nose', '', 'ä\n' * 100, 'body', JOINTS[0], 'x' * 10**5]
+        chosen = [names[i] for i in random.integers(0, len(names), int(random.integers(0, 5)))]
+        return chosen if type_ != 'string' else ''.join(chosen[:1])
+    elif type_ in ('double', 'sequence<double>'):
+        size = int(random.integers(0, 12))
+        return numbers(size, random) if type_ != 'double' else numbers(1, random)[0]
+    elif type_ == 'boolean':
+        return bool(random.integers(0, 2))
+    elif type_ == 'builtin_interfaces/Duration':
+        value.sec = int(random.choice([0, -1, -(2**31), 2**31 - 1]))
+        value.nanosec = int(random.choice([0, 1, 2**32 - 1])) if value.sec else 1000
+    elif type_ == 'sequence<geometry_msgs/PoseStamped>':
+        return [pose(random) for _ in range(int(random.integers(0, 4)))]
+    elif type_ == 'sequence<geometry_msgs/WrenchStamped>':
+        wrenches = [WrenchStamped() for _ in range(int(random.integers(0, 4)))]
+        for wrench in wrenches:
+            wrench.header.frame_id = str(random.choice([TOOL, 'nose', '']))
+            wrench.wrench.force.x, wrench.wrench.torque.y = numbers(2, random)
+        return wrenches
+    elif type_ == 'geometry_msgs/Point':
+        value.x, value.y, value.z = numbers(3, random)
+    elif type_ == 'trajectory_msgs/JointTrajectory':
+        value.joint_names = [JOINTS[i] for i in random.integers(0, 8, int(random.integers(0, 9)))]
+        for k in range(int(random.integers(0, 5))):
+            size = len(value.joint_names) if random.random() < 0.8 else 3
+            value.points.append(JointTrajectoryPoint(
+                positions=numbers(size, random),
+                time_from_start=Duration(sec=int(random.choice([k, 0, -5, 2**31 - 1])))))
+    else:
+        raise AssertionError(f'no garbage for {type_}')
+    return value
+
+
+def pose(random):
+    result = PoseStamped()
+    result.header.frame_id = str(random.choice(['', TOOL, 'nose']))
+    p, o = result.pose.position, result.pose.orientation
+    p.x, p.y, p.z = numbers(3, random)
+    o.x, o.y, o.z, o.w = numbers(4, random)
+    return result
+
+
+def numbers(count, random):
+    return [float(random.choice(STRANGE)) if random.random() < 0.1 else float(random.normal())
+            for _ in range(count)]
+
+
+@pytest.mark.parametrize('kind', SERVICES)
+def test_garbage_in_requests(client, node, kind):
+    """Each is answered, nothing dies, the memory stays, and sense is answered afterwards."""
+    type_, service = getattr(srv, kind), SERVICES[kind]
+    random = np.random.default_rng(sum(map(ord, kind)))
+    count = int(os.environ.get('GARBAGE_REQUESTS', '40'))
+    client.call(type_, service, type_.Request())
+    pids = [node.process.pid, pid_of(node, 'answers requests')]
+    for k in range(count):
+        if k == count // 4:
+            before = [resident(pid) for pid in pids]
+        answer = client.call(type_, service, garbage(type_, random))
+        assert answer.success or answer.message
+        assert not (answer.success and re.search(r'\bnan\b', str(answer))), answer
+        for name, field in answer.get_fields_and_field_types().items():
+            if answer.success and field == 'sequence<double>':
+                assert np.isfinite(getattr(answer, name)).all(), (name, answer)
+    grown = [resident(pid) - size for pid, size in zip(pids, before)]
+    assert max(grown) < 20e6, grown
+    assert pid_of(node, 'answers requests') == pids[1]
+    request = Jacobian.Request(joint_state=state(), frame=TOOL)
+    assert client.call(Jacobian, JACOBIAN, request).success
+
+
+@pytest.mark.parametrize(('kind', 'fields', 'reason'), [
+    ('ForwardKinematics', {'frames': ['nose'] * 10_000}, "no link 'nose'"),
+    ('ForwardKinematics', {'frames': [TOOL] * 10_000, 'joint_state': state()}, ''),
+    ('InverseKinematics', {'frames': [TOOL] * 10_000, 'targets': [PoseStamped()] * 10_000},
+     'name a link twice'),
+    ('Jacobian', {'frame': TOOL, 'joint_state': state(
+        np.zeros(10_000), [f'joint{i}' for i in range(10_000)])}, "joint 'joint0', which the"),
+    ('Jacobian', {'frame': TOOL, 'joint_state': state(
+        np.zeros(10_000), JOINTS * 1250)}, 'twice'),
+    ('InverseKinematics', {'frames': [TOOL], 'targets': [PoseStamped()],
+                           'timeout': Duration(sec=2**31 - 1)}, 'within 0 and 60 s'),
+    ('InverseKinematics', {'frames': [TOOL], 'targets': [PoseStamped()],
+                           'timeout': Duration(sec=-(2**31))}, 'within 0 and 60 s'),
+])
+def test_ten_thousand_names_and_huge_timeouts(client, kind, fields, reason):
+    type_ = getattr(srv, kind)
+    answer = client.call(type_, SERVICES[kind], type_.Request(**fields))
+    assert (answer.success, reason in answer.message) == (not reason, True), answer.message[:300]

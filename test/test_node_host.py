@@ -1,0 +1,191 @@
+"""What a host does with faults, references and clocks; in this process, without listeners."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from host_bench import Bench, serialized
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from robots import urdf_path
+from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.nodes import reports
+from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.faults import FAULTS
+
+PLANAR = urdf_path('planar_2r').read_text()
+BOUNDED = PLANAR.replace('continuous', 'revolute').replace(
+    '<limit ', '<limit lower="-3" upper="3" ')
+JOINTS = ('joint1', 'joint2')
+
+
+@pytest.fixture
+def bench(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = Bench(monkeypatch)
+    yield made
+    made.close()
+    rclpy.shutdown()
+
+
+def describe(bench, text=BOUNDED):
+    bench.host._on_description(String(data=text))
+    bench.finish()
+
+
+def send(bench, q=(0.1, 0.2)):
+    """Let a joint state come; return the topics of its outputs."""
+    bench.clock.offset += 0.002
+    bench.sent.clear()
+    bench.host._on_joint_state(serialized(JOINTS, q, bench.clock.time_ns()), {})
+    return {topic.rpartition('/')[2] for topic, _ in bench.sent}
+
+
+def reference(positions=(0.5, -0.5), names=JOINTS, **fields):
+    point = JointTrajectoryPoint(positions=positions, **fields)
+    return JointTrajectory(joint_names=names, points=[point])
+
+
+def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
+    describe(bench)
+    fail = [True]
+
+    def consume(mapper, sent):
+        if fail[0]:
+            raise FloatingPointError('nobody thought of this')
+
+    bench.host.consume(consume)
+    assert not send(bench)
+    status = FAULTS.status()
+    assert status.level == Level.ERROR
+    assert 'FloatingPointError' in status.values['a joint state']
+    fail[0] = False
+    assert 'gravity' in send(bench)
+
+
+@pytest.mark.parametrize('stamp', [2147483647 * 10**9 + 10**9 - 1, -1, -(2**31) * 10**9])
+def test_stamps_at_the_ends_of_time_are_answered_or_refused(bench, stamp):
+    describe(bench)
+    message = bytearray(serialized(JOINTS, (0.0, 0.0), 0))
+    message[4:12] = (stamp // 10**9).to_bytes(4, 'little', signed=True) + (
+        stamp % 10**9).to_bytes(4, 'little')
+    before = FAULTS.status().values.get('a joint state')
+    bench.host._on_joint_state(bytes(message), {})
+    assert FAULTS.status().values.get('a joint state') == before
+    bench.host.model.mapper.reset()
+    assert 'gravity' in send(bench)
+
+
+def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
+    describe(bench)
+    for late, is_answered in ((0.0, True), (0.0, True), (0.03, False), (0.0, True)):
+        bench.clock.offset += 0.01
+        bench.sent.clear()
+        now = bench.clock.time_ns()
+        bench.host._on_joint_state(
+            serialized(JOINTS, (0.0, 0.0), now), {'source_timestamp': now - round(late * 1e9)})
+        assert bool(bench.sent) == is_answered
+    status = reports.joint_state_status(bench.host)
+    assert status.level == Level.WARN
+    assert 'later than max_delay' in status.summary
+
+
+# --- references -----------------------------------------------------------------------------------
+
+
+def test_a_reference_that_comes_before_the_robot_is_followed(bench):
+    bench.part._on_reference(reference())
+    describe(bench)
+    assert bench.part.status().values['feedforward follows'] == 'reference'
+    np.testing.assert_array_equal(bench.part._outputs.reference[2:4], [0.5, -0.5])
+
+
+def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
+    bench.part._on_reference(reference())
+    bench.clock.offset += 1.0
+    describe(bench)
+    status = bench.part.status()
+    assert status.level == Level.WARN
+    assert 'older than reference_timeout' in status.summary
+    assert status.values['feedforward follows'] == 'measured state'
+
+
+@pytest.mark.parametrize(('message', 'reason'), [
+    (reference((99.0, 0.0)), "positions of joint 'joint1'"),
+    (reference((0.0, -99.0)), "positions of joint 'joint2'"),
+    (reference(velocities=[0.0, 1e9]), "velocities of joint 'joint2'"),
+    (reference(accelerations=[-1e9, 0.0]), "accelerations of joint 'joint1'"),
+    (reference((float('nan'), 0.0)), "positions of joint 'joint1'"),
+    (reference((0.0,)), '1 positions for 2 joints'),
+    (reference(names=('joint1', 'nose')), "'nose'"),
+    (JointTrajectory(joint_names=JOINTS), 'no points'),
+])
+def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reason):
+    """And the one before stays in force."""
+    describe(bench)
+    bench.part._on_reference(reference((0.25, 0.25)))
+    bench.part._on_reference(message)
+    status = bench.part.status()
+    assert 'reference refused' in status.summary
+    assert reason in status.summary
+    np.testing.assert_array_equal(bench.part._outputs.reference[2:4], 0.25)
+
+
+def test_a_reference_for_the_robot_before_is_forgotten(bench):
+    describe(bench)
+    bench.part._on_reference(reference())
+    describe(bench, BOUNDED.replace('joint2', 'elbow'))
+    status = bench.part.status()
+    assert status.values['feedforward follows'] == 'measured state'
+    assert 'refused' not in status.summary
+
+
+# --- clocks and descriptions ----------------------------------------------------------------------
+
+
+def test_ages_follow_use_sim_time_when_it_is_set_later(bench):
+    describe(bench)
+    send(bench)
+    assert abs(bench.host.model.mapper.age) < 60.0
+    assert bench.node.set_parameters_atomically(
+        [Parameter('use_sim_time', value=True)]).successful
+    assert bench.host._clock() == 0  # nothing has come on /clock
+    bench.host.model.mapper.reset()
+    send(bench)
+    assert bench.host.model.mapper.age < -1e9
+
+
+def test_a_volatile_robot_description_is_told_from_none(bench):
+    assert 'volatile' not in reports.description_status(bench.host).summary
+    other = rclpy.create_node('volatile_publisher', enable_rosout=False)
+    other.create_publisher(
+        String, '/life/robot_description',
+        QoSProfile(depth=1, durability=DurabilityPolicy.VOLATILE))
+
+    def told():
+        return '/volatile_publisher publishes /life/robot_description with volatile durability' in (
+            reports.description_status(bench.host).summary)
+
+    bench.wait(told)
+    other.destroy_node()
+
+
+def test_a_description_that_comes_again_is_not_compiled_again(bench):
+    describe(bench)
+    model = bench.host.model
+    describe(bench)
+    assert bench.host.model is model
+
+
+def test_the_good_description_again_ends_a_refusal(bench):
+    describe(bench)
+    model = bench.host.model
+    describe(bench, '<robot name="x"/>')
+    assert bench.host.descriptions.reason
+    assert bench.host.model.text == model.text
+    describe(bench)
+    assert not bench.host.descriptions.reason
