@@ -32,6 +32,9 @@ Array = NDArray[np.float64]
 ROOT = Path(__file__).resolve().parents[1]
 RATE = 500.0  # Hz
 PRIORITY = 40
+#: Every state counts, as in the analysis of a recording, and all topics are published.
+RECORDING = ['-p', 'max_delay:=0.0', '-p', 'enabled:=true',
+             '-p', 'qos_overrides./joint_states.subscription.depth:=1000']
 GROWTH = 1000.0  # kB: pages that threads touch for the first time
 GROUP = 'A driver at 500 Hz'
 
@@ -82,7 +85,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     priority = PRIORITY if permitted() else 0
     with Children() as children:
         children.start('bringup', 'screw_dynamics_ros.nodes.bringup',
-                       ['--ros-args', '-p', f'realtime_priority:={priority}'])
+                       ['--ros-args', '-p', f'realtime_priority:={priority}', *RECORDING])
         recorder = Recorder()
         recorder.subscribe(priority)
         sleepers = on_each_processor(SLEEPER, str(priority and priority + 2))

@@ -57,7 +57,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     }
     os.environ.update(environment)
     with Children() as children:
-        children.start('bringup', 'screw_dynamics_ros.nodes.bringup', [])
+        children.start('bringup', 'screw_dynamics_ros.nodes.bringup',
+                       ['--ros-args', '-p', 'enabled:=true', '-p', 'max_delay:=0.0'])
         children.start('echo', 'echo_node', [])
         results = {}
         for what in ('state', 'everything'):
@@ -97,8 +98,7 @@ def compared_with_echo(outputs: str, result: dict[str, Any]) -> Iterator[Figure]
 
 def description() -> str:
     """Return the URDF of the robot."""
-    from robots import urdf_path
-    return urdf_path('panda').read_text(encoding='utf-8')
+    return (ROOT / 'urdf' / 'panda.urdf').read_text(encoding='utf-8')
 
 
 def publish_description(node: Any) -> None:

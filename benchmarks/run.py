@@ -24,7 +24,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 from figures import Figure, table  # noqa: E402
 
 MODULES = ('single_calls', 'stacks', 'trajectories', 'python_backend', 'chain_length',
-           'inverse_kinematics', 'first_use', 'node_latency', 'node_endurance')
+           'inverse_kinematics', 'first_use', 'node_latency', 'node_endurance',
+           'node_beside_requests', 'parameter_gap')
 
 
 def main() -> None:
