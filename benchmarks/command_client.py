@@ -138,7 +138,7 @@ class Instance:
         subscribe, topic = self.client.subscribe, f'/{self.name}/dynamics'
         self.subscriptions = [subscribe('JointState', f'{topic}/feedforward'),
                               subscribe('Float64MultiArray', f'{topic}/commands')]
-        self.watching = subscribe('JointState', f'{topic}/feedforward', self._on_deadline)
+        self.watching = subscribe('Float64MultiArray', f'{topic}/commands', self._on_deadline)
 
     def _on_deadline(self, event: Any) -> None:
         self.missed = event.total_count

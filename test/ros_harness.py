@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import defaultdict
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from screw_dynamics_ros.cli.demo_processes import end_with_parent
 ROOT = Path(__file__).resolve().parents[1]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEADLINE = 30.0  # s; only a failing test waits that long
+PATIENCE = 12.0  # s until a service is asked again
 
 OK, WARN, ERROR = 0, 1, 2
 
@@ -50,6 +52,8 @@ class NodeProcess:
     the parameters.
     """
 
+    running = []
+
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
         if name not in ('simulator', 'echo_node'):
             parameters = {'max_delay': 0.0, **(parameters or {})}
@@ -63,6 +67,7 @@ class NodeProcess:
         with self.log.open('w') as log:
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log,
                                             preexec_fn=end_with_parent)
+        self.running.append(self)
 
     def wait(self, deadline=DEADLINE):
         """Return the exit status; a process that does not end says where it is."""
@@ -82,6 +87,8 @@ class NodeProcess:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        if self in self.running:
+            self.running.remove(self)
         return self.process.returncode
 
     @property
@@ -132,8 +139,10 @@ class Client:
             if value:
                 return value
             if time.monotonic() > end:
-                assert not fail, f'waited {deadline} s for {what or condition}; ' + '\n'.join(
-                    f'{name}: {text[:2]}' for name, text in self.diagnostics.items())
+                assert not fail, '\n'.join([
+                    f'waited {deadline} s for {what or condition}',
+                    *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
+                    *(f'{node.log.name} ended with:\n{node.output[-2000:]}' for node in NodeProcess.running)])
                 return value
             self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 
@@ -267,15 +276,29 @@ class Client:
         self.wait(is_active, what=f'active {name}')
 
     def call(self, kind, service, request, meanwhile=lambda: None):
-        """Return the answer of a service; `meanwhile` is called again and again until it comes."""
+        """Return the answer of a service; `meanwhile` is called again and again until it comes.
+
+        An answer is lost if the server has not heard of this client 100 ms after it is made (rmw):
+        the question is repeated, with a warning.
+        """
         key = service
         if key not in self._clients:
             self._clients[key] = self.node.create_client(kind, service)
         client = self._clients[key]
         self.wait(client.service_is_ready, what=service)
-        future = client.call_async(request)
-        self.wait(lambda: meanwhile() or future.done(), what=f'an answer of {service}')
-        return future.result()
+        futures = [client.call_async(request)]
+        end = time.monotonic() + PATIENCE
+
+        def is_answered():
+            nonlocal end
+            if time.monotonic() > end:
+                end += PATIENCE
+                warnings.warn(f'no answer of {service} in {PATIENCE} s: asked again', stacklevel=1)
+                futures.append(client.call_async(request))
+            return meanwhile() or any(future.done() for future in futures)
+
+        self.wait(is_answered, what=f'an answer of {service}')
+        return next((future for future in futures if future.done()), futures[0]).result()
 
     def set_parameter(self, node, name, value, **options):
         """Set a parameter; return the result."""

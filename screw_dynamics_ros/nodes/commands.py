@@ -7,7 +7,7 @@ the rules are those of `core.control.TorqueCommand`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,13 +128,34 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
 class CommandChannel(Channel):
     """A topic whose messages are not sent after a time: the process may have stood still.
 
+    Parameters
+    ----------
+    publisher : rclpy.publisher.Publisher
+    template : Template
+        Its numbers are the torques.
+    places : array of int, or slice
+        Which elements of a command.
+    is_known : callable
+        Whether there is a command.
+
     Attributes
     ----------
     latest : float
         That time, on the monotonic clock [s].
     """
 
-    latest = np.inf
+    rank = 1  # Fast DDS wakes a thread for each deadline, which holds up what is sent after it
+
+    def __init__(self, publisher: Any, template: Template, places: Any,
+                 is_known: Callable[[], bool]) -> None:
+        super().__init__(publisher, template, {}, is_valid=is_known)
+        self._torques, self._places = template.array(0), places
+        self.latest = np.inf
+
+    def write(self, command: Array, latest: float) -> None:
+        """Take over a command."""
+        self._torques[:] = command[self._places]
+        self.latest = latest
 
     def publish(self, stamp: bytes) -> None:
         """Publish the present numbers, unless it is too late; looks last thing before sending."""
@@ -159,7 +180,6 @@ class Commands:
         self._joints: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._channels: list[CommandChannel] = []
-        self._numbers: list[tuple[Array, Any]] = []
         self._is_ready = False  # whether there is a command for the present state
         self._stopped = ''  # why a description takes the torques off
         self._action = ''  # what is done about it
@@ -169,10 +189,8 @@ class Commands:
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check({})
-        age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
-        #: A process that stands still is missed by its listeners, and what it sent grows stale.
-        self._profile = QoSProfile(
-            depth=1, reliability=qos.OUTPUT.reliability, deadline=age, lifespan=age)
+        #: What a process that stands still has sent grows stale.
+        self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         node.create_service(SetBool, '~/enable', self._on_enable)
         every(node, WATCH, self._watch)
         host.on_change(self.blend)
@@ -203,7 +221,7 @@ class Commands:
         if is_new and self._torque is not None:
             self._react_to_description(model)
         self._configure()
-        self._channels, self._numbers = [], []
+        self._channels = []
         every_joint = messages.joint_efforts(model.joints)
         self._add(publishers, JointState, '~/feedforward', every_joint, slice(None))
         if order:
@@ -215,9 +233,12 @@ class Commands:
 
     def _add(self, publishers: Publishers, kind: type, topic: str, template: Template,
              places: Any) -> None:
-        publisher = publishers.get(kind, topic, self._profile, qos.COMMAND_OVERRIDES)
-        self._numbers.append((template.array(0), places))
-        self._channels.append(CommandChannel(publisher, template, {}, is_valid=self._is_known))
+        # A process that stands still is missed by those who follow it. ~/feedforward tells its age.
+        deadline = {} if topic == '~/feedforward' else {'deadline': self._age}
+        profile = QoSProfile(depth=qos.OUTPUT.depth, reliability=qos.OUTPUT.reliability,
+                             lifespan=self._age, **deadline)
+        publisher = publishers.get(kind, topic, profile, qos.COMMAND_OVERRIDES)
+        self._channels.append(CommandChannel(publisher, template, places, self._is_known))
 
     def _is_known(self) -> bool:
         """Whether there is a command for the present state."""
@@ -285,13 +306,14 @@ class Commands:
     # --- commands -------------------------------------------------------------------------------
 
     @property
-    def _is_listened(self) -> bool:
-        return any(channel.listened for channel in self._channels)
+    def _listened(self) -> list[CommandChannel]:
+        return [channel for channel in self._channels if channel.listeners]
 
     def _consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Make the command of a state."""
         self._is_ready = False
-        if self._torque is None or not self._is_listened:
+        listened = self._listened
+        if self._torque is None or not listened:
             return
         now = time.monotonic()
         self._stamp, self._stamp_time = mapper.stamp, sent
@@ -303,20 +325,14 @@ class Commands:
             command = self._torque.unusable(now, reason)
         else:
             command = self._torque.step(now, self._wanted, self._weight, sent)
-        self._is_ready = self._write(command)
-        # Zero as the last command is never too old: nothing comes after it.
-        is_off = self._torque.is_silent and command is not None and not command.any()
-        latest = np.inf if is_off else sent + self._torque.settings.age_limit
-        for channel in self._channels:
-            channel.latest = latest
-
-    def _write(self, command: Array | None) -> bool:
-        """Write a command into the messages; return whether there is one."""
         if command is None:
-            return False
-        for numbers, places in self._numbers:
-            numbers[:] = command[places]
-        return True
+            return
+        self._is_ready = True
+        # Zero as the last command is never too old: nothing comes after it.
+        is_off = self._torque.is_silent and not command.any()
+        latest = np.inf if is_off else sent + self._torque.settings.age_limit
+        for channel in listened:
+            channel.write(command, latest)
 
     def _watch(self) -> None:
         """Act on joint states that do not come, and on descriptions that are refused."""
@@ -324,22 +340,20 @@ class Commands:
         now = time.monotonic()
         if now - self._stamp_time <= WATCH:
             return  # states come, and go on with whatever is under way
-        if self._torque is not None and self._is_listened:
+        if self._torque is not None and self._listened:
             self._send(self._torque.unusable(now, self._stopped) if self._stopped
                        and now - self._stamp_time > self._parameters['age_limit']
                        else self._torque.tick(now), now)
 
     def _send(self, command: Array | None, now: float) -> None:
         """Publish a command that no joint state has caused; its stamp goes on with the time."""
-        if not self._write(command):
+        if command is None:
             return
-        for channel in self._channels:
-            channel.latest = np.inf
         stamp = packed(self._stamp + round(1e9 * (now - self._stamp_time)))
-        for channel in self._channels:
-            if channel.listened:
-                with FAULTS.caught(f'output {channel.topic}'):
-                    channel.publish(stamp)
+        for channel in self._listened:
+            with FAULTS.caught(f'output {channel.topic}'):
+                channel.write(command, np.inf)
+                channel.publish(stamp)
 
     # --- descriptions ---------------------------------------------------------------------------
 
@@ -381,12 +395,11 @@ class Commands:
     @property
     def ended(self) -> bool:
         """Whether nothing is left to do."""
-        if self._torque is None or not self._is_listened:
+        if self._torque is None or not self._listened:
             return True
         if self._torque.has_ended:
-            for channel in self._channels:
-                if channel.listened:
-                    channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
+            for channel in self._listened:
+                channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
             return True
         return False
 
@@ -411,7 +424,7 @@ class Commands:
         report, now = torque.report(), time.monotonic()
         status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
         if (report.mode in LOST and report.reason and self._parameters['enabled']
-                and self._is_listened):
+                and self._listened):
             status.report(Level.ERROR, f'{report.mode.value}: {printable(report.reason)}')
         elif self._stopped:
             status.report(Level.ERROR, self._stopped)

@@ -54,7 +54,7 @@ class DrawnChannel(Channel):
     process : DrawingProcess
     """
 
-    comes_last = True
+    rank = 2  # computed elsewhere
 
     def __init__(self, publisher: Any, process: DrawingProcess) -> None:
         super().__init__(publisher, None, {})

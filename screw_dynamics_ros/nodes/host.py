@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from rclpy.clock import JumpThreshold
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -103,13 +104,17 @@ class ModelHost:
         self._delay = TransportDelay()
         self._gaps = SequenceGaps()
         self._has_one_driver = False
+        self._longest_delay = math.inf  # up to which states are answered [s]
         self._waiting: float | None = None  # when the state that is to be answered was sent
         self._free_since = -math.inf
+        self._on_clock_change()
+        self._clock_jumps = node.get_clock().create_jump_callback(
+            JumpThreshold(min_forward=None, min_backward=None),
+            post_callback=self._on_clock_change)
         self._loader: DescriptionLoader[tuple[Model, list[Plan]]] = DescriptionLoader(self._build)
         self.parameters = Parameters(
             node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
-        self.gravity[:] = self.parameters['gravity']
-        self.effort_shares[:] = shared_parameters.effort_shares(self.parameters)
+        self._follow_parameters()
         shared_parameters.policies(self.parameters)
         payload.check(self.parameters, {}, None)
         self._drives = DriveParameters(
@@ -289,8 +294,12 @@ class ModelHost:
 
     def _clock(self) -> int:
         """Return the time on the time base of the stamps [ns]."""
-        clock = self.node.get_clock()
-        return clock.now().nanoseconds if clock.ros_time_is_active else time.time_ns()
+        if self._has_ros_time:
+            return self.node.get_clock().now().nanoseconds
+        return time.time_ns()
+
+    def _on_clock_change(self, _: Any = None) -> None:
+        self._has_ros_time = self.node.get_clock().ros_time_is_active
 
     # --- joint states ---------------------------------------------------------------------------
 
@@ -304,34 +313,29 @@ class ModelHost:
         arrival = time.monotonic()
         delay = self._delay.of(
             info.get('source_timestamp', 0), time.time_ns(), self._longest_delay)
-        self.load.arrived(arrival)
-        self.load.lost += self._gaps.before(
+        load = self.load
+        load.arrived(arrival)
+        load.lost += self._gaps.before(
             info.get('publication_sequence_number'), self._has_one_driver)
         if not self._take_in(data, arrival):
             return
         sent = arrival - delay
         waits = self._waiting is not None
         if waits:
-            self.load.lost += 1
-        executor = self.node.executor
-        if self._longest_delay == math.inf or executor is None or (
-                arrival - self._free_since > (TURN_LOST if waits else IDLE)):
+            load.lost += 1
+        if (arrival - self._free_since > (TURN_LOST if waits else IDLE)
+                or self._longest_delay == math.inf or self.node.executor is None):
             self._answer(sent)
             return
         if not waits:
             # The EventsExecutor has no guard conditions, and dies of a task that raises.
-            executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
+            self.node.executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
         self._waiting = sent
 
     def _on_turn(self) -> None:
         """Answer the newest state that waits, unless that has been done or the robot is another."""
         if self._waiting is not None:
             self._answer(self._waiting)
-
-    @property
-    def _longest_delay(self) -> float:
-        """Delay up to which states are answered [s]."""
-        return self.parameters['max_delay'] or math.inf
 
     def _take_in(self, data: bytes, arrival: float) -> bool:
         """Note a joint state; return whether there is one to answer."""
@@ -409,7 +413,7 @@ class ModelHost:
         for channel in self.channels:
             channel.count_listeners()
         self._listened = sorted((channel for channel in self.channels if channel.listened),
-                                key=lambda channel: channel.comes_last)
+                                key=lambda channel: channel.rank)
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()
@@ -445,9 +449,14 @@ class ModelHost:
         if self.model is not None:
             drives(self.model.robot.description)
 
-    def _apply_parameters(self, values: dict[str, Any]) -> None:
+    def _follow_parameters(self) -> None:
+        """Have at hand what each state needs."""
         self.gravity[:] = self.parameters['gravity']
         self.effort_shares[:] = shared_parameters.effort_shares(self.parameters)
+        self._longest_delay = self.parameters['max_delay'] or math.inf
+
+    def _apply_parameters(self, values: dict[str, Any]) -> None:
+        self._follow_parameters()
         if self.model is not None:
             self.model.robot.gravity = self.gravity
             self._set_up(self.model.mapper)

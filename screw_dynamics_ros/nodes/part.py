@@ -41,11 +41,11 @@ class Channel:
         When they were last counted.
     published : int
         Messages so far.
-    comes_last : bool
-        Whether others are published first.
+    rank : int
+        Channels of a lower rank are published first.
     """
 
-    comes_last = False
+    rank = 0
 
     def __init__(
         self,

@@ -19,11 +19,10 @@ def subscribe(
     `info` has what the middleware tells of the message, like 'source_timestamp' [ns]; it is empty
     where rclpy does not pass it on (humble).
     """
-    def receive(*received: Any) -> None:
-        # The EventsExecutor of rclpy 7.1 passes both as one argument.
-        if len(received) == 1 and isinstance(received[0], tuple):
-            received = received[0]
-        callback(*received) if len(received) == 2 else callback(received[0], {})
+    def receive(received: Any, info: dict[str, Any] | None = None) -> None:
+        if info is None:  # the EventsExecutor of rclpy 7.1 passes both as one argument
+            received, info = received if isinstance(received, tuple) else (received, {})
+        callback(received, info)
 
     subscription = node.create_subscription(kind, topic, receive, profile, **options)
     if hasattr(Subscription, 'CallbackType'):

@@ -42,8 +42,10 @@ class TransportDelay:
         self._before = time
         if elapsed > 0.0:  # the clock here may be set, too
             self._least += DRIFT * elapsed
-        self._least = min(self._least, age)
-        delay = age - self._least
+        if age <= self._least:
+            self._least, delay = age, 0.0
+        else:
+            delay = age - self._least
         if delay <= limit:
             self._late_since = math.inf
         elif self._late_since == math.inf or elapsed < 0.0:
@@ -70,6 +72,9 @@ class SequenceGaps:
             Whether the topic has one publisher; the numbers of several cannot be told apart.
         """
         if not number:
+            return 0
+        if number == self._last + 1:
+            self._last = number
             return 0
         gap = number - self._last - 1
         known = is_only_publisher and self._last

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import Array
@@ -22,7 +24,18 @@ class CommandBounds:
         self._still = np.where(np.isinf(self._rates), np.inf, 0.0)  # change in no time
         self._least_times = 1.0 / self._rates  # for one unit of torque
         self._low, self._high = np.zeros_like(self._rates), np.zeros_like(self._rates)
+        self._pairs = tuple(zip(self._upper.tolist(), self._rates.tolist()))
         self.has_rates = bool(np.isfinite(self._rates).any())
+
+    def allow(self, wanted: Sequence[float], command: Sequence[float], dt: float) -> bool:
+        """Whether no limit changes wanted torques that follow a command by `dt` > 0.
+
+        For few joints a loop is quicker than NumPy.
+        """
+        for torque, last, (limit, rate) in zip(wanted, command, self._pairs):
+            if not (abs(torque) <= limit and abs(torque - last) <= rate * dt):
+                return False
+        return True
 
     def limit(self, wanted: Array, limited: Array) -> None:
         """Write torques (n,) within their limits to `limited`, which may be `wanted`."""

@@ -53,6 +53,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -224,13 +225,19 @@ class TorqueCommand:
         age = now - state_time
         if not -self._age_limit <= age <= self._age_limit:
             return self._lose(now, self._too_old(age))
-        if not total(wanted) + total(gravity) < IMPOSSIBLE:
+        torques = wanted.tolist()
+        if not total(torques) + total(gravity.tolist()) < IMPOSSIBLE:
             reason = impossible(self.joints, IMPOSSIBLE, wanted=wanted, gravity=gravity)
             return self._lose(now, reason)
         self._state_time = state_time if age > 0.0 else now
         self._gravity[:] = gravity
         self._is_lost = False
         if self._is_enabled:
+            if self._is_steady(now) and self._bounds.allow(
+                    torques, self._command.tolist(), now - self._sent):
+                self._command[:] = wanted
+                self._sent = now
+                return self._result
             if self._phase != FOLLOWING or now - self._sent > self._age_limit:
                 self._follow(now)
             self._bounds.limit(wanted, self._target)
@@ -364,6 +371,12 @@ class TorqueCommand:
 
     # --- one command ----------------------------------------------------------------------------
 
+    def _is_steady(self, now: float) -> bool:
+        """Whether the command is what is wanted, but for limits; nearly always."""
+        return (self._phase == FOLLOWING and 0.0 < now - self._sent <= self._age_limit
+                and self._change is None
+                and not (self._is_ramping or self._is_blending or self._has_new_limits))
+
     def _advance(self, now: float) -> Array | None:
         """Return the next command; wanted torques, limited, are in `_target`."""
         phase, target = self._phase, self._target
@@ -443,9 +456,9 @@ class TorqueCommand:
         return f'the last state is {age:.3g} s old, age_limit is {self._age_limit:g} s'
 
 
-def total(torques: Array) -> float:
+def total(torques: Sequence[float]) -> float:
     """Return the sum of the magnitudes; for few joints faster than NumPy, and never a warning."""
-    return sum(map(abs, torques.tolist()))
+    return sum(map(abs, torques))
 
 
 def smooth(s: float) -> float:
