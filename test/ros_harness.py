@@ -15,6 +15,7 @@ import time
 import warnings
 from collections import defaultdict
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ class NodeProcess:
     the parameters.
     """
 
-    running = []
+    running: ClassVar = []
 
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
         if name not in ('simulator', 'echo_node'):
@@ -142,7 +143,8 @@ class Client:
                 assert not fail, '\n'.join([
                     f'waited {deadline} s for {what or condition}',
                     *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
-                    *(f'{node.log.name} ended with:\n{node.output[-2000:]}' for node in NodeProcess.running)])
+                    *(f'{node.log.name} ended with:\n{node.output[-2000:]}'
+                      for node in NodeProcess.running)])
                 return value
             self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 

@@ -228,7 +228,8 @@ def test_a_killed_node_is_missed_by_its_listeners(start, connect):
     from rclpy.qos import QoSProfile
     control, missed = Controlled(start, connect, 'killed'), []
     control.client.node.create_subscription(
-        Float64MultiArray, COMMANDS, print, QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
+        Float64MultiArray, 'dynamics/commands', print,
+        QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
         event_callbacks=SubscriptionEventCallbacks(deadline=missed.append), raw=True)
     control.until(GRAVITY)
     control.node.process.send_signal(signal.SIGKILL)

@@ -31,11 +31,11 @@ def publisher(name, sent):
     )
 
 
-def channel(name, sent, comes_last=False):
+def channel(name, sent, rank=0):
     """Return a topic that says when it is published."""
     return SimpleNamespace(
         topic=name, enabled=True, velocity=True, effort=True, is_valid=lambda: True, listened=True,
-        count_listeners=lambda: None, comes_last=comes_last,
+        count_listeners=lambda: None, rank=rank,
         publish=lambda stamp: sent.append(f'{name} at {int.from_bytes(stamp[:4], "little")}'))
 
 
@@ -48,8 +48,8 @@ def sent():
 def host(sent):
     """Return a host with four topics, without a node."""
     made = ModelHost.__new__(ModelHost)
-    made._parts = [(None, [channel('markers', sent, True), channel('tf', sent),
-                           channel('singularity', sent, True), channel('gravity', sent)])]
+    made._parts = [(None, [channel('markers', sent, 2), channel('tf', sent),
+                           channel('singularity', sent, 2), channel('gravity', sent)])]
     made._look_for_listeners()
     return made
 
