@@ -377,7 +377,7 @@ def test_garbage_in_requests(client, node, kind):
             if answer.success and field == 'sequence<double>':
                 assert np.isfinite(getattr(answer, name)).all(), (name, answer)
     grown = [resident(pid) - size for pid, size in zip(pids, before)]
-    assert max(grown) < 20e6, grown
+    assert max(grown) < 60e6, grown  # the first sensible question compiles a function: some 30 MB
     assert pid_of(node, 'answers requests') == pids[1]
     request = Jacobian.Request(joint_state=state(), frame=TOOL)
     assert client.call(Jacobian, JACOBIAN, request).success

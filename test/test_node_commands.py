@@ -226,12 +226,12 @@ def test_a_killed_node_is_missed_by_its_listeners(start, connect):
     from rclpy.duration import Duration
     from rclpy.event_handler import SubscriptionEventCallbacks
     from rclpy.qos import QoSProfile
-    control, missed = Controlled(start, connect, 'killed'), []
+    control, missed, commands = Controlled(start, connect, 'killed'), [], []
     control.client.node.create_subscription(
-        Float64MultiArray, 'dynamics/commands', print,
+        Float64MultiArray, 'dynamics/commands', commands.append,
         QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
         event_callbacks=SubscriptionEventCallbacks(deadline=missed.append), raw=True)
-    control.until(GRAVITY)
+    control.drive(lambda: commands, 'commands')
     control.node.process.send_signal(signal.SIGKILL)
     assert control.node.wait() == -signal.SIGKILL
     missed.clear()

@@ -13,7 +13,6 @@ from robots import urdf_path
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.nodes import reports
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.faults import FAULTS
 
@@ -89,7 +88,7 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
         bench.host._on_joint_state(
             serialized(JOINTS, (0.0, 0.0), now), {'source_timestamp': now - round(late * 1e9)})
         assert bool(bench.sent) == is_answered
-    status = reports.joint_state_status(bench.host)
+    status = bench.host.joint_state_status()
     assert status.level == Level.WARN
     assert 'later than max_delay' in status.summary
 
@@ -160,7 +159,7 @@ def test_ages_follow_use_sim_time_when_it_is_set_later(bench):
 
 
 def test_a_volatile_robot_description_is_told_from_none(bench):
-    assert 'volatile' not in reports.description_status(bench.host).summary
+    assert 'volatile' not in bench.host.description_status().summary
     other = rclpy.create_node('volatile_publisher', enable_rosout=False)
     other.create_publisher(
         String, '/life/robot_description',
@@ -168,7 +167,7 @@ def test_a_volatile_robot_description_is_told_from_none(bench):
 
     def told():
         return '/volatile_publisher publishes /life/robot_description with volatile durability' in (
-            reports.description_status(bench.host).summary)
+            bench.host.description_status().summary)
 
     bench.wait(told)
     other.destroy_node()

@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.nodes.reports import Load, joint_state_status
+from screw_dynamics_ros.nodes import reports
+from screw_dynamics_ros.nodes.load import Load
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
@@ -24,10 +25,15 @@ def host():
     load.arrived(now)
     parameter = SimpleNamespace(value=False)
     return SimpleNamespace(
-        load=load, channels=[], scheduling_fault='', model_since=now - 60.0,
-        parameters={'state_timeout': TIMEOUT},
+        load=load, model_since=now - 60.0,
         node=SimpleNamespace(get_parameter=lambda name: parameter),
         model=SimpleNamespace(joints=('a',), mapper=JointStateMapper(['a'])))
+
+
+def joint_state_status(host):
+    return reports.joint_state_status(
+        host.node, host.model, host.load, [], timeout=TIMEOUT, model_since=host.model_since,
+        scheduling_fault='')
 
 
 def test_messages_of_no_use(host):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, check_count, vector
-from screw_dynamics_ros.core.compile.cpython_entry import entry_point
+from screw_dynamics_ros.core.arguments import Array, check_count
 from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    NativeKernel,
     Specification,
+    compiled_into,
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.sources import origin
@@ -235,39 +232,3 @@ def needed_inputs(
         elif output not in parameters:
             needed |= set(find(tree, output)[0].inputs)
     return needed
-
-
-def compiled_into(kernel: Kernel) -> Callable[..., None]:
-    """Return a function of the inputs of `kernel` and of arrays it writes the outputs into."""
-    run = partial(run_into, kernel)
-    if not isinstance(kernel, NativeKernel):
-        return run
-    arguments = [(size,) for _, size in kernel.specification.inputs]
-    return entry_point(
-        'run', '', kernel.compiled.address, arguments, list(kernel.shapes), run, kernel
-    )
-
-
-def run_into(kernel: Kernel, *arrays: Any) -> None:
-    """Run `kernel` for one sample; `arrays` are its inputs, then arrays for the outputs."""
-    sizes = kernel.specification.inputs
-    if len(arrays) != len(sizes) + len(kernel.shapes):
-        raise ArgumentError(
-            f'expected the inputs {", ".join(name for name, _ in sizes)} '
-            f'and {len(kernel.shapes)} arrays for the outputs, got {len(arrays)} arrays'
-        )
-    inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
-    targets = arrays[len(sizes) :]
-    for k, (target, shape) in enumerate(zip(targets, kernel.shapes)):
-        if not (
-            isinstance(target, np.ndarray)
-            and target.dtype == np.float64
-            and target.shape == shape
-            and target.flags.c_contiguous
-            and target.flags.writeable
-        ):
-            raise ArgumentError(
-                f'out[{k}] must be a writeable C-contiguous float64 array of shape {shape}'
-            )
-    for target, output in zip(targets, kernel.single(inputs)):
-        np.copyto(target, output)

@@ -203,7 +203,7 @@ class Dynamics:
             ', '.join(self._parameters['compensated_terms']) or 'nothing')
         status.values['order of ~/commands'] = ', '.join(self._outputs.order)
         payload.report(status, self._host.parameters, self._model.robot)
-        reports.report_channels(status, self._channels, self._host)
+        reports.report_channels(status, self._channels, self._host.model)
         return status
 
     def _constraint_status(self) -> Status:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.dynamics.payload import payload_capacity as largest_payload
 from screw_dynamics_ros.core.trajectory import (
     Excess,
     Motion,
@@ -23,6 +22,7 @@ from screw_dynamics_ros.core.trajectory import (
     sampled_motion,
 )
 from screw_dynamics_ros.core.trajectory.motion import with_rates
+from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
 from screw_dynamics_ros.nodes import payload
 from screw_dynamics_ros.nodes.model import coordinates, velocity_labels
 from screw_dynamics_ros.nodes.requests import QueriedRobot, State, finite, requested_state

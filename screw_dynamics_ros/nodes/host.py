@@ -30,6 +30,7 @@ from screw_dynamics_ros.core.model.urdf import read_urdf
 from screw_dynamics_ros.nodes import payload, reports, requests, shared_parameters
 from screw_dynamics_ros.nodes.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.drives import DriveParameters
+from screw_dynamics_ros.nodes.load import Load
 from screw_dynamics_ros.nodes.model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.part import Channel, Part, Plan
 from screw_dynamics_ros.nodes.torque_terms import TERMS
@@ -45,6 +46,7 @@ from screw_dynamics_ros.ros.scheduling import use_real_time
 from screw_dynamics_ros.ros.serialized import JointStateReader, packed
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.spare_time import SpareTime
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.subscriptions import subscribe
 from screw_dynamics_ros.ros.transport import SequenceGaps, TransportDelay
 
@@ -75,7 +77,7 @@ class ModelHost:
         1 for each of `TERMS` that is part of the measured efforts, else 0; always the same array.
     descriptions : DescriptionSource
         What is offered, what is in force, and why it is not what is wanted.
-    load : reports.Load
+    load : Load
         Counts and times for diagnostics.
     endings : list of Ending
         What is to be done before the process ends.
@@ -90,7 +92,7 @@ class ModelHost:
         self.gravity = np.zeros(3)
         self.effort_shares = np.ones(len(TERMS))
         self.descriptions = DescriptionSource()
-        self.load = reports.Load()
+        self.load = Load()
         self.endings: list[Ending] = []
         self.scheduling_fault = ''
         self._parts: list[tuple[Part, list[Channel]]] = []
@@ -121,8 +123,8 @@ class ModelHost:
             node, self.parameters['drive_joints'], self._check_drives, self.reload)
         self._spare_time = SpareTime(node)
         self.diagnostics = Diagnostics(node, self._spare_time.every)
-        self.diagnostics.add(lambda: reports.description_status(self))
-        self.diagnostics.add(lambda: reports.joint_state_status(self))
+        self.diagnostics.add(self.description_status)
+        self.diagnostics.add(self.joint_state_status)
         self.diagnostics.add(FAULTS.status)
         self.services = Services(node)
         self.drawing = DrawingProcess()
@@ -186,6 +188,21 @@ class ModelHost:
             FAULTS.guarded('a robot description', self._on_description), qos.LATCHED)
         subscribe(node, JointState, 'joint_states', self._on_joint_state, qos.JOINT_STATES,
                   raw=True, qos_overriding_options=qos.OVERRIDABLE)
+
+    # --- diagnostics ----------------------------------------------------------------------------
+
+    def description_status(self) -> Status:
+        """Report which robot is in use, and why not another one."""
+        return reports.description_status(
+            self.node, self.descriptions, self.model, self.load,
+            drives=self.parameters['drive_joints'], compiling=self.compiling)
+
+    def joint_state_status(self) -> Status:
+        """Report whether states arrive, and what was wrong with them."""
+        return reports.joint_state_status(
+            self.node, self.model, self.load, self.channels,
+            timeout=self.parameters['state_timeout'] or math.inf, model_since=self.model_since,
+            scheduling_fault=self.scheduling_fault)
 
     # --- description ----------------------------------------------------------------------------
 

@@ -200,7 +200,7 @@ class Kinematics:
         if self._frames is not None:
             self._frames.report(status)
             self._transforms.report(status)
-            reports.report_channels(status, self._channels, self._host)
+            reports.report_channels(status, self._channels, self._host.model)
         return status
 
     def _singularity_status(self) -> Status:

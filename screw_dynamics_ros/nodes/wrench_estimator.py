@@ -206,7 +206,7 @@ class WrenchEstimator:
         for check in self._checks:
             check.report(status)
         status.values['tared'] = 'yes' if self._is_tared else 'no'
-        reports.report_channels(status, self._channels, self._host)
+        reports.report_channels(status, self._channels, self._host.model)
         return status
 
     def _pictures(self) -> list[Picture]:

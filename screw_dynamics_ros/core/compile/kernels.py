@@ -10,18 +10,20 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import llvm_ir, native, sources
 from screw_dynamics_ros.core.compile.compilers import compile_code
+from screw_dynamics_ros.core.compile.cpython_entry import entry_point
 from screw_dynamics_ros.core.compile.python_source import python_functions
 from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
-from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
 log = logging.getLogger(__name__)
 
@@ -245,6 +247,42 @@ def make_kernel(specification: Specification, backend: str) -> Kernel:
         'reference': ReferenceKernel,
     }
     return kinds[backend](specification)
+
+
+def compiled_into(kernel: Kernel) -> Callable[..., None]:
+    """Return a function of the inputs of `kernel` and of arrays it writes the outputs into."""
+    run = partial(run_into, kernel)
+    if not isinstance(kernel, NativeKernel):
+        return run
+    arguments = [(size,) for _, size in kernel.specification.inputs]
+    return entry_point(
+        'run', '', kernel.compiled.address, arguments, list(kernel.shapes), run, kernel
+    )
+
+
+def run_into(kernel: Kernel, *arrays: Any) -> None:
+    """Run `kernel` for one sample; `arrays` are its inputs, then arrays for the outputs."""
+    sizes = kernel.specification.inputs
+    if len(arrays) != len(sizes) + len(kernel.shapes):
+        raise ArgumentError(
+            f'expected the inputs {", ".join(name for name, _ in sizes)} '
+            f'and {len(kernel.shapes)} arrays for the outputs, got {len(arrays)} arrays'
+        )
+    inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
+    targets = arrays[len(sizes) :]
+    for k, (target, shape) in enumerate(zip(targets, kernel.shapes)):
+        if not (
+            isinstance(target, np.ndarray)
+            and target.dtype == np.float64
+            and target.shape == shape
+            and target.flags.c_contiguous
+            and target.flags.writeable
+        ):
+            raise ArgumentError(
+                f'out[{k}] must be a writeable C-contiguous float64 array of shape {shape}'
+            )
+    for target, output in zip(targets, kernel.single(inputs)):
+        np.copyto(target, output)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import Array, float_array
-from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
+from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, make_kernel
 from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import (
     ConstrainedMotion,
     Terms,
@@ -23,7 +23,6 @@ from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
-from screw_dynamics_ros.core.fused import compiled_into
 from screw_dynamics_ros.core.model.tree import Tree
 
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.compile.kernels import Kernel
+from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into
 from screw_dynamics_ros.core.compile.tracing import clamp
 from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.fused import compiled_into
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import quaternions

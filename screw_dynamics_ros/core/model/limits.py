@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import Array
 
-if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+
+class Coordinates(Protocol):
+    """Whatever has joints with coordinates and velocities; a `Robot` is one."""
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with coordinates of their own."""
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Links, the root first."""
+
+    def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
+        """Return where the coordinates and velocities of a joint stand in q and v."""
 
 
-def coordinate_names(robot: Robot) -> list[str]:
+def coordinate_names(robot: Coordinates) -> list[str]:
     """Return for each of the nq coordinates its joint, for a floating base the root link."""
     names = np.full(robot.nq, robot.link_names[0], dtype=object)
     return spread(robot.joint_names, places(robot)[0], names).tolist()
 
 
-def velocity_names(robot: Robot) -> list[str]:
+def velocity_names(robot: Coordinates) -> list[str]:
     """Return for each of the nv velocities its joint, for a floating base the root link."""
     names = np.full(robot.nv, robot.link_names[0], dtype=object)
     return spread(robot.joint_names, places(robot)[1], names).tolist()
 
 
-def of_coordinates(robot: Robot, limit: Array, unlimited: float) -> Array:
+def of_coordinates(robot: Coordinates, limit: Array, unlimited: float) -> Array:
     """Return a limit over `joint_names` for each of the nq coordinates; a free base has none."""
     return spread(limit, places(robot)[0], np.full(robot.nq, unlimited))
 
 
-def of_velocities(robot: Robot, limit: Array) -> Array:
+def of_velocities(robot: Coordinates, limit: Array) -> Array:
     """Return a limit over `joint_names` for each of the nv velocities; a free base has none."""
     return spread(limit, places(robot)[1], np.full(robot.nv, np.inf))
 
 
-def places(robot: Robot) -> tuple[list[slice], list[slice]]:
+def places(robot: Coordinates) -> tuple[list[slice], list[slice]]:
     """Return where the coordinates and the velocities of `joint_names` stand."""
     both = [robot.joint_coordinates(joint) for joint in robot.joint_names]
     return [q for q, _ in both], [v for _, v in both]

@@ -1,17 +1,20 @@
-"""What joint motions take of the drives: efforts, limits exceeded, how much faster they may run."""
+"""What joint motions take of the drives: efforts, limits exceeded, largest speed and payload."""
 
 from screw_dynamics_ros.core.trajectory.annotation import Annotation, annotate
 from screw_dynamics_ros.core.trajectory.limits import Excess, exceeded_limits
 from screw_dynamics_ros.core.trajectory.motion import Motion, sampled_motion
+from screw_dynamics_ros.core.trajectory.payload_capacity import PayloadCapacity, payload_capacity
 from screw_dynamics_ros.core.trajectory.time_scaling import SpeedLimit, largest_speed_factor
 
 __all__ = [
     'Annotation',
     'Excess',
     'Motion',
+    'PayloadCapacity',
     'SpeedLimit',
     'annotate',
     'exceeded_limits',
     'largest_speed_factor',
+    'payload_capacity',
     'sampled_motion',
 ]

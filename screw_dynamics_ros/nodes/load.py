@@ -1,0 +1,66 @@
+"""How many joint states come, how long they take, and how many are not answered."""
+
+from __future__ import annotations
+
+import math
+import time
+
+LOSSES = 0.1  # share of joint states, lost on the way or overtaken, that is worth a warning
+
+
+class Load:
+    """Arrivals of joint states and the time spent on them, since the last report and in all."""
+
+    def __init__(self) -> None:
+        self.started = self.last_arrival = time.monotonic()
+        self.arrivals = 0
+        self.overflows = self.late = self.lost = 0
+        self.delay = 0.0
+        self.last_overflow = self.last_unreadable = self.last_late = -math.inf
+        self.unreadable_reason = ''
+        self.loses = False
+        self._reported = self.started
+        self._reset()
+
+    def _reset(self) -> None:
+        self._count, self._served, self._busy, self._longest = 0, 0, 0.0, 0.0
+        self._lost = self.lost
+
+    def arrived(self, now: float) -> None:
+        """Count a message that came at `now` on the monotonic clock [s]."""
+        self.arrivals += 1
+        self._count += 1
+        self.last_arrival = now
+
+    def was_late(self, now: float, delay: float) -> None:
+        """Count a state that was not answered because it had been under way for `delay` [s]."""
+        self.late += 1
+        self.last_late, self.delay = now, delay
+
+    def overflowed(self, now: float) -> None:
+        """Count a state whose results were not finite."""
+        self.overflows += 1
+        self.last_overflow = now
+
+    def unreadable(self, now: float, error: Exception) -> None:
+        """Note a message that is no JointState."""
+        self.last_unreadable = now
+        self.unreadable_reason = str(error)
+
+    def served(self, duration: float) -> None:
+        """Count a message that was answered within `duration` [s]."""
+        self._served += 1
+        self._busy += duration
+        self._longest = max(self._longest, duration)
+
+    def take(self, now: float) -> dict[str, str]:
+        """Return rates and times since the last report, and start anew."""
+        interval = max(now - self._reported, 1e-9)
+        self.loses = self.lost - self._lost > LOSSES * (self._count + self.lost - self._lost)
+        values = {'rate [Hz]': f'{self._count / interval:.1f}'}
+        if self._served:
+            values['processing mean [us]'] = f'{self._busy / self._served * 1e6:.1f}'
+            values['processing longest [us]'] = f'{self._longest * 1e6:.1f}'
+        self._reported = now
+        self._reset()
+        return values
