@@ -69,8 +69,18 @@ def efforts_section(efforts: Efforts) -> Section:
     section.table(('joint', 'reported', 'model [N m, N]'), [
         (name, f'{ours:.3f}', f'{theirs:.3f}')
         for name, ours, theirs in zip(efforts.joints, measured, sum_of(terms, weight))])
+    section.findings += silent_nodes(efforts.configuration)
     section.findings += effort_findings(efforts.joints, measured, weight, terms)
     return section
+
+
+def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
+    """Warn of nodes whose parameters are not known: the rest may be judged by wrong ones."""
+    if configuration.silent:
+        yield Finding('warning', 'parameters', 'no answer from '
+                      f'{", ".join(configuration.silent)}: gravity, payload and corrections that '
+                      'are configured there are not known here',
+                      'wait longer with --wait, or see whether it hangs')
 
 
 def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterator[str]:

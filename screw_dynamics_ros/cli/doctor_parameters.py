@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameters
+from rclpy.task import Future
 
 from screw_dynamics_ros.core.model.rigid_body import RigidBody
 
@@ -21,6 +23,8 @@ NAMES = ('gravity', 'effort_joints', 'effort_scale', 'effort_offset', 'effort_te
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 SERVICE = '/get_parameters'
 FIRST = ('bringup', 'dynamics', 'wrench_estimator', 'kinematics')  # of several that have one
+AGAIN = 1.0  # s, until a question without an answer is asked again
+DISCOVERY = 0.5  # s without a new node, until all are taken to be known
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,13 @@ class Configuration:
         Those that some node has, by name.
     owners : mapping
         The full name of that node, by the name of the parameter.
+    silent : tuple of str
+        Full names of the nodes that did not answer, or not everything.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
+    silent: tuple[str, ...] = ()
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -74,7 +81,7 @@ class Configuration:
 def read_configuration(
     node: Node, turns: Callable[[float], Iterator[None]], patience: float,
 ) -> Configuration:
-    """Ask all nodes in the namespace of `node`; those that do not answer in time are left out.
+    """Ask all nodes in the namespace of `node`; those that do not answer in time are named.
 
     Parameters
     ----------
@@ -84,33 +91,76 @@ def read_configuration(
     patience : float
         How long the answers are waited for [s].
     """
-    space = node.get_namespace().rstrip('/') + '/'
-    names = sorted(
-        {service.removeprefix(space).removesuffix(SERVICE)
-         for service, _ in node.get_service_names_and_types()
-         if service.startswith(space) and service.endswith(SERVICE)},
-        key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
-    clients = {name: node.create_client(GetParameters, f'{space}{name}{SERVICE}',
-                                        qos_profile=qos_profile_parameters)
-               for name in names if '/' not in name}
-    futures: dict[tuple[str, str], Any] = {}
+    asked: dict[str, Questions] = {}
+    news = time.monotonic()
     for _ in turns(patience):
-        for name, client in clients.items():
-            if (name, NAMES[0]) not in futures and client.service_is_ready():
-                # One by one: of several a node gives none if it does not have all.
-                futures.update({(name, parameter): client.call_async(
-                    GetParameters.Request(names=[parameter])) for parameter in NAMES})
-        if len(futures) == len(clients) * len(NAMES) and all(
-                future.done() for future in futures.values()):
+        for name in parameter_services(node) - asked.keys():
+            asked[name] = Questions(node, name)
+            news = time.monotonic()
+        for questions in asked.values():
+            questions.ask()
+        if time.monotonic() > news + DISCOVERY and all(
+                questions.are_answered for questions in asked.values()):
             break
     values: dict[str, Any] = {}
     owners: dict[str, str] = {}
-    for (name, parameter), future in sorted(
-            futures.items(), key=lambda item: names.index(item[0][0])):
-        answer = future.result().values if future.done() else ()
-        value = parameter_value_to_python(answer[0]) if answer else None
-        if value is not None and parameter not in values:
-            values[parameter], owners[parameter] = value, space + name
-    for client in clients.values():
-        node.destroy_client(client)
-    return Configuration(values, owners)
+    for name in sorted(asked, key=order_of_preference):
+        for parameter, value in asked[name].answers().items():
+            if parameter not in values:
+                values[parameter], owners[parameter] = value, name
+    silent = tuple(sorted(name for name in asked if not asked[name].are_answered))
+    for questions in asked.values():
+        node.destroy_client(questions.client)
+    return Configuration(values, owners, silent)
+
+
+def parameter_services(node: Node) -> set[str]:
+    """Return the full names of the nodes in the namespace of `node` that tell their parameters."""
+    space = node.get_namespace().rstrip('/') + '/'
+    names = {service.removesuffix(SERVICE) for service, _ in node.get_service_names_and_types()
+             if service.startswith(space) and service.endswith(SERVICE)}
+    return {name for name in names if '/' not in name.removeprefix(space)}
+
+
+def order_of_preference(name: str) -> tuple[int, str]:
+    """Return the key to sort the nodes by, of which several have a parameter."""
+    own = name.rpartition('/')[2]
+    return FIRST.index(own) if own in FIRST else len(FIRST), name
+
+
+class Questions:
+    """What one node is asked: one parameter at a time, since it tells none if it lacks one of them.
+
+    An answer can be lost: a server whose middleware does not know the client yet drops it. A
+    question without an answer is asked again.
+    """
+
+    def __init__(self, node: Node, name: str) -> None:
+        self.client = node.create_client(
+            GetParameters, name + SERVICE, qos_profile=qos_profile_parameters)
+        self._futures: dict[str, list[Future[Any]]] = {parameter: [] for parameter in NAMES}
+        self._next = 0.0
+
+    def ask(self) -> None:
+        """Ask what is not answered, now and then."""
+        if time.monotonic() < self._next or not self.client.service_is_ready():
+            return
+        self._next = time.monotonic() + AGAIN
+        for parameter, futures in self._futures.items():
+            if not any(future.done() for future in futures):
+                futures.append(self.client.call_async(GetParameters.Request(names=[parameter])))
+
+    @property
+    def are_answered(self) -> bool:
+        """Whether there is an answer to each."""
+        return all(any(future.done() for future in futures) for futures in self._futures.values())
+
+    def answers(self) -> dict[str, Any]:
+        """Return the parameters that the node has, by name."""
+        found: dict[str, Any] = {}
+        for parameter, futures in self._futures.items():
+            answer = next((future.result().values for future in futures if future.done()), ())
+            value = parameter_value_to_python(answer[0]) if answer else None
+            if value is not None:
+                found[parameter] = value
+        return found
