@@ -11,10 +11,10 @@ from models import random_description, to_urdf
 from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.tracing import Recorder, program
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 LENGTHS = (10, 20, 50, 100, 200)
 FUNCTIONS = {

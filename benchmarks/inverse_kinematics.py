@@ -24,9 +24,9 @@ from figures import Figure
 from reachable_poses import ROBOTS, distance, reachable_poses
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import RobotDescription
-from screw_dynamics_ros.core.model.tree import rotation_of_z_to
-from screw_dynamics_ros.core.model.urdf_writer import write_urdf
+from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 
 TOLERANCE, RESTARTS, STEPS = 1e-9, 100, 100
 TURN = 10  # poses

@@ -10,7 +10,7 @@ import pinocchio as pin
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import read_urdf
+from screw_dynamics_ros.core.description import read_urdf
 
 PANDA, TALOS = 'panda_description/urdf/panda', 'talos_full_v2'
 TIPS = {PANDA: 'panda_hand', TALOS: 'gripper_left_base_link'}

@@ -90,7 +90,7 @@ def environment() -> dict[str, Any]:
     import numpy
     import pinocchio
 
-    from screw_dynamics_ros.core.compile import native
+    from screw_dynamics_ros.core.compile.llvm import native
     try:
         import llvmlite
         version, lanes = llvmlite.__version__, native.simd_lanes()

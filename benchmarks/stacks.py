@@ -9,7 +9,7 @@ from figures import Figure, compared
 from robots_compared import PANDA, TALOS, pair
 from timing import loop, measure, one_core
 
-from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.compile.llvm import native
 
 SAMPLES = 4096
 TURN = 25e-3  # s: several calls, so that neither side pays for the caches and pages the other took

@@ -13,7 +13,7 @@ from robots_compared import NAMES, PANDA
 from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import read_urdf
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.trajectory import annotate, sampled_motion
 
 SAMPLES, REQUIRED = 10_000, 2.0  # ms

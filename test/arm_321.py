@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 
 L1, L2, L3, L6 = 0.4, 0.5, 0.45, 0.1
 

@@ -13,7 +13,7 @@ import pytest
 from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import native
+from screw_dynamics_ros.core.compile.llvm import native
 
 ROOT = Path(__file__).resolve().parents[1]
 

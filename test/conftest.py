@@ -88,7 +88,7 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one more than processors: tests of nodes wait most of the time."""
-    from screw_dynamics_ros.core.compile.native import worker_count
+    from screw_dynamics_ros.core.compile.llvm.native import worker_count
 
     return worker_count() + 1
 

@@ -13,7 +13,7 @@ import numpy as np
 from lagrange import CENTRAL
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.lie import quaternions, screws, se3
 from screw_dynamics_ros.core.lie.se3 import Ad
 

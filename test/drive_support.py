@@ -6,7 +6,7 @@ import numpy as np
 from models import random_configuration
 
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 
 GRAVITY = (0.7, -1.3, -9.6)
 SCALAR = ('revolute', 'prismatic', 'continuous')

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from screw_dynamics_ros.core.model import Joint, RobotDescription
+from screw_dynamics_ros.core.description import Joint, RobotDescription
 
 CENTRAL = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # differences of order 8
 

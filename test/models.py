@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import (
+from screw_dynamics_ros.core.description import (
     Inertia,
     Joint,
     Limits,

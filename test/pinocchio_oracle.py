@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import RobotDescription
+from screw_dynamics_ros.core.description import RobotDescription
 
 pin = pytest.importorskip('pinocchio')
 

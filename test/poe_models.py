@@ -16,8 +16,8 @@ from math import comb, factorial
 import numpy as np
 from models import random_inertia, random_pose, random_unit
 
-from screw_dynamics_ros.core.model import Inertia
-from screw_dynamics_ros.core.model.geometry import BodyScrews
+from screw_dynamics_ros.core.description import Inertia
+from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.tracing import Program
+from screw_dynamics_ros.core.compile.program.tracing import Program
 
 SCALAR = {
     'add': lambda x, y: x + y,

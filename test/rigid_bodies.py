@@ -4,8 +4,8 @@ import numpy as np
 from models import random_inertia
 from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
 
 N = 1000
 G11 = RigidBody(2.0, np.zeros(3), np.diag([0.1, 0.2, 0.3])).moved(

@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.analytical import (
+from screw_dynamics_ros.core.kinematics.analytical_jacobians import (
     ORIENTATIONS,
     analytical_jacobian,
     euler_axes,
@@ -23,8 +24,7 @@ from screw_dynamics_ros.core.kinematics.analytical import (
 )
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import euler, quaternions, so3
-from screw_dynamics_ros.core.model import read_urdf
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 EULER = [*euler.MOVING, *euler.FIXED]
 

@@ -13,14 +13,14 @@ from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     fixed_point,
     friction_pyramid,
 )
-from screw_dynamics_ros.core.dynamics.constraints.projection import project_configuration
+from screw_dynamics_ros.core.constraints.projection import project_configuration
 from screw_dynamics_ros.core.dynamics.payload import payload_parameters
-from screw_dynamics_ros.core.functions import FUNCTIONS
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
 from screw_dynamics_ros.core.trajectory.motion import sampled_motion
 

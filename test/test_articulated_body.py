@@ -26,10 +26,10 @@ pytest.importorskip('pinocchio')
 from pinocchio_oracle import Pinocchio
 
 from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.dynamics.articulated_body import ArticulatedBodies, inward
-from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix
+from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix
 from screw_dynamics_ros.core.lie.se3 import Ad, inverse
-from screw_dynamics_ros.core.model import RobotDescription
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 WRONG = 1e-2  # least deviation of a printed formula that counts as wrong

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from robots import bundled_robots, example_robots, urdf_path
 
-from screw_dynamics_ros.core.model import Limits, Mimic, physical_findings, read_urdf
+from screw_dynamics_ros.core.description import Limits, Mimic, physical_findings, read_urdf
 
 pin = pytest.importorskip('pinocchio')
 

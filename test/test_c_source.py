@@ -18,9 +18,9 @@ from robots import urdf_path
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.compile import BROKEN, REFUSED, WRITTEN
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.compile.c_source import CSource, is_name, number
-from screw_dynamics_ros.core.functions import FUNCTIONS, INPUTS
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.compile.text.c_source import CSource, is_name, number
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS, INPUTS
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 
 COMPILER = shutil.which('cc')
 STRICT = ['-O0', '-Wall', '-Wextra', '-pedantic', '-Werror']

@@ -17,12 +17,16 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
+from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow, modified
+from screw_dynamics_ros.core.geometry.hayati_roberts import (
+    ContinuousRow,
+    HayatiRobertsRow,
+    automatic,
+)
+from screw_dynamics_ros.core.geometry.link_table import LinkTable, Row
+from screw_dynamics_ros.core.identification.accuracy import accuracy
+from screw_dynamics_ros.core.identification.calibration import calibrate, corrected, error_jacobian
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.model.accuracy import accuracy
-from screw_dynamics_ros.core.model.calibration import calibrate, corrected, error_jacobian
-from screw_dynamics_ros.core.model.denavit_hartenberg import StandardRow, modified
-from screw_dynamics_ros.core.model.hayati_roberts import ContinuousRow, HayatiRobertsRow, automatic
-from screw_dynamics_ros.core.model.link_table import LinkTable, Row
 
 ERROR = 1e-3
 POSES = 50

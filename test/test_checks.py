@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from robots import example_robots, robot_id
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.core.model import (
+from screw_dynamics_ros.core.description import (
     Inertia,
     Joint,
     Link,
@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.model import (
     physical_findings,
     read_urdf,
 )
-from screw_dynamics_ros.core.model.inertia import TRIANGLE_TOLERANCE
+from screw_dynamics_ros.core.description.body_inertia import TRIANGLE_TOLERANCE
 
 SOLID = Inertia(1.0, [0, 0, 0], np.diag([0.01, 0.01, 0.01]))
 NOTHING = Inertia(0.0, [0, 0, 0], np.zeros((3, 3)))

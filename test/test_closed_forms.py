@@ -12,23 +12,24 @@ from models import random_configuration, random_description, random_wrenches, rc
 from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
-from screw_dynamics_ros.core.dynamics import closed_forms, coriolis, energy, mass_matrix
+from screw_dynamics_ros.core.dynamics import coriolis, energy, mass_matrix
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
-from screw_dynamics_ros.core.dynamics.christoffel import christoffel_symbols
-from screw_dynamics_ros.core.dynamics.closed_forms import kane_torques, projected_torques
-from screw_dynamics_ros.core.dynamics.first_order_forms import (
+from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_torques, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
+from screw_dynamics_ros.core.formulations import closed_forms
+from screw_dynamics_ros.core.formulations.christoffel import christoffel_symbols
+from screw_dynamics_ros.core.formulations.closed_forms import kane_torques, projected_torques
+from screw_dynamics_ros.core.formulations.factorization import block, factors
+from screw_dynamics_ros.core.formulations.first_order_forms import (
     body_momentum_form,
     momentum_form,
     twist_form,
 )
-from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_torques, inverse_dynamics
-from screw_dynamics_ros.core.dynamics.regrouping import regrouped
-from screw_dynamics_ros.core.kinematics.factorisation import block, factors
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.model.robot_geometry import tree_of
-from screw_dynamics_ros.core.model.tree import Tree, build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 GRAVITY = np.array([0.7, -1.3, -9.6])
 WRONG = 1e-2

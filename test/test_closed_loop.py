@@ -6,9 +6,9 @@ import pytest
 from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.closed_loop import Gap
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
+from screw_dynamics_ros.core.inverse.closed_loop import Gap
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
 
 DT = 1e-3
 

@@ -13,18 +13,18 @@ import pytest
 from compile_support import close, needs_llvmlite
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
     fixed_point,
 )
-from screw_dynamics_ros.core.dynamics.constraints.projection import (
+from screw_dynamics_ros.core.constraints.projection import (
     project_configuration,
     project_velocity,
 )
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
 from screw_dynamics_ros.core.integration import ConfigurationSpace, munthe_kaas_step
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
 
 GROUND, CRANK, COUPLER, ROCKER = 4.0, 1.0, 3.5, 3.0
 FREE = Limits(-np.inf, np.inf, np.inf, np.inf)

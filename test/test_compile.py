@@ -25,8 +25,10 @@ from models import random_wrenches
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import compilers, kernels, llvm_ir, native
+from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.llvm import compilers, native
+from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 
 PYTHON = sys.executable
 SIZES = (0, 1, 7, 8, 9, 1000)

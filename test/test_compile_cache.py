@@ -16,8 +16,9 @@ from models import random_description
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import cache as disk
-from screw_dynamics_ros.core.compile import native, sources
+from screw_dynamics_ros.core.compile import sources
 from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.llvm import native
 
 
 @pytest.fixture

@@ -17,19 +17,19 @@ from models import random_configuration, random_description, random_unit
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.constraints import equations
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints import equations
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
     fixed_point,
     sliding_frame,
 )
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
 
 REPRESENTATIONS = ('hybrid', 'body', 'spatial', 'mixed')
 

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.core.constraints.contact_models import (
+    Constraint,
+    free_motions,
+    limit_reactions,
+)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems, screws
-from screw_dynamics_ros.core.model.constraints import Constraint, free_motions, limit_reactions
 
 
 def close(actual, desired, tolerance=1e-12):

@@ -11,7 +11,7 @@ from screw_dynamics_ros.core.estimation import (
     observability_pivots,
     smallest_singular_value,
 )
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 
 TOOL = 'panda_hand_tcp'
 

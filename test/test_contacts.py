@@ -16,14 +16,14 @@ from constraint_oracle import jacobian_and_bias, solve_kkt
 from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     fixed_point,
     friction_pyramid,
     sliding_frame,
 )
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
 
 UP = (0.0, 0.0, 1.0)
 

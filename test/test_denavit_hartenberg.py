@@ -14,19 +14,27 @@ from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.model import read_urdf
-from screw_dynamics_ros.core.model.denavit_hartenberg import (
+from screw_dynamics_ros.core.geometry.denavit_hartenberg import (
     ModifiedRow,
     StandardRow,
     modified,
     standard,
 )
-from screw_dynamics_ros.core.model.geometry import BodyScrews, JointFrames, SpatialScrews
-from screw_dynamics_ros.core.model.hayati_roberts import ContinuousRow, HayatiRobertsRow, automatic
-from screw_dynamics_ros.core.model.link_table import LinkTable
-from screw_dynamics_ros.core.model.robot_geometry import description_of, geometry_of
+from screw_dynamics_ros.core.geometry.hayati_roberts import (
+    ContinuousRow,
+    HayatiRobertsRow,
+    automatic,
+)
+from screw_dynamics_ros.core.geometry.link_table import LinkTable
+from screw_dynamics_ros.core.geometry.product_of_exponentials import (
+    BodyScrews,
+    JointFrames,
+    SpatialScrews,
+)
+from screw_dynamics_ros.core.geometry.robot_geometry import description_of, geometry_of
 
 GOLDEN = 2e-10  # the numbers of the specification have ten decimals
 

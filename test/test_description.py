@@ -9,7 +9,14 @@ import pytest
 from models import random_description
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, InertiaError, Robot
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
+from screw_dynamics_ros.core.description import (
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    RobotDescription,
+)
 
 ONE = np.eye(3)
 ORIGIN = np.zeros(3)

@@ -20,7 +20,7 @@ from screw_dynamics_ros.cli.doctor_description import carried_masses
 from screw_dynamics_ros.cli.doctor_efforts import Efforts, efforts_section
 from screw_dynamics_ros.cli.doctor_parameters import Configuration
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import middle_of_range
 from screw_dynamics_ros.entry import INTERRUPTED
 

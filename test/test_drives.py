@@ -23,10 +23,10 @@ from screw_dynamics_ros.core import (
     Robot,
     UnknownNameError,
 )
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
-from screw_dynamics_ros.core.dynamics.recursive_newton_euler import recursive_inverse_dynamics
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.model.tree import build_tree, mimic_map
+from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursive_inverse_dynamics
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree, mimic_map
 
 BACKENDS = pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
 

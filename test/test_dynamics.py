@@ -24,7 +24,7 @@ from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 
 GOLDEN = 1e-9
 GRAVITY = (0.7, -1.3, -9.6)

@@ -17,11 +17,11 @@ from robots import robot
 from tangents import displaced, partial
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
-from screw_dynamics_ros.core.dynamics.derivatives import (
+from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     inverse_mass_matrix_partials,
     mass_matrix_partials,
 )
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 FUNCTIONS = pytest.mark.parametrize(
     'name', ['inverse_dynamics_derivatives', 'forward_dynamics_derivatives']

@@ -16,15 +16,15 @@ from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 from robots import urdf_path
 from test_operation_counts import Counter
 
-from screw_dynamics_ros.core.compile.tracing import Recorder, program
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.dynamics import newton_euler
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
-from screw_dynamics_ros.core.dynamics.recursive_newton_euler import recursive_inverse_dynamics
-from screw_dynamics_ros.core.dynamics.regrouping import regrouped
-from screw_dynamics_ros.core.kinematics import recursions
-from screw_dynamics_ros.core.model import read_urdf
-from screw_dynamics_ros.core.model.robot_geometry import tree_of
-from screw_dynamics_ros.core.model.tree import Tree, build_tree
+from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
+from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursive_inverse_dynamics
+from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
+from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
+from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'dynamics.md'
 

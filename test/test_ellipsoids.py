@@ -5,8 +5,8 @@ import pytest
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.kinematics.ellipsoids import dexterity, freedoms, velocity_ellipsoid
-from screw_dynamics_ros.core.kinematics.singularities import singularity_report
+from screw_dynamics_ros.core.inverse.manipulability import dexterity, freedoms, velocity_ellipsoid
+from screw_dynamics_ros.core.inverse.singularities import singularity_report
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.lie.se3 import Ad_R
 

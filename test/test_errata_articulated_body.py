@@ -18,9 +18,9 @@ from models import random_description
 from test_constrained_dynamics import planar_2r
 
 from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.dynamics.articulated_body import ArticulatedBodies, inward
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import fixed_point
-from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix
+from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.se3 import Ad, ad
 

@@ -17,7 +17,7 @@ from lagrange import CENTRAL
 from models import random_description
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import RobotDescription
+from screw_dynamics_ros.core.description import RobotDescription
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 WRONG = 1e-2  # least deviation of a printed formula that counts as wrong

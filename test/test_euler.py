@@ -7,9 +7,9 @@ import pytest
 from lie_support import derivative, trace, untrace
 from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, so3
-from screw_dynamics_ros.core.model import read_urdf
 
 N = 1000
 ALL = pytest.mark.parametrize('sequence', [*euler.MOVING, *euler.FIXED])

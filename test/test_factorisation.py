@@ -20,10 +20,10 @@ from poe_models import (
 )
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.axes import current_axes, geometric_jacobian
-from screw_dynamics_ros.core.kinematics.factorisation import (
+from screw_dynamics_ros.core.formulations.factorization import (
     SCREWS,
     block,
     factor_derivatives,
@@ -31,20 +31,20 @@ from screw_dynamics_ros.core.kinematics.factorisation import (
     stacked_jacobian,
     system_jacobian_derivative,
 )
+from screw_dynamics_ros.core.formulations.joint_axes import current_axes, geometric_jacobian
+from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
+from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.higher_order import twist_derivatives
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import body_poses
-from screw_dynamics_ros.core.kinematics.recursions import (
+from screw_dynamics_ros.core.kinematics.twist_recursions import (
     body_accelerations,
     body_motions,
     body_twists,
 )
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model import Joint, Link, RobotDescription
-from screw_dynamics_ros.core.model.geometry import BodyScrews
-from screw_dynamics_ros.core.model.robot_geometry import tree_of
-from screw_dynamics_ros.core.model.tree import GROUND, Tree, build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, build_tree
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

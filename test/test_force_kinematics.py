@@ -12,7 +12,7 @@ from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.estimation import contact_wrench
-from screw_dynamics_ros.core.kinematics.force_kinematics import forward_force, partial_wrenches
+from screw_dynamics_ros.core.inverse.force import forward_force, partial_wrenches
 from screw_dynamics_ros.core.lie import screws
 
 D_ = np.roll(np.eye(6), 3, axis=0)

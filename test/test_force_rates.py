@@ -17,7 +17,7 @@ from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.dynamics.force_rates import WRENCHES, inverse_dynamics_rates
 from screw_dynamics_ros.core.dynamics.geometric_sensitivity import pose_sensitivity
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 
 def motion(robot: Robot) -> list[np.ndarray]:

@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 from models import random_description
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels, native, sources
+from screw_dynamics_ros.core.compile import kernels, sources
 from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
-from screw_dynamics_ros.core.functions import FUNCTIONS
-from screw_dynamics_ros.core.fused import Formula, fused_specification, identity
-from screw_dynamics_ros.core.kinematics import inverse
+from screw_dynamics_ros.core.inverse import position as inverse
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification, identity
 
 DESCRIPTION = random_description(0, 3)
 Q = np.array([0.1, 0.2, 0.3])
@@ -143,7 +144,7 @@ FORMULAS = '''
     import sys
     from models import random_description
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.core.fused import Formula
+    from screw_dynamics_ros.core.robot.fused_kernel import Formula
     import laws
     for backend in sys.argv[1:]:
         robot = Robot(random_description(0, 3), backend=backend)
@@ -291,7 +292,7 @@ def test_digests_are_the_same_in_other_processes(tmp_path):
     code = '''
         from models import random_description
         from screw_dynamics_ros.core import Robot
-        from screw_dynamics_ros.core.fused import fused_specification
+        from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
         tree = Robot(random_description(0, 3))._lean_tree
         specification = fused_specification(tree, ['forward_dynamics', 'link_poses'], {})
         print(specification.record().digest(), specification.identity)

@@ -8,7 +8,7 @@ from compile_support import NATIVE
 from models import random_description
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 
 
 @pytest.fixture(params=[NATIVE, 'python', 'reference'])

@@ -21,7 +21,9 @@ from poe_models import (
     random_trajectory,
 )
 
+from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
+from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.higher_order import (
     jacobian_derivative,
     product_derivative,
@@ -29,12 +31,10 @@ from screw_dynamics_ros.core.kinematics.higher_order import (
 )
 from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model import Inertia
-from screw_dynamics_ros.core.model.robot_geometry import tree_of
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

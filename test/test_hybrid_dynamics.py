@@ -14,12 +14,12 @@ from robots import urdf_path
 
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.constraints.constrained_dynamics import specification
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.dynamics import hybrid_dynamics
-from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import specification
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 CASES = {
     'tree': (random_description(1, 8), False),

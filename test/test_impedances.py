@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lie_support import trace, untrace
 
-from screw_dynamics_ros.core.dynamics.inertia import transported_matrix
+from screw_dynamics_ros.core.dynamics.spatial_inertia import transported_matrix
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import impedances, screws, se3
 

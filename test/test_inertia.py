@@ -7,8 +7,12 @@ import pytest
 from program_interpreter import run
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
-from screw_dynamics_ros.core.dynamics.inertia import recorded_axis, rotated, transported_matrix
+from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
+from screw_dynamics_ros.core.dynamics.spatial_inertia import (
+    recorded_axis,
+    rotated,
+    transported_matrix,
+)
 from screw_dynamics_ros.core.lie.se3 import Ad, inverse, pose
 
 #: The 24 rotations that turn axes of coordinates into one another.

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 from tangents import displaced, partial
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.integration import (
     EULER,
@@ -30,7 +31,6 @@ from screw_dynamics_ros.core.integration import (
     munthe_kaas_step,
 )
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, RobotDescription
 
 INCREMENTS = ('body', 'spatial', 'mixed', 'hybrid')
 ALL_INCREMENTS = pytest.mark.parametrize('increments', INCREMENTS)

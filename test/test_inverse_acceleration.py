@@ -6,7 +6,7 @@ import pytest
 from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.kinematics.weighted_inverse import WeightedInverse
+from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.lie import screws
 
 REPRESENTATIONS = ['body', 'spatial', 'hybrid', 'mixed']

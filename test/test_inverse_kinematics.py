@@ -10,10 +10,10 @@ from reachable_poses import ROBOTS, TIPS, distance, four_arms, reachable_poses
 from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.inverse import freedom_within_limits, newton_step
+from screw_dynamics_ros.core.description import Joint, Limits, Link, Mimic, RobotDescription
+from screw_dynamics_ros.core.inverse.position import freedom_within_limits, newton_step
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.model import Joint, Limits, Link, Mimic, RobotDescription
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 PANDA, TCP = urdf_path('panda'), 'panda_hand_tcp'
 

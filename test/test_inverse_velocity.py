@@ -13,11 +13,11 @@ from scipy.linalg import sqrtm
 from scipy.optimize import minimize
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.extended_jacobian import extended_inverse
-from screw_dynamics_ros.core.kinematics.inverse_velocity import inverse_velocity
-from screw_dynamics_ros.core.kinematics.joint_bounds import Bounds
-from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.inverse.extended_jacobian import extended_inverse
+from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
+from screw_dynamics_ros.core.inverse.velocity_bounds import Bounds
+from screw_dynamics_ros.core.inverse.weighted_inverse import (
     AdaptiveDamping,
     WeightedInverse,
     length_metric,

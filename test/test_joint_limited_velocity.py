@@ -8,15 +8,15 @@ from robots import urdf_path
 from scipy.optimize import minimize
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import inverse_velocity
-from screw_dynamics_ros.core.kinematics.joint_bounds import (
+from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
+from screw_dynamics_ros.core.inverse.velocity_bounds import (
     Bounds,
     JointBounds,
     stopping_velocity,
 )
-from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.kinematics.weighted_inverse import AdaptiveDamping
-from screw_dynamics_ros.core.model.tree import JointLimits
+from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 
 TOOL, DT = 'panda_hand_tcp', 0.01
 

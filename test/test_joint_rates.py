@@ -11,22 +11,22 @@ from models import random_configuration, random_description
 from poe_models import REPRESENTATIONS, random_geometry, random_trajectory
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.factorisation import factors
-from screw_dynamics_ros.core.kinematics.joint_rates import (
+from screw_dynamics_ros.core.formulations.factorization import factors
+from screw_dynamics_ros.core.formulations.joint_rates import (
     joint_accelerations_of,
     joint_rates_of,
     least_squares_rates,
 )
-from screw_dynamics_ros.core.kinematics.recursions import (
+from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
+from screw_dynamics_ros.core.kinematics.twist_recursions import (
     body_accelerations,
     body_motions,
     body_twists,
 )
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.model.robot_geometry import tree_of
-from screw_dynamics_ros.core.model.tree import GROUND, build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, build_tree
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

@@ -11,10 +11,10 @@ from models import random_configuration, random_description, random_wrenches
 from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.se3 import inverse
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.model.tree import Tree, build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 GRAVITY = (0.7, -1.3, -9.6)
 KINDS = ('revolute', 'prismatic', 'continuous', 'planar', 'floating', 'fixed')

@@ -15,20 +15,14 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.constraints.loops import Loop
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription, read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.kinematics.loops import Loop
+from screw_dynamics_ros.core.geometry import joint_pairs as joints
+from screw_dynamics_ros.core.geometry import mobility
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
-from screw_dynamics_ros.core.model import (
-    Inertia,
-    Joint,
-    Link,
-    RobotDescription,
-    joints,
-    mobility,
-    read_urdf,
-)
-from screw_dynamics_ros.core.model.urdf_writer import write_urdf
 
 AXIS = np.array([0.36, 0.48, 0.8])
 POINT = np.array([0.3, -0.2, 0.5])

@@ -27,7 +27,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model import Joint, Link, RobotDescription
+from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 GOLDEN = 1e-9  # the numbers of the specification have ten decimals

@@ -11,8 +11,15 @@ import pytest
 from compile_support import BACKENDS, close
 
 from screw_dynamics_ros.core import Drive, InertiaError, Robot
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import fixed_point
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
+from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
+from screw_dynamics_ros.core.description import (
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    RobotDescription,
+)
 
 SOLID = Inertia(1.0, [0.1, 0.0, 0.05], np.diag([0.02, 0.03, 0.04]))
 X, Y, Z = np.eye(3)

@@ -25,7 +25,7 @@ pin = pytest.importorskip('pinocchio')
 from pinocchio_oracle import Pinocchio  # noqa: E402
 
 from screw_dynamics_ros.core import Robot  # noqa: E402
-from screw_dynamics_ros.core.model import Mimic, RobotDescription, read_urdf  # noqa: E402
+from screw_dynamics_ros.core.description import Mimic, RobotDescription, read_urdf  # noqa: E402
 
 FLOATING = pytest.mark.parametrize('floating', [False, True])
 

@@ -17,12 +17,12 @@ from models import random_configuration, random_description, random_wrenches
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
+from screw_dynamics_ros.core.control.operational_space import generalised_jacobian
+from screw_dynamics_ros.core.description import Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import fixed_point
-from screw_dynamics_ros.core.dynamics.operational_space import generalised_jacobian
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.model import Link, RobotDescription
 
 CASES = {
     'tree': (random_description(1, 7), False),

@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 mujoco = pytest.importorskip('mujoco')
 
 from screw_dynamics_ros.core import Drive, Robot  # noqa: E402
-from screw_dynamics_ros.core.model import Joint, Link, RobotDescription, read_urdf  # noqa: E402
+from screw_dynamics_ros.core.description import Joint, Link, RobotDescription, read_urdf  # noqa: E402
 
 GRAVITY = (0.3, -0.2, -9.0)
 TOLERANCE = 1e-9

@@ -17,7 +17,8 @@ from poe_models import EXTENDED, REPRESENTATIONS, STEP, differences, vector
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.dynamics import inertia as inertias
+from screw_dynamics_ros.core.description.rigid_body import RigidBody, is_physical
+from screw_dynamics_ros.core.dynamics import spatial_inertia as inertias
 from screw_dynamics_ros.core.dynamics.newton_euler import (
     bias_matrix,
     frame_twist,
@@ -30,7 +31,6 @@ from screw_dynamics_ros.core.dynamics.newton_euler import (
 )
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.screws import convert_twist, convert_wrench, general_twist
-from screw_dynamics_ros.core.model.rigid_body import RigidBody, is_physical
 
 REPRESENTATION = pytest.mark.parametrize('representation', REPRESENTATIONS)
 SEEDS = pytest.mark.parametrize('seed', range(2))

@@ -18,10 +18,10 @@ from ros_harness import ERROR, OK, WARN, vector
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_point,
 )
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.constraints import BlockedMotions, check, choose, read
 
 POINT_MASS = (

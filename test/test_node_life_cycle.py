@@ -28,7 +28,7 @@ from robots import urdf_path
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.torque_terms import TERMS
 
 FEW = 40

@@ -16,13 +16,13 @@ from models import random_description
 from poe_models import REPRESENTATIONS, random_geometry
 from robots import urdf_path
 
-from screw_dynamics_ros.core.compile.tracing import Recorder, program
-from screw_dynamics_ros.core.kinematics import recursions
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
+from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
+from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
 from screw_dynamics_ros.core.kinematics.higher_order import acceleration
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
-from screw_dynamics_ros.core.model import read_urdf
-from screw_dynamics_ros.core.model.robot_geometry import tree_of
-from screw_dynamics_ros.core.model.tree import Tree, build_tree
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
+from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'kinematics.md'
 

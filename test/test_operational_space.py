@@ -11,12 +11,12 @@ from models import random_configuration, random_description
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
     fixed_point,
 )
-from screw_dynamics_ros.core.dynamics.operational_space import operational_space, task_torques
+from screw_dynamics_ros.core.control.operational_space import operational_space, task_torques
 from screw_dynamics_ros.core.errors import ArgumentError
 
 

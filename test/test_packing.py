@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from program_interpreter import run
 
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
-from screw_dynamics_ros.core.compile.packing import packed
-from screw_dynamics_ros.core.compile.sums import chained
-from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
-from screw_dynamics_ros.core.dynamics.linear import sparse_product
+from screw_dynamics_ros.core.compile.program.packing import packed
+from screw_dynamics_ros.core.compile.program.sums import chained
+from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
+from screw_dynamics_ros.core.linear import sparse_product
 
 SIZE = 40
 
@@ -111,9 +111,9 @@ def test_packs_in_machine_code(build, monkeypatch):
     monkeypatch.setenv('SCREW_DYNAMICS_CACHE', '')  # the same program for both lengths
     for length in (10**6, 10):
         monkeypatch.setattr(
-            'screw_dynamics_ros.core.compile.llvm_ir.LONGEST_FUNCTION', (length,) * 2
+            'screw_dynamics_ros.core.compile.llvm.module.LONGEST_FUNCTION', (length,) * 2
         )
-        monkeypatch.setattr('screw_dynamics_ros.core.compile.llvm_ir.PIECE', (25, 25))
+        monkeypatch.setattr('screw_dynamics_ros.core.compile.llvm.module.PIECE', (25, 25))
         kernel = make_kernel(Specification('test of packs', (('x', SIZE),), build), 'native')
         for result, expected in zip(kernel.single([x]), build(x)):
             np.testing.assert_allclose(result, expected, rtol=0, atol=1e-14)

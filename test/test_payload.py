@@ -13,8 +13,8 @@ from pinocchio_oracle import Pinocchio
 from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, InertiaError, Robot, UnknownNameError
-from screw_dynamics_ros.core.model import Inertia, Limits
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description import Inertia, Limits
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity
 
 KINDS = ('revolute', 'prismatic', 'continuous')

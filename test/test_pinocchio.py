@@ -54,13 +54,13 @@ pin = pytest.importorskip('pinocchio')
 from pinocchio_oracle import Contact, Pinocchio  # noqa: E402
 
 from screw_dynamics_ros.core import InertiaError, Robot  # noqa: E402
-from screw_dynamics_ros.core.compile import native  # noqa: E402
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (  # noqa: E402
+from screw_dynamics_ros.core.compile.llvm import native  # noqa: E402
+from screw_dynamics_ros.core.constraints.motion_constraint import (  # noqa: E402
     fixed_frame,
     fixed_point,
 )
-from screw_dynamics_ros.core.functions import FUNCTIONS  # noqa: E402
-from screw_dynamics_ros.core.model import RobotDescription, read_urdf  # noqa: E402
+from screw_dynamics_ros.core.description import RobotDescription, read_urdf  # noqa: E402
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS  # noqa: E402
 
 TOLERANCE = 1e-10
 

@@ -15,16 +15,16 @@ from poe_models import Reference, random_geometry, random_inertias, random_traje
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
+from screw_dynamics_ros.core.description import Limits, read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
 from screw_dynamics_ros.core.dynamics.energy import first_moment, kinetic_energy
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model import Limits, read_urdf
-from screw_dynamics_ros.core.model.geometry import (
+from screw_dynamics_ros.core.geometry.product_of_exponentials import (
     BodyScrews,
     ConstructionScrews,
     Geometry,
@@ -32,14 +32,14 @@ from screw_dynamics_ros.core.model.geometry import (
     PredecessorScrews,
     SpatialScrews,
 )
-from screw_dynamics_ros.core.model.robot_geometry import (
+from screw_dynamics_ros.core.geometry.robot_geometry import (
     description_of,
     geometry_of,
     moved_inertia,
     tree_of,
 )
-from screw_dynamics_ros.core.model.tree import build_tree
-from screw_dynamics_ros.core.model.urdf_writer import write_urdf
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 WITH_BODY_FRAMES = (JointFrames, BodyScrews, PredecessorScrews, SpatialScrews)

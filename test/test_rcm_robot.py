@@ -11,16 +11,13 @@ import numpy as np
 import pytest
 from models import L1, L2, RCM5_A, RCM5_Q, RCM5_V, RHO, rcm5_axes
 
+from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.dynamics.energy import kinetic_energy
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.kinematics.axes import current_axes, geometric_jacobian
-from screw_dynamics_ros.core.kinematics.factorisation import block, factors
-from screw_dynamics_ros.core.kinematics.higher_order import twist_derivatives
-from screw_dynamics_ros.core.kinematics.recursions import body_accelerations, body_twists
-from screw_dynamics_ros.core.lie import screws, se3, so3
-from screw_dynamics_ros.core.model import Inertia
-from screw_dynamics_ros.core.model.geometry import (
+from screw_dynamics_ros.core.formulations.factorization import block, factors
+from screw_dynamics_ros.core.formulations.joint_axes import current_axes, geometric_jacobian
+from screw_dynamics_ros.core.geometry.product_of_exponentials import (
     BodyScrews,
     ConstructionScrews,
     Geometry,
@@ -28,7 +25,10 @@ from screw_dynamics_ros.core.model.geometry import (
     PredecessorScrews,
     SpatialScrews,
 )
-from screw_dynamics_ros.core.model.robot_geometry import moved_inertia, tree_of
+from screw_dynamics_ros.core.geometry.robot_geometry import moved_inertia, tree_of
+from screw_dynamics_ros.core.kinematics.higher_order import twist_derivatives
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_accelerations, body_twists
+from screw_dynamics_ros.core.lie import screws, se3, so3
 
 GOLDEN = 2e-10  # the numbers of the specification have ten decimals
 

@@ -23,7 +23,7 @@ from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
-from screw_dynamics_ros.core.dynamics.articulated_torques import articulated_torques
+from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     coriolis_torques,
@@ -32,15 +32,16 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
 )
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
-from screw_dynamics_ros.core.dynamics.recursive_newton_euler import (
+from screw_dynamics_ros.core.formulations.articulated_torques import articulated_torques
+from screw_dynamics_ros.core.formulations.recursive_newton_euler import (
     body_dynamics,
     recursive_inverse_dynamics,
 )
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.geometry import product_of_exponentials as geometry
+from screw_dynamics_ros.core.geometry.robot_geometry import moved_inertia, tree_of
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model import RobotDescription, geometry
-from screw_dynamics_ros.core.model.robot_geometry import moved_inertia, tree_of
-from screw_dynamics_ros.core.model.tree import Tree, build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 GRAVITY = np.array([0.7, -1.3, -9.6])
 EQUAL = 1e-12  # of the largest torque: the representations among each other
@@ -137,7 +138,7 @@ def test_golden_planar_arm(representation):
 
 
 def point_mass():
-    from screw_dynamics_ros.core.model import Inertia
+    from screw_dynamics_ros.core.description import Inertia
 
     return Inertia(1.0, np.array([1.0, 0, 0]), np.zeros((3, 3)))
 

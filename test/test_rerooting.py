@@ -7,8 +7,8 @@ import pytest
 from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rerooting import rerooted
 from screw_dynamics_ros.core.errors import DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.model.rerooting import rerooted
 
 KINDS = ('revolute', 'prismatic', 'continuous', 'fixed')
 

@@ -21,10 +21,10 @@ from rigid_bodies import (
 )
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics import inertia as recursion
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, regressor
+from screw_dynamics_ros.core.dynamics import spatial_inertia as recursion
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import impedances, screws, se3, so3
-from screw_dynamics_ros.core.model.rigid_body import PARAMETERS, RigidBody, regressor
 
 # --- mass distribution -----------------------------------------------------------------------
 

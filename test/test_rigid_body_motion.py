@@ -22,10 +22,10 @@ from rigid_bodies import (
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
 from screw_dynamics_ros.core.lie import accelerations as acc
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
 
 
 def particle_wrench(m, r, omega, v, alpha, a):

@@ -19,13 +19,20 @@ from screw_dynamics_ros.core import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.compile import native
 from screw_dynamics_ros.core.compile.kernels import NativeKernel
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.description import (
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    RobotDescription,
+)
+from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow
+from screw_dynamics_ros.core.geometry.link_table import LinkTable
+from screw_dynamics_ros.core.geometry.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model import Inertia, Joint, Limits, Link, Mimic, RobotDescription
-from screw_dynamics_ros.core.model.denavit_hartenberg import StandardRow
-from screw_dynamics_ros.core.model.geometry import SpatialScrews
-from screw_dynamics_ros.core.model.link_table import LinkTable
 
 BACKEND_NAMES = [
     pytest.param('native', marks=pytest.mark.skipif(not native.available(), reason='no llvmlite')),

@@ -13,8 +13,8 @@ from drive_support import GRAVITY, SCALAR, close, state, two_masses
 from models import random_description, random_wrenches
 
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, Mimic, RobotDescription
-from screw_dynamics_ros.core.model.tree import rotation_of_z_to
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, Mimic, RobotDescription
+from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 
 
 def with_rotors(floating: bool):

@@ -12,12 +12,16 @@ from models import random_configuration, random_description, random_pose
 from scipy.linalg import expm
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix, transported, transported_matrix
-from screw_dynamics_ros.core.kinematics.inverse import newton_step, stacked_error
-from screw_dynamics_ros.core.kinematics.recursions import body_accelerations, body_twists
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.dynamics.spatial_inertia import (
+    inertia_matrix,
+    transported,
+    transported_matrix,
+)
+from screw_dynamics_ros.core.inverse.position import newton_step, stacked_error
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_accelerations, body_twists
 from screw_dynamics_ros.core.lie import accelerations, screws, se3, so3
-from screw_dynamics_ros.core.model import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
 from screw_dynamics_ros.ros.conversions import swap_linear_angular
 
 D_ = np.roll(np.eye(6), 3, axis=0)

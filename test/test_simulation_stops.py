@@ -12,9 +12,9 @@ from models import random_description
 from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration import RungeKutta, SemiImplicitEuler
-from screw_dynamics_ros.core.model.drives import Drive
 from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot, middle_of_range
 from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops
 

@@ -12,11 +12,11 @@ from robots import urdf_path
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import inverse_velocity
-from screw_dynamics_ros.core.kinematics.singularities import (
+from screw_dynamics_ros.core.inverse.singularities import (
     manipulability_gradient,
     singularity_report,
 )
+from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
 from screw_dynamics_ros.core.lie import screw_systems
 
 Q = arm_321.Q

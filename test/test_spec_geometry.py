@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot, lie
-from screw_dynamics_ros.core.model import constraints, rigid_body
+from screw_dynamics_ros.core.constraints import contact_models as constraints
+from screw_dynamics_ros.core.description import rigid_body
 from screw_dynamics_ros.ros import conversions
 
 ROOT = Path(__file__).resolve().parent.parent

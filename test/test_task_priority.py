@@ -6,7 +6,7 @@ from robots import urdf_path
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.kinematics.task_priority import Level, Task, task_priority
+from screw_dynamics_ros.core.inverse.task_priority import Level, Task, task_priority
 
 TOOL = 'panda_hand_tcp'
 

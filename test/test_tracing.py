@@ -11,10 +11,10 @@ from compile_support import COMPILED
 from models import random_description
 
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
-from screw_dynamics_ros.core.compile.tracing import Recorder, program
+from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
-from screw_dynamics_ros.core.model.tree import build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 
 
 @pytest.fixture

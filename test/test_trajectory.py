@@ -15,9 +15,9 @@ from robots import urdf_path
 from scipy.optimize import brentq
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.model import Limits, read_urdf
-from screw_dynamics_ros.core.model.drives import Drive
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description import Limits, read_urdf
+from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.trajectory import (
     annotate,
     exceeded_limits,

@@ -16,7 +16,7 @@ from robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.model import Limits, Mimic, read_urdf
+from screw_dynamics_ros.core.description import Limits, Mimic, read_urdf
 
 # --- what is understood --------------------------------------------------------------------------
 

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 
+from screw_dynamics_ros.core.description import Joint, Link, RobotDescription, read_urdf
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     DescriptionError,
     InertiaError,
     ScrewDynamicsError,
 )
-from screw_dynamics_ros.core.model import Joint, Link, RobotDescription, read_urdf
 
 TWO = links('a b')
 REFUSED = {

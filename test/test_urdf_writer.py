@@ -10,9 +10,9 @@ import pytest
 from models import random_description
 from robots import bundled_robots, example_robots, robot_id
 
+from screw_dynamics_ros.core.description import Limits, RobotDescription, read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw, write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.model import Limits, RobotDescription, read_urdf
-from screw_dynamics_ros.core.model.urdf_writer import roll_pitch_yaw, write_urdf
 
 
 def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:

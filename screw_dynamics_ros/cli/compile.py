@@ -15,8 +15,8 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.arguments import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.compile.c_source import CSource, identifier, is_name
-from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, Output
+from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
+from screw_dynamics_ros.core.robot.functions import DEFAULTS, FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '

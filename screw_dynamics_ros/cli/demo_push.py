@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

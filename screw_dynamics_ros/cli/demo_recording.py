@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.types import Array
+
 Integers = NDArray[np.int64]
 
 #: Outputs that carry the stamp of the joint state they were computed from.

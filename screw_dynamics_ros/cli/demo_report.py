@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.cli.demo_push import Push
 from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording
 from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
-
-Array = NDArray[np.float64]
 
 RISE = 1.0  # s that torques have to rise in after they have been enabled
 LAST = 200_000_000  # ns; joint states this near to the end of the run need not be answered

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.demo_push import Push
 from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording, singular_values
 from screw_dynamics_ros.cli.demo_report import percentile, rate
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.types import Array
 
 RECENT = 200  # messages that rates are taken from
 NEWEST = 3  # messages that the latency is taken from: to be read, which costs time

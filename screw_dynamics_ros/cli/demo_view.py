@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.demo_snapshot import Snapshot
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.types import Array
 
 #: A line is made of (text, style) pieces; styles are keys of STYLES.
 Line = list[tuple[str, str]]

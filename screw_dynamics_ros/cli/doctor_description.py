@@ -10,7 +10,7 @@ import numpy as np
 from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.section import Section
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.model.description import Finding, Joint
+from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 
 REPEATS = 1000  # calls
 STATES = 100  # compared with Pinocchio

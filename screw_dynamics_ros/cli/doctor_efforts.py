@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.doctor_parameters import TERMS, Configuration
 from screw_dynamics_ros.cli.section import Section
-from screw_dynamics_ros.core.model.description import Finding
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.types import Array
 
 REST = 0.02  # rad/s, m/s
 SMALL = 0.1  # of the largest torque of gravity: too little to conclude anything from

@@ -14,7 +14,7 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameters
 from rclpy.task import Future
 
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 
 #: The parameters that are asked for, of whichever node has them.
 NAMES = ('gravity', 'effort_joints', 'effort_scale', 'effort_offset', 'effort_terms',

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
 import rclpy
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -25,13 +23,12 @@ from screw_dynamics_ros.cli.arguments import UnusableError
 from screw_dynamics_ros.cli.doctor_parameters import Configuration, read_configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model import joint_state_mapper
 from screw_dynamics_ros.ros import qos
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.serialized import from_message
 from screw_dynamics_ros.ros.start_parameters import check_arguments, reason
-
-Array = NDArray[np.float64]
 
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 TURN = 0.05  # s

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.cli.doctor_efforts import Efforts, efforts_section
 from screw_dynamics_ros.cli.doctor_session import Heard
 from screw_dynamics_ros.cli.section import Section
-from screw_dynamics_ros.core.model.description import Finding
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.nodes.model import coordinates, neutral, scalar_joints
-
-Array = NDArray[np.float64]
 
 HARMLESS = 0.01  # of the messages, that may be odd without a word
 

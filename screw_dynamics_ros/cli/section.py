@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from screw_dynamics_ros.core.model.description import Finding
+from screw_dynamics_ros.core.description.robot_description import Finding
 
 MARKS = {'error': 'ERROR  ', 'warning': 'WARNING', 'info': 'note   '}
 

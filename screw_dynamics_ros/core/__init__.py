@@ -1,7 +1,8 @@
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
-from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import ConstrainedMotion
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     BackendError,
@@ -11,13 +12,12 @@ from screw_dynamics_ros.core.errors import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.fused import FusedKernel
-from screw_dynamics_ros.core.kinematics.closed_loop import Gap
-from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
-from screw_dynamics_ros.core.kinematics.task_priority import Task
-from screw_dynamics_ros.core.kinematics.weighted_inverse import AdaptiveDamping
-from screw_dynamics_ros.core.model.drives import Drive
-from screw_dynamics_ros.core.robot import Robot
+from screw_dynamics_ros.core.inverse.closed_loop import Gap
+from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.inverse.task_priority import Task
+from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
+from screw_dynamics_ros.core.robot.fused_kernel import FusedKernel
+from screw_dynamics_ros.core.robot.robot import Robot
 
 __all__ = [
     'AdaptiveDamping',

@@ -6,11 +6,10 @@ import math
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.types import Array
 
 
 def float_array(name: str, value: ArrayLike) -> Array:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
+
+
+def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
+    """Return zeros that can hold what the arrays `like` hold: numbers, or recorded scalars."""
+    return np.zeros(shape, dtype=np.result_type(float, *like))
 
 
 def symmetric(A: Array) -> Array:

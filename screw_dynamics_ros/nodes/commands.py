@@ -29,8 +29,9 @@ from screw_dynamics_ros.core.control import (
     rate_limits,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.model import Array, Model
+from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros import messages, qos
 from screw_dynamics_ros.ros.diagnostics import Level, Status

@@ -14,11 +14,12 @@ from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import ConstrainedMotion
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     fixed_frame,
 )
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.constraints import BlockedMotions
 from screw_dynamics_ros.nodes.model import Model, neutral
 from screw_dynamics_ros.nodes.part import Channel
@@ -30,7 +31,6 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.timers import at_most
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MEASURED, FEEDFORWARD = 'measured', 'feedforward'

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Specification
 

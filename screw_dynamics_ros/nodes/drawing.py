@@ -17,14 +17,12 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.timers import at_most
 from screw_dynamics_ros.ros.worker import RECENT, Worker, WorkerError
-
-Array = NDArray[np.float64]
 
 #: Returns present numbers in the thread that answers joint states: always of the same shape.
 Source = Callable[[], Array]

@@ -8,8 +8,8 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Drive
-from screw_dynamics_ros.core.model.description import RobotDescription
-from screw_dynamics_ros.core.model.drives import NO_DRIVE, drives_of
+from screw_dynamics_ros.core.description.drives import NO_DRIVE, drives_of
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 JOINTS = Specification(

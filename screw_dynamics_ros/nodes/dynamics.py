@@ -13,8 +13,9 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes import (
     constraint_wrenches,
     constraints,
@@ -27,7 +28,7 @@ from screw_dynamics_ros.nodes.commands import Commands
 from screw_dynamics_ros.nodes.constraint_wrenches import ConstraintWrenches
 from screw_dynamics_ros.nodes.host import ModelHost
 from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.model import Array, Model, scalar_joints, velocity_labels
+from screw_dynamics_ros.nodes.model import Model, scalar_joints, velocity_labels
 from screw_dynamics_ros.nodes.part import Channel, Plan
 from screw_dynamics_ros.nodes.torque_terms import (
     CORIOLIS,

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError
@@ -23,6 +22,7 @@ from screw_dynamics_ros.core.trajectory import (
 )
 from screw_dynamics_ros.core.trajectory.motion import with_rates
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes import payload
 from screw_dynamics_ros.nodes.model import coordinates, velocity_labels
 from screw_dynamics_ros.nodes.requests import QueriedRobot, State, finite, requested_state
@@ -38,7 +38,6 @@ from screw_dynamics_ros.ros.trajectories import (
 if TYPE_CHECKING:
     from screw_dynamics_ros.nodes.host import ModelHost
 
-Array = NDArray[np.float64]
 
 DERIVED = {'v': 'velocities', 'a': 'accelerations'}
 

@@ -24,9 +24,9 @@ from screw_dynamics_ros.core import (
     Robot,
     ScrewDynamicsError,
 )
-from screw_dynamics_ros.core.model.description import RobotDescription
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
-from screw_dynamics_ros.core.model.urdf import read_urdf
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.nodes import payload, reports, requests, shared_parameters
 from screw_dynamics_ros.nodes.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.drives import DriveParameters

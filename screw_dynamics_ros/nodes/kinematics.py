@@ -13,9 +13,9 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes import (
     frames,
     kinematics_markers,

@@ -9,19 +9,17 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.kinematics.ellipsoids import velocity_ellipsoid
+from screw_dynamics_ros.core.description.robot_description import Joint
+from screw_dynamics_ros.core.inverse.manipulability import velocity_ellipsoid
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.lie.screws import screw_axis
-from screw_dynamics_ros.core.model.description import Joint
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.drawing import Source
 from screw_dynamics_ros.nodes.markers import Drawing, Picture, color, scale, screw
 from screw_dynamics_ros.ros.markers import Shape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-
-Array = NDArray[np.float64]
 
 ELLIPSOIDS = ('velocity_ellipsoids', 'force_ellipsoids')
 KINDS = ('joint_axes', 'twists', *ELLIPSOIDS)

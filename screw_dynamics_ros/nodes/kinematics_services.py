@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
-from screw_dynamics_ros.core.kinematics.inverse import InverseKinematicsResult
+from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model import velocity_labels
 from screw_dynamics_ros.nodes.requests import QueriedRobot, finite, requested_state
 from screw_dynamics_ros.ros import messages
@@ -29,7 +29,6 @@ from screw_dynamics_ros.ros.names import shorten, twist_frame
 if TYPE_CHECKING:
     from screw_dynamics_ros.nodes.host import ModelHost
 
-Array = NDArray[np.float64]
 
 DEFAULT_REPRESENTATION = 'hybrid'
 DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm

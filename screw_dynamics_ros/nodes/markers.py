@@ -8,17 +8,15 @@ from functools import cached_property, partial
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 from visualization_msgs.msg import MarkerArray
 
 from screw_dynamics_ros.core.lie.screws import Screw
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel, Source
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all, draw_arrow, draw_line
 from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.publishers import Publishers
-
-Array = NDArray[np.float64]
 
 TABLE = (
     Specification(

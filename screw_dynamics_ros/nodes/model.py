@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import FusedKernel, Robot
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
-
-Array = NDArray[np.float64]
 
 
 class Model:

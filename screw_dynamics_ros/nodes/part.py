@@ -6,18 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.publishers import raw_publish
 from screw_dynamics_ros.ros.serialized import Template
-
-Array = NDArray[np.float64]
 
 
 class Channel:

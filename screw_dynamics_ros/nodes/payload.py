@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

@@ -13,15 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model import coordinates, neutral, scalar_joints
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.requested_state import JointState, read_requested_state
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

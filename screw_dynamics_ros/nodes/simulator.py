@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -26,6 +25,7 @@ from screw_dynamics_ros.core.simulation import (
     SimulatedRobot,
     middle_of_range,
 )
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.main import Process, run_nodes
 from screw_dynamics_ros.nodes.shared_parameters import PROCESS
 from screw_dynamics_ros.ros import messages, qos
@@ -35,8 +35,6 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.scheduling import use_ordinary_time, use_real_time
 from screw_dynamics_ros.ros.share import share_folder
 from screw_dynamics_ros.ros.timers import every
-
-Array = NDArray[np.float64]
 
 COMMANDS, WRENCHES = '~/effort_commands', '~/external_wrench'
 

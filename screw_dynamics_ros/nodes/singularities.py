@@ -7,18 +7,16 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
-from screw_dynamics_ros.core.kinematics.ellipsoids import Dexterity, dexterity, freedoms
+from screw_dynamics_ros.core.inverse.manipulability import Dexterity, dexterity, freedoms
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel, Source
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.ros import messages
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-
-Array = NDArray[np.float64]
 
 LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
 SAMPLES = 3  # random configurations, of which at least one is not singular

@@ -7,13 +7,11 @@ import time
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-
-Array = NDArray[np.float64]
 
 LEAST_SAMPLES = 10  # or tare_samples, if that is less
 

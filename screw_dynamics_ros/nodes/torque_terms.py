@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.dynamics.feedforward import feedforward
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model import coordinates, of_joints, scalar_joints
 
-Array = NDArray[np.float64]
 Source = Output | Formula
 
 #: In the order of the elements of the parameter 'shares' of the kernel.

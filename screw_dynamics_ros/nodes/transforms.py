@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model import Model
 from screw_dynamics_ros.nodes.part import Channel
 from screw_dynamics_ros.ros import messages, qos

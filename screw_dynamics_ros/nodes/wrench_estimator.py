@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from numpy.typing import NDArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -23,8 +22,9 @@ from screw_dynamics_ros.core.estimation import (
     observability_pivots,
     smallest_singular_value,
 )
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes import frames, markers, reports, tare, wrench_markers
 from screw_dynamics_ros.nodes.frames import Frames
 from screw_dynamics_ros.nodes.host import ModelHost
@@ -41,8 +41,6 @@ from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.publishers import Publishers
 from screw_dynamics_ros.ros.serialized import Template
-
-Array = NDArray[np.float64]
 
 TABLE = (
     frames.specification('the wrench of a contact there'),

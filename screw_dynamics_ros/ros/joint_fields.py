@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.name_map import NameMap
 from screw_dynamics_ros.ros.policies import NEVER, Policies, Reason
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Note = Callable[[Reason, str], None]
 

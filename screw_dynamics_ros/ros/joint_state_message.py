@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.policies import Reason
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)

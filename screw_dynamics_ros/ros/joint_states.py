@@ -13,16 +13,14 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.conversions import EARLIEST, LATEST
 from screw_dynamics_ros.ros.joint_fields import Effort, Position, Velocity
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.policies import NEVER, Policies, Reason, Record
 from screw_dynamics_ros.ros.short_way import ShortWay
-
-Array = NDArray[np.float64]
 
 
 class JointStateMapper:

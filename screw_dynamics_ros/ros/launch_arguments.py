@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.model.urdf import read_urdf
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
 
 PACKAGE = 'screw_dynamics_ros'

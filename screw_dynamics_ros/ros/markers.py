@@ -9,15 +9,13 @@ from itertools import accumulate
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, Quaternion
-from numpy.typing import NDArray
 from rclpy.serialization import serialize_message
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages import vector
 from screw_dynamics_ros.ros.serialized import Template
-
-Array = NDArray[np.float64]
 
 COUNTS = {'arrow': 6, 'line': 6, 'ellipsoid': 10}
 THINNEST = 1e-3  # m; flat ellipsoids are drawn as thick as this

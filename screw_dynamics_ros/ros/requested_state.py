@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
 from screw_dynamics_ros.ros.names import check_joint_names, shorten
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.conversions import EARLIEST, LATEST
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.policies import Reason
-
-Array = NDArray[np.float64]
 
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from

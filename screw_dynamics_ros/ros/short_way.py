@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
 from screw_dynamics_ros.ros.name_map import NameMap
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

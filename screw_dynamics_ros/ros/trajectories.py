@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import check_joint_names
-
-Array = NDArray[np.float64]
 
 NANOSECONDS = 1_000_000_000
 

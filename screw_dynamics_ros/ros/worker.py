@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from screw_dynamics_ros.core.compile.compiler_process import receive, send
+from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.scheduling import use_least_real_time

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile import native
-from screw_dynamics_ros.core.compile.compilers import compile_code
-from screw_dynamics_ros.core.compile.ir_writer import Writer
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
+from screw_dynamics_ros.core.compile.llvm.writer import Writer
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
 PYARRAY_EMPTY = 184  # index in NumPy's C API table, the same in NumPy 1 and 2

@@ -18,11 +18,13 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile import cache as disk
-from screw_dynamics_ros.core.compile import llvm_ir, native, sources
-from screw_dynamics_ros.core.compile.compilers import compile_code
+from screw_dynamics_ros.core.compile import sources
 from screw_dynamics_ros.core.compile.cpython_entry import entry_point
-from screw_dynamics_ros.core.compile.python_source import python_functions
-from screw_dynamics_ros.core.compile.tracing import Program, Recorder, program
+from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
+from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
+from screw_dynamics_ros.core.compile.text.python_source import python_functions
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
 log = logging.getLogger(__name__)

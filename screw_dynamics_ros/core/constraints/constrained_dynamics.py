@@ -10,15 +10,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.compile.kernels import Specification
-from screw_dynamics_ros.core.dynamics.constraints.equations import constraint_equations
-from screw_dynamics_ros.core.dynamics.constraints.forces import (
+from screw_dynamics_ros.core.constraints.equations import constraint_equations
+from screw_dynamics_ros.core.constraints.forces import (
     ConstraintForces,
     Flags,
     constraint_forces,
 )
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     Structure,
 )
@@ -26,7 +25,8 @@ from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
 )
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 Indices = NDArray[np.int_]
 

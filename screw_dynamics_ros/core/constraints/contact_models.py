@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack
+from screw_dynamics_ros.core.lie._arrays import as_float_stack
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True, eq=False)

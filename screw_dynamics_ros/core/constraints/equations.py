@@ -27,16 +27,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.constraints.motion_constraint import Structure
 from screw_dynamics_ros.core.dynamics import articulated_body
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import Structure
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics, joint_motion
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.kinematics.inverse import pose_error
+from screw_dynamics_ros.core.inverse.position import pose_error
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Frame, Tree, per_body, zeros
+from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Frame, Tree, per_body
+from screw_dynamics_ros.core.types import Array
 
 #: a_free (nv,), K (nv, m), inverse_inertia (m, m), drift and greatest mobility (m,) each.
 Solution = tuple[Array, Array, Array, Array, Array]

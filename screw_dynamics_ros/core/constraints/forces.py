@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.types import Array
 
 Flags = NDArray[np.bool_]
 

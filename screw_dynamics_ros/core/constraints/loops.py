@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.geometry.joint_pairs import generated_algebra
+from screw_dynamics_ros.core.geometry.product_of_exponentials import ConstructionScrews
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
-from screw_dynamics_ros.core.model.geometry import ConstructionScrews
-from screw_dynamics_ros.core.model.joints import generated_algebra
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 #: Singular values of the passive columns, relative to the largest, below which they are dependent.
 RANK_TOLERANCE = 1e-9

@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, check_count, check_number, vector
-from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import Terms
-from screw_dynamics_ros.core.dynamics.constraints.forces import constraint_forces
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint, checked
+from screw_dynamics_ros.core.arguments import check_count, check_number, vector
+from screw_dynamics_ros.core.constraints.constrained_dynamics import Terms
+from screw_dynamics_ros.core.constraints.forces import constraint_forces
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
-from screw_dynamics_ros.core.kinematics.inverse import displaced
-from screw_dynamics_ros.core.model.tree import JointLimits
+from screw_dynamics_ros.core.inverse.position import displaced
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 def project_configuration(

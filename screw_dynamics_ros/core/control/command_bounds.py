@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.control.command_report import LimitLog
 from screw_dynamics_ros.core.control.command_settings import CommandSettings
+from screw_dynamics_ros.core.types import Array
 
 ALMOST_ONE = 1.0 - 1e-9  # rounding
 

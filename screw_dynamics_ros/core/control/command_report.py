@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.types import Array
 
 
 class Mode(Enum):

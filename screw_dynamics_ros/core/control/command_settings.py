@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, check_number, is_number, vector
+from screw_dynamics_ros.core.arguments import check_number, is_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.types import Array
 
 #: What can be done when states are lost, and at the end of the process.
 ACTIONS = HOLD, GRAVITY, RAMP_TO_ZERO, STOP = 'hold', 'gravity', 'ramp_to_zero', 'stop'

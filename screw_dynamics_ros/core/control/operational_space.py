@@ -25,14 +25,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, vector
-from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import wanted_rates
-from screw_dynamics_ros.core.dynamics.constraints.forces import pseudo_inverse, unit_scale
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import MotionConstraint, checked
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.constraints.constrained_dynamics import wanted_rates
+from screw_dynamics_ros.core.constraints.forces import pseudo_inverse, unit_scale
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 @dataclass(frozen=True)

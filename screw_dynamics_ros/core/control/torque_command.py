@@ -57,7 +57,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.control import command_settings as actions
 from screw_dynamics_ros.core.control.command_bounds import CommandBounds
 from screw_dynamics_ros.core.control.command_report import (
@@ -68,6 +67,7 @@ from screw_dynamics_ros.core.control.command_report import (
 )
 from screw_dynamics_ros.core.control.command_settings import CommandSettings
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.types import Array
 
 #: What the command follows: nothing, wanted torques, itself, gravity torques, zero.
 SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)

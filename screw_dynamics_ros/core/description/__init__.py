@@ -1,7 +1,8 @@
 """Robot descriptions: what a file says about links, joints and inertias, checked."""
 
-from .checks import physical_findings
-from .description import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.checks import physical_findings
+from screw_dynamics_ros.core.description.robot_description import (
     JOINT_FREEDOMS,
     Finding,
     Joint,
@@ -10,8 +11,7 @@ from .description import (
     Mimic,
     RobotDescription,
 )
-from .inertia import Inertia
-from .urdf import read_urdf
+from screw_dynamics_ros.core.description.urdf import read_urdf
 
 __all__ = [
     'JOINT_FREEDOMS',

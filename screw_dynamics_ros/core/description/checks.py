@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .description import Finding, Joint, RobotDescription
-from .inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
 
 #: Relative inertia about a joint axis below which the joint counts as moving nothing.
 _NOTHING = 1e-12

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.model.description import Joint, RobotDescription
+    from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 
 Vector = tuple[float, float, float]
 

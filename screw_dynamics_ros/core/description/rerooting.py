@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.model.description import (
+from screw_dynamics_ros.core.description.robot_description import (
     JOINT_FREEDOMS,
     Joint,
     Link,
     RobotDescription,
 )
+from screw_dynamics_ros.core.errors import DescriptionError, UnknownNameError
+from screw_dynamics_ros.core.lie import se3
 
 
 def rerooted(description: RobotDescription, root: str) -> RobotDescription:

@@ -17,10 +17,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from screw_dynamics_ros.core.description.body_inertia import (
+    SYMMETRY_TOLERANCE,
+    Inertia,
+    inertia_fault,
+)
 from screw_dynamics_ros.core.errors import InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import points, screws, se3, so3
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, check_pose
-from screw_dynamics_ros.core.model.inertia import SYMMETRY_TOLERANCE, Inertia, inertia_fault
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, check_pose
+from screw_dynamics_ros.core.types import Array
 
 #: The ten parameters in which the equations of motion are linear: mass, first and second moments.
 PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')

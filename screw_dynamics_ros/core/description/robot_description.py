@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import float_array, is_number
-from ..errors import ArgumentError, DescriptionError, InertiaError
-from .inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.arguments import float_array, is_number
+from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
 JointType = Literal['revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar']
 Severity = Literal['error', 'warning', 'info']

@@ -20,9 +20,9 @@ import numpy as np
 from defusedxml import DefusedXmlException, expatbuilder
 from numpy.typing import NDArray
 
-from ..errors import ArgumentError, DescriptionError, InertiaError
-from .checks import physical_findings
-from .description import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.checks import physical_findings
+from screw_dynamics_ros.core.description.robot_description import (
     JOINT_FREEDOMS,
     Finding,
     Joint,
@@ -31,7 +31,7 @@ from .description import (
     Mimic,
     RobotDescription,
 )
-from .inertia import Inertia
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
 InertiaCheck = Literal['error', 'warn', 'ignore']
 

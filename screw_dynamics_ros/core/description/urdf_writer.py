@@ -8,15 +8,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.model.description import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.robot_description import (
     JOINT_FREEDOMS,
     Joint,
     Limits,
     RobotDescription,
 )
-from screw_dynamics_ros.core.model.inertia import Inertia
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
 
 
 def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
@@ -36,7 +36,7 @@ def write_urdf(description: RobotDescription, *, unlimited: float | None = None)
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.model.description import Link, RobotDescription
+    >>> from screw_dynamics_ros.core.description.robot_description import Link, RobotDescription
     >>> write_urdf(RobotDescription.from_parts('stone', [Link('base')], []))
     '<robot name="stone">\n  <link name="base" />\n</robot>\n'
     """

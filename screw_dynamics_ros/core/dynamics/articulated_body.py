@@ -19,23 +19,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
     friction_torques,
     joint_motion,
 )
-from screw_dynamics_ros.core.dynamics.linear import (
-    is_zero,
-    solve_positive_definite,
-    symmetric,
-    triangular_factor,
-)
+from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+from screw_dynamics_ros.core.linear import (
+    is_zero,
+    solve_positive_definite,
+    symmetric,
+    triangular_factor,
+    zeros,
+)
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, per_body
+from screw_dynamics_ros.core.types import Array
 
 #: Part of a body's inertia that counts as none: what rounding leaves.
 NOTHING = 1e-12

@@ -18,12 +18,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inertia import momentum
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.dynamics.spatial_inertia import momentum
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, per_body
+from screw_dynamics_ros.core.types import Array
 
 
 def momentum_dynamics(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.dynamics.inertia import added, momentum
+from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.spatial_motion import spatial_motions
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:

@@ -9,7 +9,8 @@ import numpy as np
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 def feedforward(needed: Array, measured: tuple[Array, ...], shares: Array) -> Array:

@@ -1,8 +1,8 @@
 """Time derivatives of the generalised forces of a motion, to any order, in three representations.
 
 Motions of joints with elastic drives, and the flat outputs of such robots, need torques that are
-twice differentiable. Leibniz' rule does it all: the recursions of `kinematics.recursions` give the
-derivatives of twists and joint screws, here those of wrenches follow, from the tips to the root.
+twice differentiable. Leibniz' rule does it all: `kinematics.twist_recursions` gives the derivatives
+of twists and joint screws, here those of wrenches follow, from the tips to the root.
 
 ==============  ========================================  =============================
 representation  wrench that moves body i                  transport to the predecessor
@@ -22,13 +22,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix
+from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics.derivatives import Derivatives, product_derivative
-from screw_dynamics_ros.core.kinematics.recursions import BodyMotion, body_motions
+from screw_dynamics_ros.core.kinematics.time_derivatives import Derivatives, product_derivative
+from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
 from screw_dynamics_ros.core.lie.se3 import Ad, Ad_R, ad, inverse
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def inverse_dynamics_rates(

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import hybrid_dynamics
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def forward_dynamics(

@@ -12,11 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.derivatives import inverse_dynamics_derivatives
+from screw_dynamics_ros.core.dynamics.partial_derivatives import inverse_dynamics_derivatives
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.lie.se3 import pose
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Frame, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Frame, Tree
+from screw_dynamics_ros.core.types import Array
 
 AT_REST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 

@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.dynamics import articulated_body
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques, inverse_dynamics
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
+from screw_dynamics_ros.core.linear import solve_positive_definite, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def hybrid_dynamics(

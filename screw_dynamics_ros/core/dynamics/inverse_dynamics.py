@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import binet
+from screw_dynamics_ros.core.dynamics.spatial_inertia import binet
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def inverse_dynamics(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import (
+from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     RigidInertia,
     added,
     momentum,
     transported,
 )
-from screw_dynamics_ros.core.dynamics.linear import symmetric
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import symmetric, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:

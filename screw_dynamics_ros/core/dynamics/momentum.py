@@ -8,12 +8,19 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.energy import center_of_mass
-from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, added, momentum, transported
+from screw_dynamics_ros.core.dynamics.spatial_inertia import (
+    RigidInertia,
+    added,
+    momentum,
+    transported,
+)
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def total_momentum(tree: Tree, q: Array, v: Array) -> Array:

@@ -11,19 +11,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.articulated_body import check_moves_mass, resisted
-from screw_dynamics_ros.core.dynamics.inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
     friction_slopes,
     friction_torques,
     inverse_dynamics,
 )
-from screw_dynamics_ros.core.dynamics.linear import inverse_factors, sparse_product, symmetric
 from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
+from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
-from screw_dynamics_ros.core.kinematics.recursions import bracket
+from screw_dynamics_ros.core.kinematics.twist_recursions import bracket
 from screw_dynamics_ros.core.lie.screws import dual_motor_product, transform_wrench
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, per_body, zeros
+from screw_dynamics_ros.core.linear import inverse_factors, sparse_product, symmetric, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, per_body
+from screw_dynamics_ros.core.types import Array
 
 
 def inverse_dynamics_derivatives(

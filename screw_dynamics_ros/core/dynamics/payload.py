@@ -12,11 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.drives import NO_DRIVE
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.model.drives import NO_DRIVE
-from screw_dynamics_ros.core.model.rigid_body import PARAMETERS, RigidBody
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 #: Where the elements of the inertia matrix stand among the parameters of a body.
 MATRIX = np.array([[4, 5, 6], [5, 7, 8], [6, 8, 9]])

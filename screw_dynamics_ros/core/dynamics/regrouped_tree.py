@@ -14,8 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, added, momentum, transported
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
+from screw_dynamics_ros.core.dynamics.spatial_inertia import (
+    RigidInertia,
+    added,
+    momentum,
+    transported,
+)
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
+from screw_dynamics_ros.core.types import Array
 
 ABOUT_Z, ALONG_Z = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
 

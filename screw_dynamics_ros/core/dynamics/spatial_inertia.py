@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.linear import is_constant, is_zero, symmetric
 from screw_dynamics_ros.core.lie.se3 import Ad_r
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Body
+from screw_dynamics_ros.core.linear import is_constant, is_zero, symmetric
+from screw_dynamics_ros.core.tree.multibody_tree import Body
+from screw_dynamics_ros.core.types import Array
 
 #: Mass m, first moment h = m d and inertia about the origin of a frame, all in that frame.
 RigidInertia = tuple[Any, Array, Array]

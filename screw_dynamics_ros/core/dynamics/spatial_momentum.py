@@ -27,7 +27,8 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_wrench, transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def spatial_momenta(tree: Tree, q: Array, v: Array) -> Array:

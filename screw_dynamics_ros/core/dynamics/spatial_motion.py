@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import RigidInertia, binet, transported
+from screw_dynamics_ros.core.dynamics.spatial_inertia import RigidInertia, binet, transported
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.recursions import bracket, to_root
+from screw_dynamics_ros.core.kinematics.twist_recursions import bracket, to_root
 from screw_dynamics_ros.core.lie.se3 import inverse
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

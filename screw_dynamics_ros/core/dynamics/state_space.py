@@ -11,7 +11,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.linear import solve_positive_definite
+from screw_dynamics_ros.core.types import Array
 
 
 def external_torques(

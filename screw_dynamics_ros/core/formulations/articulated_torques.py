@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
+from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import solve_positive_definite, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def articulated_torques(

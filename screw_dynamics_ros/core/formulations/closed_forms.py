@@ -1,6 +1,6 @@
 """Equations of motion as matrix products: projection of the Newton-Euler equations, and Lagrange's.
 
-The twists of all bodies together are V = J q', J = A X (`kinematics.factorisation`), and their
+The twists of all bodies together are V = J q', J = A X (`formulations.factorization`), and their
 Newton-Euler equations W = M V' + B V with block-diagonal M and B (`newton_euler`). Joints do work
 along J only, so the reactions drop out of
 
@@ -31,15 +31,17 @@ from screw_dynamics_ros.core.dynamics.newton_euler import (
     skew_bias_matrix,
 )
 from screw_dynamics_ros.core.errors import InertiaError
-from screw_dynamics_ros.core.kinematics.factorisation import (
+from screw_dynamics_ros.core.formulations.factorization import (
     block,
     factors,
     system_jacobian_derivative,
 )
-from screw_dynamics_ros.core.kinematics.recursions import BodyMotion, body_motions
+from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
 from screw_dynamics_ros.core.lie.screws import convert_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True, eq=False)

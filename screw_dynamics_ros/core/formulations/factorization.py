@@ -26,10 +26,12 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation, jacobian
 from screw_dynamics_ros.core.kinematics.poe import body_poses
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS, conversion_matrix
 from screw_dynamics_ros.core.lie.se3 import Ad, inverse
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 #: How the joint screws in X may be given: instantaneous ones in any representation, or the constant
 #: ones of the zero configuration in the root frame, Y.

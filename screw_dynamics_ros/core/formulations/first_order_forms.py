@@ -21,17 +21,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.closed_forms import (
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques
+from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
+from screw_dynamics_ros.core.formulations.closed_forms import (
     SystemMatrices,
     body_loads,
     system_matrices,
 )
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
-from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
-from screw_dynamics_ros.core.kinematics.joint_rates import joint_rates_of
-from screw_dynamics_ros.core.kinematics.recursions import body_motions
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.formulations.joint_rates import joint_rates_of
+from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
+from screw_dynamics_ros.core.linear import solve_positive_definite
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 Wrenches = Mapping[str, Array]
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.factorisation import factor_derivatives, factors
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.formulations.factorization import factor_derivatives, factors
+from screw_dynamics_ros.core.linear import solve_positive_definite
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def joint_rates_of(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:
@@ -49,7 +50,7 @@ def joint_accelerations_of(
     Parameters
     ----------
     dV : (n, 6) array
-        Time derivatives of the twists of all bodies, as `recursions.body_accelerations` has them.
+        Time derivatives of the twists of all bodies (`twist_recursions.body_accelerations`).
     """
     own = factors(tree, q, representation)
     dD, dX = factor_derivatives(tree, q, v, representation)

@@ -1,7 +1,7 @@
 """Recursive inverse dynamics in the four representations of twists.
 
 Root to tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivative
-(`kinematics.recursions`). Tips to root, with the Newton-Euler equations of each body
+(`kinematics.twist_recursions`). Tips to root, with the Newton-Euler equations of each body
 (`newton_euler`):
 
     W_i = M_i V_i' + B_i V_i - W_i^app + sum over the successors k of T_k^T W_k,    Q_i = X_i^T W_i.
@@ -20,9 +20,11 @@ from dataclasses import dataclass
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
-from screw_dynamics_ros.core.kinematics.recursions import BodyMotion, body_motions
+from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
 from screw_dynamics_ros.core.lie.screws import convert_wrench
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True, eq=False)

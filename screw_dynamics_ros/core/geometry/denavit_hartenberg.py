@@ -23,9 +23,7 @@ from math import sin
 import numpy as np
 
 from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.lie import lines
-from screw_dynamics_ros.core.model.geometry import RESIDUE
-from screw_dynamics_ros.core.model.link_table import (
+from screw_dynamics_ros.core.geometry.link_table import (
     JointKind,
     LinkTable,
     Row,
@@ -33,7 +31,9 @@ from screw_dynamics_ros.core.model.link_table import (
     turn,
     virtual_joint,
 )
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.geometry.product_of_exponentials import RESIDUE
+from screw_dynamics_ros.core.lie import lines
+from screw_dynamics_ros.core.types import Array
 
 #: Axes this close to parallel [rad], but not exactly, are reported. Within `lines.PARALLEL` they
 #: are taken as parallel: the rounding of the foot point of their common normal would cost more.

@@ -15,11 +15,11 @@ from math import asin, atan2, cos, hypot, sin
 import numpy as np
 
 from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.geometry.denavit_hartenberg import NEARLY_PARALLEL, StandardRow
+from screw_dynamics_ros.core.geometry.link_table import JointKind, Row, shift, turn, virtual_joint
+from screw_dynamics_ros.core.geometry.product_of_exponentials import RESIDUE
 from screw_dynamics_ros.core.lie import lines, se3, so3
-from screw_dynamics_ros.core.model.denavit_hartenberg import NEARLY_PARALLEL, StandardRow
-from screw_dynamics_ros.core.model.geometry import RESIDUE
-from screw_dynamics_ros.core.model.link_table import JointKind, Row, shift, turn, virtual_joint
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.description.robot_description import Joint, Link
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
+from screw_dynamics_ros.core.geometry.robot_geometry import ROOT, description_of
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
-from screw_dynamics_ros.core.model.description import Joint, Link
-from screw_dynamics_ros.core.model.geometry import BodyScrews
-from screw_dynamics_ros.core.model.robot_geometry import ROOT, description_of
-from screw_dynamics_ros.core.model.tree import Array, rotation_of_z_to
+from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
+from screw_dynamics_ros.core.types import Array
 
 Kind = Literal['first', 'second']
 

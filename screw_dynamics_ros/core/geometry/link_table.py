@@ -21,12 +21,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.geometry.product_of_exponentials import (
+    Geometry,
+    JointFrames,
+    SpatialScrews,
+    joint_axes,
+)
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.model.description import Finding
-from screw_dynamics_ros.core.model.geometry import Geometry, JointFrames, SpatialScrews, joint_axes
-from screw_dynamics_ros.core.model.tree import Array, rotation_of_z_to
+from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
+from screw_dynamics_ros.core.types import Array
 
 JointKind = Literal['revolute', 'prismatic']
 

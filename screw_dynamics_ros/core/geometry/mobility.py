@@ -1,7 +1,7 @@
 """Freedoms of a mechanism, counted: topology, and the Chebyshev-Gruebler-Kutzbach formula.
 
 Counting knows nothing of dimensions: parallel axes, equal lengths and the like give a mechanism
-more freedoms than the formula. `kinematics.loops` looks at the joint screws themselves.
+more freedoms than the formula. `constraints.loops` looks at the joint screws themselves.
 
 Source: bruyninckx_1.md B-002, B-109, equations (5.3), (5.4).
 """
@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.model.description import RobotDescription
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.model.tree import GROUND, Array, rotation_of_z_to
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, rotation_of_z_to
+from screw_dynamics_ros.core.types import Array
 
 UNIT = 1e-9  # how far from 1 the length of a unit screw may be
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.model.description import (
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.robot_description import (
     Joint,
     JointType,
     Limits,
@@ -25,11 +24,15 @@ from screw_dynamics_ros.core.model.description import (
     Mimic,
     RobotDescription,
 )
-from screw_dynamics_ros.core.model.geometry import BodyScrews, Geometry, joint_axes
-from screw_dynamics_ros.core.model.inertia import Inertia
-from screw_dynamics_ros.core.model.tree import (
+from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.geometry.product_of_exponentials import (
+    BodyScrews,
+    Geometry,
+    joint_axes,
+)
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.tree.multibody_tree import (
     GROUND,
-    Array,
     Body,
     Frame,
     JointLimits,
@@ -38,6 +41,7 @@ from screw_dynamics_ros.core.model.tree import (
     mimic_map,
     rotation_of_z_to,
 )
+from screw_dynamics_ros.core.types import Array
 
 ROOT = 'base'
 

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.lie.orientations import nearest_rotation
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.geometry.link_table import Z_SCREWS, LinkTable
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.model.link_table import Z_SCREWS, LinkTable
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 #: Small displacements of the base and of the tool, in their own axes: about and along X, Y, Z.
 DISPLACEMENTS = ('rx', 'ry', 'rz', 'x', 'y', 'z')

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 class ConfigurationSpace:
-    """Local coordinates X (nv,) around configurations q (nq,): see `integration.reconstruction`.
+    """Local coordinates X (nv,) around configurations q (nq,): see `kinematics.reconstruction`.
 
     Everything takes stacks with a leading axis, too.
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 #: Torques (nv,) [N m, N], constant during a step or a function of t, q, v.
 Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]

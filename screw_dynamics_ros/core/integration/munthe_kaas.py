@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
+from screw_dynamics_ros.core.types import Array
 
 #: F(t, q, y) -> (v, y'): the velocity, and the rate of the rest of the state.
 Motion = Callable[[float, Array, Array], tuple[Array, Array]]
@@ -57,7 +57,7 @@ def munthe_kaas_step(
     A body thrown up; a polynomial of second degree in t is exact:
 
     >>> from screw_dynamics_ros.core import Robot
-    >>> from screw_dynamics_ros.core.model import Inertia, Link, RobotDescription
+    >>> from screw_dynamics_ros.core.description import Inertia, Link, RobotDescription
     >>> stone = RobotDescription.from_parts('stone', [Link('stone', Inertia(1, np.zeros(3),
     ...     np.eye(3)))], [])
     >>> robot = Robot(stone, floating_base=True, gravity=(0, 0, -10), backend='reference')

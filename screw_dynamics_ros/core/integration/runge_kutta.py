@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.integrator import Integrator, Torques
 from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 class RungeKutta(Integrator):
@@ -27,7 +27,7 @@ class RungeKutta(Integrator):
     robot : Robot
     tableau : Tableau
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
-        Local coordinates of free bodies, see `integration.reconstruction`.
+        Local coordinates of free bodies, see `kinematics.reconstruction`.
     """
 
     def __init__(self, robot: Robot, tableau: Tableau = RK4, increments: str = 'body') -> None:

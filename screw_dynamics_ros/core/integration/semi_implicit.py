@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.integrator import Integrator, Torques
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 class SemiImplicitEuler(Integrator):

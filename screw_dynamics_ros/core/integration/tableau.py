@@ -11,8 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
 
 
 class Tableau:

@@ -13,8 +13,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.kinematics.inverse_velocity import inverse_velocity, matrix, rate
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.inverse.velocity import inverse_velocity, matrix, rate
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, ROUNDING, matrix, rate
-from screw_dynamics_ros.core.kinematics.joint_bounds import Bounds
-from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+from screw_dynamics_ros.core.inverse.velocity import REACHED, ROUNDING, matrix, rate
+from screw_dynamics_ros.core.inverse.velocity_bounds import Bounds
+from screw_dynamics_ros.core.inverse.weighted_inverse import (
     AdaptiveDamping,
     metric,
     structural_rank,
 )
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 #: Damping that makes the answer unique, relative to the norm of the Jacobian.
 UNIQUE = 1e-6

@@ -32,13 +32,14 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.fused import FusedKernel
-from screw_dynamics_ros.core.kinematics.inverse import displaced
-from screw_dynamics_ros.core.kinematics.joint_bounds import JointBounds
-from screw_dynamics_ros.core.kinematics.joint_limited_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.kinematics.weighted_inverse import AdaptiveDamping, finite
+from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.inverse.position import displaced
+from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
+from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping, finite
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.model.tree import Array, JointLimits, Tree
+from screw_dynamics_ros.core.robot.fused_kernel import FusedKernel
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

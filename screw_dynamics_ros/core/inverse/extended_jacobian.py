@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import matrix
+from screw_dynamics_ros.core.inverse.velocity import matrix
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 def extended_inverse(J: ArrayLike, A: ArrayLike, cutoff: float = TOLERANCE) -> tuple[Array, Array]:

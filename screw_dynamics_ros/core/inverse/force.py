@@ -27,10 +27,11 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import REACHED, ROUNDING, matrix, rate
-from screw_dynamics_ros.core.kinematics.weighted_inverse import WeightedInverse, length_metric
+from screw_dynamics_ros.core.inverse.velocity import REACHED, ROUNDING, matrix, rate
+from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse, length_metric
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

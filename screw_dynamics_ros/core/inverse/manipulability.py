@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE, rank
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

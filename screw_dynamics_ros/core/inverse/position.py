@@ -13,14 +13,15 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into
-from screw_dynamics_ros.core.compile.tracing import clamp
-from screw_dynamics_ros.core.dynamics.linear import solve_positive_definite, symmetric
+from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import quaternions
-from screw_dynamics_ros.core.model.limits import spread
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
+from screw_dynamics_ros.core.tree.joint_limits import spread
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 SMALLEST_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
 

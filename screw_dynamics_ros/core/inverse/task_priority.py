@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import matrix, rate, verdict
-from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+from screw_dynamics_ros.core.inverse.velocity import matrix, rate, verdict
+from screw_dynamics_ros.core.inverse.weighted_inverse import (
     AdaptiveDamping,
     WeightedInverse,
     metric,
 )
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

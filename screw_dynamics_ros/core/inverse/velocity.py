@@ -23,13 +23,13 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.weighted_inverse import (
+from screw_dynamics_ros.core.inverse.weighted_inverse import (
     AdaptiveDamping,
     WeightedInverse,
     finite,
 )
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 #: A task counts as reached if what is left of it is smaller than this part of it.
 REACHED = 1e-6

@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.inverse_velocity import rate
-from screw_dynamics_ros.core.model.tree import Array, JointLimits, Tree
+from screw_dynamics_ros.core.inverse.velocity import rate
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.model.tree import Array
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import euler, quaternions, so3
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 #: Names of the orientation coordinates: 12 sets of Euler angles about moving axes, 12 about fixed
 #: ones (roll, pitch, yaw are 'xyz'), quaternions (x, y, z, w) and rotation vectors.

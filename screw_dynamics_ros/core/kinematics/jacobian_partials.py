@@ -24,9 +24,11 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.recursions import bracket, to_body, to_root
+from screw_dynamics_ros.core.kinematics.twist_recursions import bracket, to_body, to_root
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 class Column(NamedTuple):

@@ -10,7 +10,9 @@ from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.model.tree import Array, Body, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def jacobian(tree: Tree, q: Array, link: str, representation: str = 'hybrid') -> Array:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.lie import quaternions
-from screw_dynamics_ros.core.model.tree import Array, MovingJoint, Tree, rotation_of_z_to
+from screw_dynamics_ros.core.tree.multibody_tree import MovingJoint, Tree, rotation_of_z_to
+from screw_dynamics_ros.core.types import Array
 
 
 def joint_transforms(tree: Tree, q: Array) -> Array:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.model.tree import GROUND, Array, Body, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
+from screw_dynamics_ros.core.types import Array
 
 
 def joint_coordinate(body: Body, q: Array) -> Array:

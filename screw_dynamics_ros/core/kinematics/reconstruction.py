@@ -29,7 +29,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.lie import quaternions, se3, so3xr3
 from screw_dynamics_ros.core.lie.screws import convert_twist
-from screw_dynamics_ros.core.model.tree import Array, Tree, zeros
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 #: The group of a free body, and whether increments act on the right, by the kind of increments.
 GROUPS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import comb
 
-from screw_dynamics_ros.core.model.tree import Array, Body
+from screw_dynamics_ros.core.tree.multibody_tree import Body
+from screw_dynamics_ros.core.types import Array
 
 Derivatives = list[Array]
 

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-
-Array = npt.NDArray[Any]
+from screw_dynamics_ros.core.types import Array
 
 # Below this angle (rad) the coefficient functions are summed as series: their closed forms divide
 # differences of nearly equal numbers by powers of the angle.

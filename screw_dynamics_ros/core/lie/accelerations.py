@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.lie import screws, so3
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack
+from screw_dynamics_ros.core.lie._arrays import as_float_stack
+from screw_dynamics_ros.core.types import Array
 
 # Relative size of omega × alpha, or of the turning of an axis, below which it counts as none.
 DEGENERATE = 1e-9

@@ -24,12 +24,12 @@ import numpy.typing as npt
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.lie._arrays import (
-    Array,
     as_float_stack,
     as_stack,
     check_rotation,
     in_body_axes,
 )
+from screw_dynamics_ros.core.types import Array
 
 # No axis follows itself: 'XYX', 'XYZ', 'XZX', ...
 MOVING = tuple(i + j + k for i, j, k in product('XYZ', repeat=3) if i != j != k)

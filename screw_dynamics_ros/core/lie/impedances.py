@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack
+from screw_dynamics_ros.core.types import Array
 
 # Asymmetry of a weight, relative to its largest entry, that counts as rounding.
 SYMMETRY_TOLERANCE = 1e-9

@@ -24,7 +24,8 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import points
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, check_pose
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, check_pose
+from screw_dynamics_ros.core.types import Array
 
 # Sine of the angle below which two lines are treated as parallel: their common normal is round-off.
 PARALLEL = 1e-8

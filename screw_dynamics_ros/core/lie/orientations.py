@@ -14,13 +14,9 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.lie._arrays import (
-    Array,
-    as_float_stack,
-    as_stack,
-    in_body_axes,
-)
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, in_body_axes
 from screw_dynamics_ros.core.lie.points import unit
+from screw_dynamics_ros.core.types import Array
 
 # Below this angle (rad) an axis is round-off, nearer to pi than this its sense is.
 MARGIN = 1e-12

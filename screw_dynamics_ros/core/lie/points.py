@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack
+from screw_dynamics_ros.core.types import Array
 
 
 def transform_point(C: npt.ArrayLike, p: npt.ArrayLike) -> Array:

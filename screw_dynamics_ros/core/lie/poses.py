@@ -13,13 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.lie import euler, screws, se3
-from screw_dynamics_ros.core.lie._arrays import (
-    Array,
-    as_float_stack,
-    as_stack,
-    check_pose,
-    in_body_axes,
-)
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, check_pose, in_body_axes
+from screw_dynamics_ros.core.types import Array
 
 
 class FiniteDisplacement(NamedTuple):

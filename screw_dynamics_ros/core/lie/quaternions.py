@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.lie._arrays import (
     SINC,
-    Array,
     as_float_stack,
     as_recordable_stack,
     as_stack,
@@ -21,6 +20,7 @@ from screw_dynamics_ros.core.lie._arrays import (
     in_body_axes,
     length,
 )
+from screw_dynamics_ros.core.types import Array
 
 
 def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack
+from screw_dynamics_ros.core.lie._arrays import as_float_stack
+from screw_dynamics_ros.core.types import Array
 
 # Relative to the largest singular value: smaller ones count as zero.
 TOLERANCE = 1e-9

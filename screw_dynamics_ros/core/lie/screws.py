@@ -31,7 +31,8 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie._arrays import Array, as_float_stack, as_stack, length
+from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, length
+from screw_dynamics_ros.core.types import Array
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 

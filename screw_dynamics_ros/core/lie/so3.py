@@ -22,7 +22,6 @@ from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.lie._arrays import (
     SERIES_TERMS,
     SINC,
-    Array,
     as_float_stack,
     as_recordable_stack,
     as_stack,
@@ -31,6 +30,7 @@ from screw_dynamics_ros.core.lie._arrays import (
     check_rotation,
     length,
 )
+from screw_dynamics_ros.core.types import Array
 
 _N = range(SERIES_TERMS)
 _COS = [(-1) ** n / factorial(2 * n + 2) for n in _N]  # (1 - cos t) / t^2

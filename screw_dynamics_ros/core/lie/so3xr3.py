@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie._arrays import (
-    Array,
     as_float_stack,
     as_recordable_stack,
     as_stack,
     check_pose,
 )
+from screw_dynamics_ros.core.types import Array
 
 
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:

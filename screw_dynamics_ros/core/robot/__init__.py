@@ -1,1 +1,1 @@
-"""The methods of `Robot`, by subject: checked arguments, compiled functions, results to read."""
+"""Class Robot: functions of a robot, compiled when they are first called."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from screw_dynamics_ros.core.compile.c_source import CSource, c_source, identifier
-from screw_dynamics_ros.core.compile.tracing import Program
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula, FusedKernel, fused_specification
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.compile.program.tracing import Program
+from screw_dynamics_ros.core.compile.text.c_source import CSource, c_source, identifier
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, fused_specification
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
 
 
 def c_function(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
@@ -18,10 +18,11 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.dynamics.regrouping import regrouped
+from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.functions import DEFAULTS, FUNCTIONS, as_tuple, find, input_size
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.robot.functions import DEFAULTS, FUNCTIONS, as_tuple, find, input_size
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 class CompiledFunctions:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.payload import payload_parameters
-from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
+from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.types import Array
 
 
 class DynamicFunctions(CompiledFunctions):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS
 from screw_dynamics_ros.core.dynamics import (
     coriolis,
-    derivatives,
     energy,
     force_rates,
     forward_dynamics,
@@ -16,23 +16,25 @@ from screw_dynamics_ros.core.dynamics import (
     joint_wrenches,
     momentum,
     regressor,
+    spatial_momentum,
 )
+from screw_dynamics_ros.core.dynamics import partial_derivatives as derivatives
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.dynamics.payload import payload_torques
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.integration import reconstruction, spatial_momentum
+from screw_dynamics_ros.core.inverse import force as force_kinematics
+from screw_dynamics_ros.core.kinematics import analytical_jacobians as analytical
 from screw_dynamics_ros.core.kinematics import (
-    analytical,
-    force_kinematics,
     higher_order,
     jacobian_partials,
     jacobians,
     poe,
-    transforms,
+    reconstruction,
 )
+from screw_dynamics_ros.core.kinematics import link_transforms as transforms
 from screw_dynamics_ros.core.lie import euler
-from screw_dynamics_ros.core.model.rigid_body import PARAMETERS
-from screw_dynamics_ros.core.model.tree import Array, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 #: The vectors a function may read, in the order in which it takes them.
 INPUTS = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, check_count
+from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.compile.kernels import (
     Specification,
     compiled_into,
@@ -17,8 +17,9 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.functions import INPUTS, Output, as_tuple, find, input_size
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.robot.functions import INPUTS, Output, as_tuple, find, input_size
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 #: What equals only itself; see `is_constant`.
 Constant = int | str | tuple['Constant', ...]

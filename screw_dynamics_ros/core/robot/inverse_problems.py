@@ -10,36 +10,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array, vector
+from screw_dynamics_ros.core.arguments import float_array, vector
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
-from screw_dynamics_ros.core.fused import FusedKernel
-from screw_dynamics_ros.core.kinematics import (
-    closed_loop,
-    force_kinematics,
-    inverse,
-    inverse_acceleration,
-)
-from screw_dynamics_ros.core.kinematics import inverse_velocity as velocities
-from screw_dynamics_ros.core.kinematics import joint_limited_velocity as limited
-from screw_dynamics_ros.core.kinematics.closed_loop import ClosedLoop, Gap, per_link
-from screw_dynamics_ros.core.kinematics.force_kinematics import ForwardForceResult
-from screw_dynamics_ros.core.kinematics.inverse import InverseKinematics, InverseKinematicsResult
-from screw_dynamics_ros.core.kinematics.inverse_acceleration import InverseAccelerationResult
-from screw_dynamics_ros.core.kinematics.inverse_velocity import InverseVelocityResult
-from screw_dynamics_ros.core.kinematics.joint_bounds import JointBounds
-from screw_dynamics_ros.core.kinematics.joint_limited_velocity import JointLimitedResult
-from screw_dynamics_ros.core.kinematics.singularities import SingularityReport, singularity_report
-from screw_dynamics_ros.core.kinematics.task_priority import (
+from screw_dynamics_ros.core.inverse import acceleration as inverse_acceleration
+from screw_dynamics_ros.core.inverse import bounded_velocity as limited
+from screw_dynamics_ros.core.inverse import closed_loop
+from screw_dynamics_ros.core.inverse import force as force_kinematics
+from screw_dynamics_ros.core.inverse import position as inverse
+from screw_dynamics_ros.core.inverse import velocity as velocities
+from screw_dynamics_ros.core.inverse.acceleration import InverseAccelerationResult
+from screw_dynamics_ros.core.inverse.bounded_velocity import JointLimitedResult
+from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, Gap, per_link
+from screw_dynamics_ros.core.inverse.force import ForwardForceResult
+from screw_dynamics_ros.core.inverse.position import InverseKinematics, InverseKinematicsResult
+from screw_dynamics_ros.core.inverse.singularities import SingularityReport, singularity_report
+from screw_dynamics_ros.core.inverse.task_priority import (
     Level,
     Task,
     TaskPriorityResult,
     checked,
     task_priority,
 )
-from screw_dynamics_ros.core.kinematics.weighted_inverse import finite
-from screw_dynamics_ros.core.model.tree import JointLimits, Tree
+from screw_dynamics_ros.core.inverse.velocity import InverseVelocityResult
+from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
+from screw_dynamics_ros.core.inverse.weighted_inverse import finite
+from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.robot.fused_kernel import FusedKernel
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
+from screw_dynamics_ros.core.types import Array
 
 Links = str | Sequence[str]
 
@@ -133,7 +132,7 @@ class InverseProblems(CompiledFunctions):
         representation : {'hybrid', 'body', 'spatial', 'mixed'}
         **options
             joint_metric, task_metric, damping, secondary, cutoff; see
-            `kinematics.inverse_velocity.inverse_velocity` (bruyninckx_2.md C-104).
+            `inverse.velocity.inverse_velocity` (bruyninckx_2.md C-104).
         """
         J = self._stacked(q, link, representation)
         return velocities.inverse_velocity(J, rows('twist', twist, link), **options)
@@ -161,7 +160,7 @@ class InverseProblems(CompiledFunctions):
     ) -> TaskPriorityResult:
         """Return joint rates for several tasks, the most important one first (C-029).
 
-        `options`: joint_metric, secondary, cutoff; see `kinematics.task_priority`.
+        `options`: joint_metric, secondary, cutoff; see `inverse.task_priority`.
         """
         return task_priority([self._level(q, None, task) for task in checked(tasks)], **options)
 
@@ -195,7 +194,7 @@ class InverseProblems(CompiledFunctions):
         acceleration_limit : float or (nv,), optional
             [rad/s^2, m/s^2]; URDF has none.
         **options
-            joint_metric, task_metric, damping, secondary; see `kinematics.joint_limited_velocity`.
+            joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
         """
         J = self._stacked(q, link, representation)
         limits = JointBounds(self._tree, dt, acceleration_limit)
@@ -241,7 +240,7 @@ class InverseProblems(CompiledFunctions):
         """Return the wrenches on links, in their frames, that torques tau hold (C-107).
 
         tau (nv,) without `gravity_torques`. `options`: length, torque_metric, least_squares,
-        cutoff; see `kinematics.force_kinematics`. Joints that do not move the links are left out.
+        cutoff; see `inverse.force`. Joints that do not move the links are left out.
         """
         J = self._stacked(q, link, 'body')
         return force_kinematics.forward_force(J, tau, **options)
@@ -251,7 +250,7 @@ class InverseProblems(CompiledFunctions):
     ) -> SingularityReport:
         """Return rank, singular values, lost twists, reciprocal wrenches of a link (C-020, C-022).
 
-        `options`: length, joint_metric, tolerance; see `kinematics.singularities`.
+        `options`: length, joint_metric, tolerance; see `inverse.singularities`.
         """
         return singularity_report(self._stacked(q, link, representation), **options)
 
@@ -267,7 +266,7 @@ class InverseProblems(CompiledFunctions):
         """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
 
         `options`: gain, gap_gain, acceleration_limit, joint_metric, task_metric, damping; see
-        `kinematics.closed_loop`.
+        `inverse.closed_loop`.
         """
         links = names(link)
         kernel = FusedKernel(self._lean_tree, self.backend, closed_loop.outputs(links, gaps), {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array
-from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.types import Array
 
 
 class KinematicFunctions(CompiledFunctions):

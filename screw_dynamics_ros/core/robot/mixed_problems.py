@@ -7,23 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array
+from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, make_kernel
-from screw_dynamics_ros.core.dynamics.constraints.constrained_dynamics import (
+from screw_dynamics_ros.core.constraints.constrained_dynamics import (
     ConstrainedMotion,
     Terms,
     constrained_motion,
     specification,
 )
-from screw_dynamics_ros.core.dynamics.constraints.motion_constraint import (
+from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
     Structure,
     checked,
 )
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import marks
 from screw_dynamics_ros.core.errors import InertiaError
-from screw_dynamics_ros.core.facade.compiled_functions import CompiledFunctions
-from screw_dynamics_ros.core.model.tree import Tree
+from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
 
 
 class MixedProblems(CompiledFunctions):

@@ -10,25 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, float_array
-from screw_dynamics_ros.core.c_function import c_function
-from screw_dynamics_ros.core.compile.c_source import CSource
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.compile.text.c_source import CSource
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.drives import Drive, drives_of
+from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
+from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.facade.inverse_problems import InverseProblems
-from screw_dynamics_ros.core.facade.kinematic_functions import KinematicFunctions
-from screw_dynamics_ros.core.facade.mixed_problems import MixedProblems
-from screw_dynamics_ros.core.facade.sensitivities import Sensitivities
-from screw_dynamics_ros.core.functions import Output
-from screw_dynamics_ros.core.fused import Formula, FusedKernel, evaluated
-from screw_dynamics_ros.core.model.description import Limits, RobotDescription
-from screw_dynamics_ros.core.model.drives import Drive, drives_of
-from screw_dynamics_ros.core.model.geometry import Geometry
-from screw_dynamics_ros.core.model.inertia import Inertia
-from screw_dynamics_ros.core.model.link_table import LinkTable
-from screw_dynamics_ros.core.model.robot_geometry import description_of
-from screw_dynamics_ros.core.model.tree import JointLimits, build_tree
-from screw_dynamics_ros.core.model.urdf import read_urdf
+from screw_dynamics_ros.core.geometry.link_table import LinkTable
+from screw_dynamics_ros.core.geometry.product_of_exponentials import Geometry
+from screw_dynamics_ros.core.geometry.robot_geometry import description_of
+from screw_dynamics_ros.core.robot.c_function import c_function
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, evaluated
+from screw_dynamics_ros.core.robot.inverse_problems import InverseProblems
+from screw_dynamics_ros.core.robot.kinematic_functions import KinematicFunctions
+from screw_dynamics_ros.core.robot.mixed_problems import MixedProblems
+from screw_dynamics_ros.core.robot.sensitivities import Sensitivities
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
+from screw_dynamics_ros.core.types import Array
 
 
 class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, check_count, vector
+from screw_dynamics_ros.core.arguments import check_count, vector
 from screw_dynamics_ros.core.dynamics.geometric_sensitivity import torque_sensitivity
 from screw_dynamics_ros.core.dynamics.regressor import (
     BaseParameters,
@@ -13,7 +13,8 @@ from screw_dynamics_ros.core.dynamics.regressor import (
     random_configurations,
 )
 from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
-from screw_dynamics_ros.core.facade.dynamic_functions import DynamicFunctions
+from screw_dynamics_ros.core.robot.dynamic_functions import DynamicFunctions
+from screw_dynamics_ros.core.types import Array
 
 
 class Sensitivities(DynamicFunctions):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot import Robot
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
 
 
 class Posture:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
@@ -15,11 +14,10 @@ from screw_dynamics_ros.core.integration import (
     RungeKutta,
     SemiImplicitEuler,
 )
-from screw_dynamics_ros.core.model.limits import of_coordinates
-from screw_dynamics_ros.core.robot import Robot
+from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.simulation.stepping import Stepping
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
+from screw_dynamics_ros.core.types import Array
 
 #: Integrators by their names; momentum is preserved only on floating bases.
 INTEGRATORS: dict[str, type[Integrator]] = {

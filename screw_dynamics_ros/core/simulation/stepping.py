@@ -6,16 +6,14 @@ import math
 from operator import lt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
 from screw_dynamics_ros.core.integration import Integrator
 from screw_dynamics_ros.core.integration.integrator import Torques
-from screw_dynamics_ros.core.model.limits import of_coordinates, velocity_names
-from screw_dynamics_ros.core.robot import Robot
+from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops, first_passage
-
-Array = NDArray[np.float64]
+from screw_dynamics_ros.core.tree.joint_limits import of_coordinates, velocity_names
+from screw_dynamics_ros.core.types import Array
 
 #: A step is too long if the robot moves further than this in it [rad, m], ...
 LONGEST_WAY = 0.2

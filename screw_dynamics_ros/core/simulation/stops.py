@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from screw_dynamics_ros.core.integration.integrator import Torques
-from screw_dynamics_ros.core.robot import Robot
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 #: A joint this close to its limit [rad, m] is put on it.

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import Array
-from screw_dynamics_ros.core.model.limits import (
+from screw_dynamics_ros.core.trajectory.motion import Motion
+from screw_dynamics_ros.core.tree.joint_limits import (
     coordinate_names,
     of_coordinates,
     of_velocities,
     velocity_names,
 )
-from screw_dynamics_ros.core.trajectory.motion import Motion
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 ROWS = 64  # taken as one, see `extreme`
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import Array, vector
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.model.limits import of_velocities, velocity_names
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
-from screw_dynamics_ros.core.robot import Robot
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
+from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import Array
-from screw_dynamics_ros.core.model.limits import of_velocities, velocity_names
-from screw_dynamics_ros.core.model.rigid_body import RigidBody
-from screw_dynamics_ros.core.model.tree import mimic_map
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.trajectory.annotation import required_efforts
 from screw_dynamics_ros.core.trajectory.motion import Motion
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
+from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
+from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot import Robot
+    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 @dataclass(frozen=True)

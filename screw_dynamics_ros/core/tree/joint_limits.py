@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import Array
+from screw_dynamics_ros.core.types import Array
 
 
 class Coordinates(Protocol):

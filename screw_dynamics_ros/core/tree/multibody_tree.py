@@ -17,22 +17,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive, drives_of
+from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.model.description import Joint, RobotDescription
-from screw_dynamics_ros.core.model.drives import NO_DRIVE, Drive, drives_of
-from screw_dynamics_ros.core.model.inertia import Inertia
+from screw_dynamics_ros.core.types import Array
 
 GROUND = -1
 
-Array = NDArray[Any]  # of float64, or of recorded scalars
-
-
-def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
-    """Return zeros that can hold what the arrays `like` hold: numbers, or recorded scalars."""
-    return np.zeros(shape, dtype=np.result_type(float, *like))
 
 
 def plain(value: Any) -> Any:

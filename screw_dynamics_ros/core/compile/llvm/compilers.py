@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from queue import Empty, SimpleQueue
 
-from screw_dynamics_ros.core.compile import compiler_process, native
+from screw_dynamics_ros.core.compile.llvm import compiler_process, native
 
 #: Of these processes: plain register allocation and no second scheduling. That takes half the time,
 #: and programs for one sample run as fast. LLVM has such options for a whole process only.

@@ -17,12 +17,21 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from screw_dynamics_ros.core.compile.ir_sincos import sincos_function
-from screw_dynamics_ros.core.compile.ir_transpose import blocks, columns_to_rows, rows_to_columns
-from screw_dynamics_ros.core.compile.ir_writer import Writer, constant, vector_type
-from screw_dynamics_ros.core.compile.packing import packed
-from screw_dynamics_ros.core.compile.sums import chained
-from screw_dynamics_ros.core.compile.tracing import WITH_CONSTANT, Element, Program, operands
+from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
+from screw_dynamics_ros.core.compile.llvm.transposition import (
+    blocks,
+    columns_to_rows,
+    rows_to_columns,
+)
+from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
+from screw_dynamics_ros.core.compile.program.packing import packed
+from screw_dynamics_ros.core.compile.program.sums import chained
+from screw_dynamics_ros.core.compile.program.tracing import (
+    WITH_CONSTANT,
+    Element,
+    Program,
+    operands,
+)
 
 # `contract` allows fused multiply-add. Nothing may assume that NaN or infinity do not occur.
 FLAGS = 'nsz arcp contract'

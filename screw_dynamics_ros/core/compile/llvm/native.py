@@ -13,7 +13,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any
 
-from screw_dynamics_ros.core.compile.compiler_process import framed, receive
+from screw_dynamics_ros.core.compile.llvm.compiler_process import framed, receive
 from screw_dynamics_ros.core.errors import BackendError
 
 

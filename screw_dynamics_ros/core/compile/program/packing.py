@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from screw_dynamics_ros.core.compile.tracing import (
+from screw_dynamics_ros.core.compile.program.tracing import (
     Element,
     Operation,
     Program,

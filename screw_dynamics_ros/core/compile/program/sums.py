@@ -6,7 +6,7 @@ one product and three fused ones. Recursions add sums to sums all the time.
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.tracing import (
+from screw_dynamics_ros.core.compile.program.tracing import (
     Operation,
     Program,
     operands,

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.compile.c_names import RESERVED
-from screw_dynamics_ros.core.compile.infix import infix, infix_element
-from screw_dynamics_ros.core.compile.tracing import Operation, Program
+from screw_dynamics_ros.core.compile.program.tracing import Operation, Program
+from screw_dynamics_ros.core.compile.text.c_names import RESERVED
+from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 from screw_dynamics_ros.core.errors import ArgumentError
 
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')

@@ -1,0 +1,1 @@
+"""A recording of scalar operations, and what rewrites it: Program to Program."""

@@ -1,0 +1,1 @@
+"""Programs as text: portable C, plain Python."""

@@ -1,0 +1,1 @@
+"""The geometry of robots: products of exponentials, link tables, joint pairs, mobility."""

@@ -1,0 +1,1 @@
+"""What measurements tell about a robot: geometric calibration, accuracy."""

@@ -1,0 +1,1 @@
+"""Inverse problems, solved with numbers: positions, rates, accelerations and forces of joints."""
