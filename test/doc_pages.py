@@ -8,33 +8,29 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CORE = 'screw_dynamics_ros.core'
 
 
-def named_functions(page: Path, folders: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the (module, name) in code on a page; modules are those of folders of the core."""
-    modules = modules_of(folders)
+#: The modules of the core by the names that pages use; `robot` is a robot there, not a folder.
+MODULES = {
+    path.stem: '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+    for path in (ROOT / 'screw_dynamics_ros' / 'core').rglob('[a-z]*.py')
+    if path.parent.name != 'robot'
+}
+
+
+def named_functions(page: Path) -> set[tuple[str, str]]:
+    """Return the (module, name) in code on a page; modules are those of the core."""
     named = re.findall(r'`(?:[a-z]+\.)?(\w+)\.([A-Za-z]\w*)', page.read_text())
-    return {(module, name) for module, name in named if module in modules}
+    return {(module, name) for module, name in named if module in MODULES}
 
 
-def missing_functions(page: Path, folders: Sequence[str]) -> list[str]:
+def missing_functions(page: Path) -> list[str]:
     """Return what a page names and its module does not have."""
-    modules = modules_of(folders)
     return [
         f'{module}.{name}'
-        for module, name in sorted(named_functions(page, folders))
-        if not hasattr(importlib.import_module(modules[module]), name)
+        for module, name in sorted(named_functions(page))
+        if not hasattr(importlib.import_module(MODULES[module]), name)
     ]
-
-
-def modules_of(folders: Sequence[str]) -> dict[str, str]:
-    """Return the full names of the modules in folders of the core."""
-    return {
-        path.stem: f'{CORE}.{folder.replace("/", ".")}.{path.stem}'
-        for folder in folders
-        for path in (ROOT / 'screw_dynamics_ros' / 'core' / folder).glob('[a-z]*.py')
-    }
 
 
 def named_tests(page: Path) -> set[str]:

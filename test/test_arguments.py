@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.trajectory.motion import sampled_motion
 
 HOLD = fixed_point('link5', [(1, 0, 0)])
 TARGET = fixed_point('link5', target=np.eye(4))
-STATE = {'q', 'v', 'a', 'tau', 'jerk', 'jounce'}
+STATE = {'q', 'v', 'a', 'tau', 'jerk', 'snap'}
 
 #: What stands for the options of a function.
 OPTIONS = {

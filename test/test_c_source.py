@@ -83,9 +83,9 @@ def test_limits_of_numbers(displacement, tmp_path):
     q = np.zeros(robot.nq)
     q[6] = 1.0
     step = np.full(robot.nv, displacement)
-    (result,) = run(robot.c_source('moved', ('moved', 'body')), 'moved', tmp_path, [q, step],
-                    [(robot.nq,)])
-    (expected,) = robot.fuse(('moved', 'body'))(q, step)
+    source = robot.c_source('integrate', ('integrate', 'body'))
+    (result,) = run(source, 'integrate', tmp_path, [q, step], [(robot.nq,)])
+    (expected,) = robot.fuse(('integrate', 'body'))(q, step)
     np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-13)
     assert np.isnan(result).any() == np.isnan(displacement)
 

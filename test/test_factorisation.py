@@ -79,7 +79,7 @@ def real_tree(seed: int) -> tuple[Tree, np.ndarray, np.ndarray, np.ndarray]:
 @SEEDS
 @IN_ALL_REPRESENTATIONS
 def test_recursions_against_differences(seed, representation):
-    """K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16, B-117: twist to jounce of every
+    """K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16, B-117: twist to snap of every
     body."""
     geometry, tree, trajectory = tree_and_state(seed)
     motions = body_motions(tree, trajectory[0], list(trajectory[1:5]), representation)

@@ -92,13 +92,13 @@ def test_local_coordinates(increments, backend):
     robot = build('planar, floating', backend)
     rng = np.random.default_rng(0)
     q, X, v = random_configuration(robot, rng), *rng.uniform(-1.5, 1.5, (2, robot.nv))
-    at = robot.moved(q, X, increments)
+    at = robot.integrate(q, X, increments)
     rate = robot.increment_rate(at, X, v, increments)
-    along = partial(lambda t: robot.moved(q, X + t[0] * rate, increments), 1)
+    along = partial(lambda t: robot.integrate(q, X + t[0] * rate, increments), 1)
     # A quaternion from the oracle may have the other sign.
     signs = np.sign(displaced(robot, at, 0 * v) * at + 1e-300)
     close(along[:, 0], signs * partial(lambda t: displaced(robot, at, t[0] * v), 1)[:, 0], 1e-9)
-    close(robot.moved(at, np.zeros(robot.nv), increments), at, 1e-15)
+    close(robot.integrate(at, np.zeros(robot.nv), increments), at, 1e-15)
     if increments == 'body':
         close(at, np.sign(at * displaced(robot, q, X) + 1e-300) * displaced(robot, q, X), 1e-14)
 
@@ -109,9 +109,9 @@ def test_sides_are_related_by_the_adjoint():
     rng = np.random.default_rng(1)
     q, X = random_configuration(robot, rng), rng.uniform(-1.5, 1.5, 6)
     C = robot.link_pose(q, 'body')
-    close(robot.moved(q, se3.Ad(C) @ X, 'spatial'), robot.moved(q, X, 'body'), 1e-14)
+    close(robot.integrate(q, se3.Ad(C) @ X, 'spatial'), robot.integrate(q, X, 'body'), 1e-14)
     turned = np.concatenate([C[:3, :3] @ X[:3], X[3:]])
-    close(robot.moved(q, turned, 'hybrid'), robot.moved(q, X, 'mixed'), 1e-14)
+    close(robot.integrate(q, turned, 'hybrid'), robot.integrate(q, X, 'mixed'), 1e-14)
 
 
 def test_pinocchio_moves_bodies_on_se3():
@@ -125,7 +125,7 @@ def test_pinocchio_moves_bodies_on_se3():
     for _ in range(5):
         q, X = random_configuration(robot, rng), rng.uniform(-1.5, 1.5, 6)
         expected = pin.integrate(model, q, X[[3, 4, 5, 0, 1, 2]])
-        moved = robot.moved(q, X)
+        moved = robot.integrate(q, X)
         close(moved * np.sign(moved[3:] @ expected[3:]) ** [0, 0, 0, 1, 1, 1, 1], expected, 1e-14)
 
 
@@ -140,7 +140,7 @@ def test_mujoco_moves_bodies_on_the_direct_product():
     q, X, dt = random_configuration(robot, rng), rng.uniform(-1.5, 1.5, 6), 0.7
     theirs = q[[0, 1, 2, 6, 3, 4, 5]]
     mujoco.mj_integratePos(model, theirs, X[[3, 4, 5, 0, 1, 2]], dt)
-    close(robot.moved(q, dt * X, 'mixed')[[0, 1, 2, 6, 3, 4, 5]], theirs, 1e-14)
+    close(robot.integrate(q, dt * X, 'mixed')[[0, 1, 2, 6, 3, 4, 5]], theirs, 1e-14)
 
 
 # --- one free body --------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_wrong_names_and_shapes():
     with pytest.raises(ArgumentError, match=r'tau must have shape'):
         RungeKutta(robot).step(Q0, V0, np.zeros(5), 0.01)
     with pytest.raises(ArgumentError, match=r'displacement must have shape \(6,\)'):
-        robot.moved(Q0, np.zeros(7))
+        robot.integrate(Q0, np.zeros(7))
 
 
 # --- trees ----------------------------------------------------------------------------------------

@@ -216,11 +216,11 @@ def test_another_root_frame_and_another_link_frame(seed):
     S = random_pose(np.random.default_rng(seed))
     tip = description.links[-1].name
     link_moved = RobotDescription.from_parts(
-        'moved', [*description.links, Link('tool')],
+        'integrate', [*description.links, Link('tool')],
         [*description.joints, Joint('mount', 'fixed', tip, 'tool', S, np.array([1.0, 0, 0]))])
     first = description.joints[0]
     root_moved = RobotDescription.from_parts(
-        'moved',
+        'integrate',
         description.links,
         [replace(first, origin=S @ first.origin), *description.joints[1:]],
     )

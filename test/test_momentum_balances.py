@@ -152,7 +152,7 @@ def test_floating_base_for_ten_seconds(held):
 def test_canonical_momenta_for_ten_seconds():
     """D-39: the same motion as with velocities for a second; the energy stays for ten."""
     robot = Robot(random_description(3, 3, ('revolute',), chain=True), backend='native')
-    tree = robot._lean_tree
+    tree = robot._regrouped_tree
     kernel = make_kernel(
         Specification(
             'momentum dynamics',

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 
 PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'kinematics.md'
 
-ORDERS = {1: 'twist', 2: '+ acceleration', 3: '+ jerk', 4: '+ jounce'}
+ORDERS = {1: 'twist', 2: '+ acceleration', 3: '+ jerk', 4: '+ snap'}
 
 ROBOTS: dict[str, Callable[[], Tree]] = {
     'Panda, frames on the axes': lambda: build_tree(read_urdf(urdf_path('panda'))),
@@ -73,8 +73,8 @@ def test_the_page_shows_what_is_measured():
 def test_claims():
     """Stelzle et al.: body frames on the axes make `body` cheapest; it is, at every order.
 
-    [K], [D]: `spatial` is cheapest for pure kinematics, also for jerk and jounce; measured, that
-    holds for frames anywhere and jounce only.
+    [K], [D]: `spatial` is cheapest for pure kinematics, also for jerk and snap; measured, that
+    holds for frames anywhere and snap only.
     """
     on_axes, anywhere = (
         ROBOTS[name]() for name in ('10R, frames on the axes', '6R, frames anywhere')

@@ -16,7 +16,7 @@ from pathlib import Path
 from screw_dynamics_ros.cli.arguments import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
-from screw_dynamics_ros.core.robot.functions import DEFAULTS, FUNCTIONS, Output
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '
@@ -85,11 +85,11 @@ def parse_output(text: str) -> Output:
     name, *given = text.split(':')
     if name not in FUNCTIONS:
         raise UnknownNameError(f'no function named {name!r}; choose one of {", ".join(FUNCTIONS)}')
-    kinds = FUNCTIONS[name].options
-    defaults = [DEFAULTS[kind] for kind in kinds[len(given):]]
+    kinds, instead = FUNCTIONS[name].options, FUNCTIONS[name].option_defaults
+    defaults = [instead[kind] for kind in kinds[len(given):]]
     if len(given) > len(kinds) or None in defaults or '' in given:
         pattern = ':'.join([name, *(kind.upper() for kind in kinds)])
-        optional = [kind.upper() for kind in kinds if DEFAULTS[kind] is not None]
+        optional = [kind.upper() for kind in kinds if instead[kind] is not None]
         raise UnknownNameError(
             f'{text!r} does not name an output; write {pattern}'
             + (f', where {" and ".join(optional)} can be left out' if optional else ''))

@@ -57,3 +57,11 @@ def check_count(name: str, value: object) -> None:
     """Raise `ArgumentError` unless `value` is a whole number, at least 0."""
     if not isinstance(value, (int, np.integer)) or value < 0:
         raise ArgumentError(f'{name} must be a whole number >= 0, got {value!r}')
+
+
+def are_vectors(*arguments: ArrayLike) -> bool:
+    """Return whether all are vectors; if not they are stacks, or refused as such."""
+    try:
+        return all(np.ndim(argument) == 1 for argument in arguments)
+    except ValueError:  # ragged
+        return False

@@ -10,6 +10,8 @@ else (stacks, lists, keywords, wrong shapes) goes to a Python function, which co
 from __future__ import annotations
 
 import ctypes
+import logging
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -306,6 +308,58 @@ def entry_ir(
     )
 
 
+@cache
+def is_usable() -> bool:
+    """Return whether this Python and this NumPy have the layout that entry points rely on.
+
+    Tried once, by reading an array that is known and making another one. If it fails, that is
+    logged, and functions are called through Python from then on: slower, with the same results.
+    """
+    fault = layout_fault()
+    if fault:
+        logging.getLogger('screw_dynamics_ros').warning(
+            'calls of compiled functions take the slow path: %s (Python %s, NumPy %s)',
+            fault,
+            platform.python_version(),
+            np.__version__,
+        )
+    return not fault
+
+
+def layout_fault() -> str:
+    """Return what is not as entry points expect it, '' if nothing is."""
+    sample = np.zeros((2, 3))
+    expected = {
+        'type': (ctypes.c_ssize_t, TYPE, id(np.ndarray)),
+        'data': (ctypes.c_ssize_t, DATA, sample.ctypes.data),
+        'number of axes': (ctypes.c_int, ND, 2),
+        'element type': (ctypes.c_ssize_t, DESCR, id(np.dtype(np.float64))),
+    }
+    for what, (kind, offset, value) in expected.items():
+        if kind.from_address(id(sample) + offset).value != value:
+            return f'the {what} of an array is not where it was expected'
+    dimensions = ctypes.c_ssize_t.from_address(id(sample) + DIMENSIONS).value
+    if dimensions != ctypes.cast(sample.ctypes.shape, ctypes.c_void_p).value and list(
+        (ctypes.c_ssize_t * 2).from_address(dimensions)
+    ) != [2, 3]:
+        return 'the shape of an array is not where it was expected'
+    flags = ctypes.c_int.from_address(id(sample) + FLAGS).value
+    if flags & (C_CONTIGUOUS_AND_ALIGNED | WRITEABLE) != C_CONTIGUOUS_AND_ALIGNED | WRITEABLE:
+        return 'the flags of an array are not where they were expected'
+    try:
+        make = ctypes.PYFUNCTYPE(
+            ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int
+        )(_c_api()['PyArray_Empty'])
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(np.dtype(np.float64)))  # it takes one
+        made = make(2, (ctypes.c_ssize_t * 2)(2, 3), np.dtype(np.float64), 0)
+        vectorcall(sample.sum)
+    except Exception as error:  # of whatever kind: there is another way
+        return f'{type(error).__name__}: {error}'
+    if type(made) is not np.ndarray or made.shape != (2, 3) or made.dtype != np.float64:
+        return 'NumPy makes other arrays than expected'
+    return ''
+
+
 class _Code:
     """What a builtin function needs to live: it is the function's `__self__`.
 
@@ -313,8 +367,10 @@ class _Code:
     takes it apart before the function.
     """
 
-    def __init__(self, name: str, doc: str, ir: str, kept: tuple[Any, ...]) -> None:
-        self.kept = kept
+    def __init__(
+        self, name: str, doc: str, ir: str, fallback: Callable[..., Any], kept: tuple[Any, ...]
+    ) -> None:
+        self.kept, self.owner = kept, getattr(fallback, '__self__', None)
         self.library = native.Library(compile_code([ir]))
         self.definition = _MethodDef(
             name.encode(),
@@ -322,6 +378,17 @@ class _Code:
             METH_FASTCALL | METH_KEYWORDS,
             doc.encode(),
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a builtin function as the method of its owner that it stands for."""
+        if self.owner is None:
+            raise TypeError('compiled code cannot be pickled')
+        return itself, (self.owner,)
+
+
+def itself(x: Any) -> Any:
+    """Return x."""
+    return x
 
 
 def entry_point(
@@ -338,7 +405,7 @@ def entry_point(
     `fallback` must not refer to the returned function, not even indirectly. `kept` is kept alive.
     """
     ir = entry_ir(kernel, arguments, result, fallback)
-    code = _Code(name, doc, ir, (fallback, kernel, kept))
+    code = _Code(name, doc, ir, fallback, (fallback, kernel, kept))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = (
         ctypes.py_object,

@@ -31,8 +31,8 @@ from screw_dynamics_ros.core.constraints.motion_constraint import Structure
 from screw_dynamics_ros.core.dynamics import articulated_body
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics, joint_motion
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.inverse.position import pose_error
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
+from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros

@@ -13,8 +13,7 @@ Source: bruyninckx_2.md C-079, C-086 (3.13.7, 3.16).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,16 +23,35 @@ from screw_dynamics_ros.core.constraints.constrained_dynamics import Terms
 from screw_dynamics_ros.core.constraints.forces import constraint_forces
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
-from screw_dynamics_ros.core.inverse.position import displaced
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from screw_dynamics_ros.core.types import Array
 
-if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+
+class ConstrainedRobot(Protocol):
+    """What projection asks of a robot; `Robot` has it."""
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+
+    def integrate(self, q: ArrayLike, displacement: ArrayLike) -> Array:
+        """Return the configuration (nq,) a displacement (nv,) away from q."""
+
+    def constraint_terms(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: Sequence[MotionConstraint],
+    ) -> Terms:
+        """Return the equations of motion under constraints."""
 
 
 def project_configuration(
-    robot: Robot,
+    robot: ConstrainedRobot,
     q: ArrayLike,
     constraints: MotionConstraint | Sequence[MotionConstraint],
     *,
@@ -63,8 +81,6 @@ def project_configuration(
     if not holonomic:
         raise ArgumentError('no constraint has a target: there is nothing to project q on')
     at_rest = np.zeros(robot.nv)
-    unlimited = np.full(len(robot.joint_names), np.inf)
-    tree = replace(robot._tree, limits=JointLimits(-unlimited, unlimited, unlimited, unlimited))
     q = vector('q', robot.nq, q)
     for _ in range(max_iterations + 1):
         terms = robot.constraint_terms(q, at_rest, at_rest, holonomic)
@@ -72,7 +88,7 @@ def project_configuration(
             return np.full(robot.nq, np.nan)
         if np.abs(terms.displacement).max() <= tolerance:
             return q
-        q = displaced(tree, q, smallest_change(terms, terms.displacement))
+        q = robot.integrate(q, smallest_change(terms, terms.displacement))
     of = [c for c in holonomic for _ in range(c.size)]
     worst = int(np.argmax(np.abs(terms.displacement)))
     raise InfeasibleConstraintsError(
@@ -83,7 +99,7 @@ def project_configuration(
 
 
 def project_velocity(
-    robot: Robot,
+    robot: ConstrainedRobot,
     q: ArrayLike,
     v: ArrayLike,
     constraints: MotionConstraint | Sequence[MotionConstraint],

@@ -131,11 +131,11 @@ def inward(
         body = tree.bodies[i]
         U[i] = P[i] @ X[i]
         D[i] = X[i].T @ U[i] + body.drive.felt_inertia * np.eye(len(free[i]))
-        if body.leans and i not in carrying:
+        if body.massless_about_joint and i not in carrying:
             D[i] = 0.0 * D[i]  # but for rounding
-        if not body.leans or i not in carrying or D[i].dtype == object:
+        if not body.massless_about_joint or i not in carrying or D[i].dtype == object:
             check_moves_mass(D[i], body.joint)  # a number may be zero here and not elsewhere
-        if body.leans and free[i]:
+        if body.massless_about_joint and free[i]:
             D[i] = not_a_number_below(D[i], NOTHING * P[i].diagonal()[block_of(X[i])].sum())
         u[i] = tau[free[i]] - X[i].T @ beta[i]
         if body.parent != GROUND:
@@ -200,7 +200,10 @@ def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
     `places` are the coordinates of its rows in v. Eliminated from the tips, each keeps the inertia
     D that its joint feels as pivot.
     """
-    leaning = [all(b.leans for b in tree.bodies if b.v.start <= k < b.v.stop) for k in places]
+    leaning = [
+        all(body.massless_about_joint for body in tree.bodies if body.v.start <= k < body.v.stop)
+        for k in places
+    ]
     if not any(leaning):
         return M
     result, pivots = M.copy(), triangular_factor(M).diagonal()

@@ -39,7 +39,7 @@ def inverse_dynamics_rates(
     v: Array,
     a: Array,
     jerk: Array,
-    jounce: Array,
+    snap: Array,
     gravity: Array,
     representation: str = 'body',
 ) -> tuple[Array, ...]:
@@ -49,7 +49,7 @@ def inverse_dynamics_rates(
 
     Parameters
     ----------
-    q : (nq,), v, a, jerk, jounce : (nv,) arrays
+    q : (nq,), v, a, jerk, snap : (nv,) arrays
         Configuration, and the first four time derivatives of the joint coordinates.
     gravity : (3,)
         Acceleration of free fall in the root frame [m/s^2].
@@ -65,11 +65,11 @@ def inverse_dynamics_rates(
         raise UnknownNameError(
             f'no representation named {representation!r}; choose one of {", ".join(WRENCHES)}'
         )
-    motions = body_motions(tree, q, [v, a, jerk, jounce], representation)
+    motions = body_motions(tree, q, [v, a, jerk, snap], representation)
     orders = len(motions[0].V) - 1 if motions else 3
     wrench, transported = WRENCHES[representation]
     W = [wrench(motion, gravity) for motion in motions]
-    Q = [zeros(tree.nv, q, v, a, jerk, jounce, gravity) for _ in range(orders)]
+    Q = [zeros(tree.nv, q, v, a, jerk, snap, gravity) for _ in range(orders)]
     for i in reversed(range(len(tree.bodies))):
         body, X = tree.bodies[i], [x.T for x in motions[i].X]
         for k in range(orders):

@@ -80,17 +80,6 @@ def inertial_parameters(description: RobotDescription, names: tuple[str, ...]) -
     return parameters.ravel()
 
 
-def random_configurations(tree: Tree, random: np.random.Generator, count: int) -> Array:
-    """Return configurations (count, nq) anywhere; quaternions of free bodies have unit length."""
-    q = random.uniform(-np.pi, np.pi, (count, tree.nq))
-    for body in tree.bodies:
-        if body.dof == 6:
-            quaternion = random.normal(size=(count, 4))
-            place = slice(body.q.start + 3, body.q.stop)
-            q[:, place] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
-    return q
-
-
 @dataclass(frozen=True)
 class BaseParameters:
     """A minimal set of parameters: what motions and torques can tell about the inertias.

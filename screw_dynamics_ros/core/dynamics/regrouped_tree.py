@@ -43,7 +43,13 @@ def regrouped(tree: Tree) -> Tree:
     return replace(
         tree,
         bodies=tuple(
-            replace(body, m=inertia[i][0], h=inertia[i][1], I=inertia[i][2], leans=leans(body))
+            replace(
+                body,
+                m=inertia[i][0],
+                h=inertia[i][1],
+                I=inertia[i][2],
+                massless_about_joint=massless_about_joint(body),
+            )
             for i, body in enumerate(tree.bodies)
         ),
         fixed_mass=inertia[GROUND][0],
@@ -51,7 +57,7 @@ def regrouped(tree: Tree) -> Tree:
     )
 
 
-def leans(body: Body) -> bool:
+def massless_about_joint(body: Body) -> bool:
     """Return whether a joint of one freedom meets no resistance from its own body."""
     felt = momentum((body.m, body.h, body.I), body.X).T @ body.X
     most = max(body.m, float(np.trace(body.I)))

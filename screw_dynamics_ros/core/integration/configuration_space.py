@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.integration.integrator import Dynamics
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.types import Array
-
-if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 class ConfigurationSpace:
@@ -21,17 +17,17 @@ class ConfigurationSpace:
 
     Parameters
     ----------
-    robot : Robot
+    robot : Dynamics
+        A `Robot`.
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
         Group and side for free bodies; without such, all four are the same vector space.
     """
 
-    def __init__(self, robot: Robot, increments: str = 'body') -> None:
+    def __init__(self, robot: Dynamics, increments: str = 'body') -> None:
         check_representation(increments)
         self._robot, self.increments = robot, increments
-        bodies = [body for body in robot._tree.bodies if body.dof == 6]
-        self._rotations = [slice(body.v.start, body.v.start + 3) for body in bodies]
-        self._turning = [body.name for body in bodies]
+        self._rotations = [slice(v.start, v.start + 3) for v in robot.free_bodies.values()]
+        self._turning = list(robot.free_bodies)
 
     @property
     def is_vector_space(self) -> bool:
@@ -40,7 +36,7 @@ class ConfigurationSpace:
 
     def moved(self, q: Array, X: Array) -> Array:
         """Return q exp X (or exp X q), (nq,)."""
-        return self._robot.moved(q, X, self.increments) if self._rotations else q + X
+        return self._robot.integrate(q, X, self.increments) if self._rotations else q + X
 
     def increment_rate(self, q: Array, X: Array, v: Array) -> Array:
         """Return the rate X' (nv,) of the displacement X that has led to q, at the velocity v."""

@@ -4,23 +4,53 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.types import Array
 
-if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
-
 #: Torques (nv,) [N m, N], constant during a step or a function of t, q, v.
 Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]
+
+
+class Dynamics(Protocol):
+    """What integrators ask of a robot: a `Robot` has it."""
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+
+    @property
+    def free_bodies(self) -> Mapping[str, slice]:
+        """Where the velocities of free bodies stand in v, by link."""
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the accelerations (nv,)."""
+
+    def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
+        """Return the configuration (nq,) a displacement (nv,) away from q."""
+
+    def increment_rate(
+        self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
+    ) -> Array:
+        """Return the rate (nv,) of the displacement that has led to q."""
 
 
 class Integrator(ABC):
     """Moves a robot on in time: no state of its own, one method."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Dynamics) -> None:
         self.robot = robot
 
     @abstractmethod

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
 from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
 from screw_dynamics_ros.core.types import Array
 
-if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+
+class FloatingDynamics(Dynamics, Protocol):
+    """What `MomentumPreserving` asks of a robot: a `Robot` has it."""
+
+    @property
+    def floating_base(self) -> bool:
+        """Whether the root link moves freely."""
+
+    def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the momenta (nv,)."""
+
+    def spatial_momentum_dynamics(
+        self,
+        q: ArrayLike,
+        momenta: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return velocities and rates of momenta, (nv,) each."""
 
 
 class MomentumPreserving(Integrator):
@@ -30,8 +47,8 @@ class MomentumPreserving(Integrator):
 
     Parameters
     ----------
-    robot : Robot
-        On a floating base, with or without joints.
+    robot : FloatingDynamics
+        A `Robot` on a floating base, with or without joints.
     tableau : Tableau
 
     Raises
@@ -40,9 +57,10 @@ class MomentumPreserving(Integrator):
         If the base is fixed.
     """
 
-    def __init__(self, robot: Robot, tableau: Tableau = RK4) -> None:
+    def __init__(self, robot: FloatingDynamics, tableau: Tableau = RK4) -> None:
         super().__init__(robot)
-        if not robot._floating_base:
+        self.robot: FloatingDynamics = robot
+        if not robot.floating_base:
             raise ArgumentError(
                 f'{robot!r} has no floating base: the ground takes up its momentum; take RungeKutta'
             )

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
 from screw_dynamics_ros.core.types import Array
-
-if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
 
 
 class SemiImplicitEuler(Integrator):
@@ -27,12 +23,13 @@ class SemiImplicitEuler(Integrator):
 
     Parameters
     ----------
-    robot : Robot
+    robot : Dynamics
+        A `Robot`.
     increments : {'body', 'mixed', 'spatial', 'hybrid'}
         Free bodies move on along their screw ('body', 'spatial'), or turn and move straight on.
     """
 
-    def __init__(self, robot: Robot, increments: str = 'body') -> None:
+    def __init__(self, robot: Dynamics, increments: str = 'body') -> None:
         super().__init__(robot)
         self.space = ConfigurationSpace(robot, increments)
 

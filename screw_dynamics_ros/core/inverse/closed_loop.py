@@ -24,8 +24,8 @@ C-049).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,12 +33,12 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.inverse.position import displaced
+from screw_dynamics_ros.core.inverse.link_motion import per_link
 from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
 from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping, finite
+from screw_dynamics_ros.core.kinematics.reconstruction import integrate
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.robot.fused_kernel import FusedKernel
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
@@ -96,8 +96,9 @@ class ClosedLoop:
 
     Parameters
     ----------
-    kernel : FusedKernel
-        Poses of links and of gaps, then their body-fixed Jacobians, from q.
+    kernel : callable
+        Returns what `outputs` names, from q: poses of links and of gaps, then their body-fixed
+        Jacobians.
     tree : Tree
     links : sequence of str
     q : (nq,) array
@@ -122,7 +123,7 @@ class ClosedLoop:
 
     def __init__(
         self,
-        kernel: FusedKernel,
+        kernel: Callable[[Array], Sequence[Array]],
         tree: Tree,
         links: Sequence[str],
         q: Array,
@@ -145,7 +146,7 @@ class ClosedLoop:
                     f'{name} {value:g} /s is unstable at a sampling time of {dt:g} s: it must be '
                     f'below {2.0 / dt:g} /s'
                 )
-        self._kernel, self._tree, self._links = kernel, without_limits(tree), tuple(links)
+        self._kernel, self._tree, self._links = kernel, tree, tuple(links)
         self._gaps = [(gap, selection(gap)) for gap in gaps]
         self._dt, self._gain, self._gap_gain = dt, gain, gap_gain
         self._bounds = JointBounds(tree, dt, acceleration_limit)
@@ -216,16 +217,10 @@ class ClosedLoop:
             task_metric=self._task_metric,
             damping=self._damping,
         )
-        self.q, self.v = displaced(self._tree, start, found.v * self._dt), found.v
+        self.q, self.v = integrate(self._tree, start, found.v * self._dt), found.v
         return ClosedLoopStep(
             self.q.copy(), found.v, error, gap, found.success, found.active, found.message
         )
-
-
-def without_limits(tree: Tree) -> Tree:
-    """Return the tree with joints that move as they are told: bounds have seen to the limits."""
-    free = np.full(len(tree.joint_names), np.inf)
-    return replace(tree, limits=JointLimits(-free, free, free, free))
 
 
 def outputs(links: Sequence[str], gaps: Sequence[Gap]) -> list[tuple[str, ...]]:
@@ -251,13 +246,3 @@ def selection(gap: Gap) -> Array:
             f'got {S.shape}'
         )
     return S
-
-
-def per_link(name: str, value: ArrayLike, links: int, shape: tuple[int, ...]) -> Array:
-    """Return finite numbers of `shape` for each link; one link needs no leading axis."""
-    array = finite(name, value)
-    if array.shape != (links, *shape) and not (links == 1 and array.shape == shape):
-        raise ArgumentError(
-            f'{name} must have shape {shape if links == 1 else (links, *shape)}, got {array.shape}'
-        )
-    return array.reshape(links, *shape)

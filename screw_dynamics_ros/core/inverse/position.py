@@ -7,20 +7,27 @@ program; only the decision to go on, restart or give up is made in Python.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into
+from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
+    Specification,
+    compiled_into,
+    make_kernel,
+)
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
+from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.tree.joint_limits import spread
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
 
 SMALLEST_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
@@ -49,20 +56,6 @@ class InverseKinematicsResult:
     residual: float
     iterations: int
     message: str
-
-
-def pose_error(C: Array, target: Array) -> Array:
-    """Return the displacement from C to the target in the frame of C, (6,) [rad, m].
-
-    The angular part is 2 sin(angle / 2) times the axis, which agrees with the logarithm to third
-    order, grows almost to half a turn, where it has no direction and is zero, and needs no branch.
-    """
-    R = C[:3, :3].T @ target[:3, :3]
-    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    half_turn = 1.0 + np.trace(R)  # (2 cos(angle / 2))^2, at least rounding error
-    return np.concatenate(
-        [axis / np.sqrt(half_turn + 1e-12), C[:3, :3].T @ (target[:3, 3] - C[:3, 3])]
-    )
 
 
 def stacked_error(tree: Tree, q: Array, targets: Sequence[Array], links: Sequence[str]) -> Array:
@@ -255,6 +248,24 @@ class InverseKinematics:
             if body.dof == 6:
                 q[body.q] = self.middle[body.q]
         return q
+
+
+def make_solver(
+    tree: Tree, links: Sequence[str], respect_limits: bool, backend: str
+) -> InverseKinematics:
+    """Return a solver, compiled; raises `UnknownNameError` for a link."""
+    for link in links:
+        tree.frame(link)
+    if not respect_limits:
+        infinite = np.full(len(tree.joint_names), np.inf)
+        tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
+    specification = Specification(
+        f'inverse kinematics {links}',
+        (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
+        partial(program, tree, links),
+        repr(('inverse kinematics', tree.digest, links)),
+    )
+    return InverseKinematics(make_kernel(specification, backend), tree, links)
 
 
 def coordinate_limits(tree: Tree) -> tuple[Array, Array]:

@@ -21,6 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.inverse.link_motion import (
+    LinkMotion,
+    stacked_bias,
+    stacked_jacobian,
+)
 from screw_dynamics_ros.core.inverse.velocity import matrix, rate, verdict
 from screw_dynamics_ros.core.inverse.weighted_inverse import (
     AdaptiveDamping,
@@ -120,6 +125,22 @@ def checked(tasks: object) -> Sequence[Task]:
             f'got {tasks!r}'
         )
     return tasks
+
+
+def level(robot: LinkMotion, q: ArrayLike, v: ArrayLike | None, task: Task) -> Level:
+    """Return the equations of one task of a robot, for accelerations if v is given."""
+    J = stacked_jacobian(robot, q, task.link, task.representation)
+    S = np.eye(6)
+    if task.selection is not None:
+        S = matrix(f'the selection of the task of {task.link!r}', task.selection)
+        if S.shape[1] != 6:
+            raise ArgumentError(
+                f'the selection of the task of {task.link!r} must have shape (m, 6), got {S.shape}'
+            )
+    target = rate(f'the rate of the task of {task.link!r}', len(S), task.rate)
+    if v is not None:
+        target = target - S @ stacked_bias(robot, q, v, task.link, task.representation)
+    return Level(S @ J, target, task.metric, task.damping)
 
 
 def task_priority(

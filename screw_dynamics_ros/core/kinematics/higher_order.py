@@ -52,7 +52,7 @@ def body_fixed_motion(
 def twist_derivatives(
     tree: Tree, q: Array, rates: Sequence[Array], link: str, representation: str
 ) -> Derivatives:
-    """Return the twist of a link and its derivatives: velocity, acceleration, jerk, jounce, ...
+    """Return the twist of a link and its derivatives: velocity, acceleration, jerk, snap, ...
 
     They are derivatives of components, as the papers have them: the linear part of a hybrid or
     mixed acceleration is the acceleration of the link's origin, that of a spatial or body-fixed

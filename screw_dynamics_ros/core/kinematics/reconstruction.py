@@ -42,7 +42,7 @@ GROUPS = {
 }
 
 
-def moved(tree: Tree, q: Array, displacement: Array, increments: str = 'body') -> Array:
+def integrate(tree: Tree, q: Array, displacement: Array, increments: str = 'body') -> Array:
     """Return q exp X, the configuration (nq,) a finite displacement X (nv,) away from q.
 
     Parameters
@@ -57,7 +57,7 @@ def moved(tree: Tree, q: Array, displacement: Array, increments: str = 'body') -
     result = zeros(tree.nq, q, displacement)
     for body in tree.bodies:
         x, X = q[body.q], displacement[body.v]
-        result[body.q] = moved_pose(x, X, increments) if body.dof == 6 else x + X
+        result[body.q] = displaced_pose(x, X, increments) if body.dof == 6 else x + X
     return result
 
 
@@ -72,7 +72,7 @@ def increment_rate(
     q : (nq,)
         Where the robot is: already displaced by X.
     displacement, increments
-        As in `moved`; singular where a free body turns by 2 pi.
+        As in `integrate`; singular where a free body turns by 2 pi.
     v : (nv,)
         Velocity; of a free body, its body-fixed twist.
     """
@@ -87,7 +87,7 @@ def increment_rate(
     return rate
 
 
-def moved_pose(x: Array, X: Array, increments: str) -> Array:
+def displaced_pose(x: Array, X: Array, increments: str) -> Array:
     """Return the coordinates (7,) of a free body at x (7,), moved by X (6,)."""
     group, on_the_right = GROUPS[increments]
     C, D = pose_of(x), group.exp(X)

@@ -1,7 +1,13 @@
-"""What a facade stands on: functions of a robot, compiled when they are first called."""
+"""Compilation on first use: base of `Robot`.
+
+A function is compiled when it is first called with these options and wrenched links, and kept. Once
+compiled for single samples, a builtin function takes the place of the method in the instance; see
+`core.compile.cpython_entry`.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point
+from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point, is_usable
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     NativeKernel,
@@ -18,24 +24,21 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.sources import origin
+from screw_dynamics_ros.core.dynamics.payload import payload_parameters
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.functions import DEFAULTS, FUNCTIONS, as_tuple, find, input_size
+from screw_dynamics_ros.core.robot.functions import Function, as_tuple, find, input_size
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
 class CompiledFunctions:
-    """Evaluates the functions of `core.functions` for one tree, single samples and stacks.
-
-    A subclass has one method for each function; once compiled, a builtin function takes the place
-    of the method, see `core.compile.cpython_entry`.
-    """
+    """Evaluates functions of one tree, for single samples and stacks."""
 
     def __init__(self, tree: Tree, backend: str) -> None:
         self.backend = choose_backend(backend)
         self._tree = tree
-        self._lean_tree = regrouped(tree)  # for everything that is compiled
+        self._regrouped_tree = regrouped(tree)  # for everything that is compiled
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._addresses: dict[str, Addresses] = {}
@@ -54,12 +57,13 @@ class CompiledFunctions:
 
     def _evaluate(
         self,
-        name: str,
+        function: Function,
         arguments: Sequence[ArrayLike],
         options: tuple[str, ...] = (),
         wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Any:
         """Check the arguments, then compute one sample or a stack."""
+        name = function.name
         if not isinstance(wrenches, Mapping | None):
             raise ArgumentError(
                 f'external wrenches must be a dict {{link: (moment, force)}}, got {wrenches!r}'
@@ -78,9 +82,9 @@ class CompiledFunctions:
         inputs, stacked = self._inputs(name, kernel, [*arguments, *applied])
         if stacked:
             return unpacked(kernel.stack(inputs))
-        selectable = 'prescribed' not in FUNCTIONS[name].options  # by strings the caller passes
+        selectable = 'prescribed' not in function.options  # by strings the caller passes
         if isinstance(kernel, NativeKernel) and not links and selectable:
-            self._install_fast(name, options, kernel)
+            self._install_fast(function, options, kernel)
         outputs = kernel.single(inputs)
         return unpacked(outputs) if outputs[0].ndim else float(outputs[0])
 
@@ -112,7 +116,7 @@ class CompiledFunctions:
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
         """Return the kernel of one function, with one more input for each wrench."""
-        tree = self._lean_tree
+        tree = self._regrouped_tree
         function, options = find(tree, (name, *options))
         for link in links:
             tree.frame(link)
@@ -138,6 +142,8 @@ class CompiledFunctions:
 
     def _input(self, name: str, size: int, value: ArrayLike) -> Array:
         """Return an argument as a C-contiguous float64 array of shape (size,) or (N, size)."""
+        if name == 'payload' and isinstance(value, Mapping):
+            value = payload_parameters(self._tree, value)
         array = float_array(name, value)
         if array.ndim in (1, 2) and array.shape[-1] == size:
             return array
@@ -150,30 +156,36 @@ class CompiledFunctions:
             + (f'; {order[name]}{", ".join(self._tree.joint_names)}' if name in order else '')
         )
 
-    def _install_fast(self, name: str, options: tuple[str, ...], kernel: NativeKernel) -> None:
-        """Put a builtin function in the place of the method `name`; see `cpython_entry`."""
-        compiled = kernel.compiled
+    def _install_fast(
+        self, function: Function, options: tuple[str, ...], kernel: NativeKernel
+    ) -> None:
+        """Put a builtin function in the place of a method; see `cpython_entry`."""
+        name, compiled = function.name, kernel.compiled
         entry: int | Addresses = compiled.address
         if options:
-            entry = self._addresses.setdefault(
-                name, Addresses(DEFAULTS[FUNCTIONS[name].options[-1]])
-            )
+            default = function.option_defaults[function.options[-1]]
+            entry = self._addresses.setdefault(name, Addresses(default))
             entry.add(options, compiled.address)
         method = getattr(type(self), name)
-        owner = next(cls for cls in type(self).__mro__ if name in vars(cls))
-        overridden = owner.__module__.rpartition('.')[0] != __package__  # in a subclass elsewhere
-        if self._general is None or name in self.__dict__ or overridden:
+        overridden = getattr(method, '__wrapped__', None) is not function.method
+        if self._general is None or name in self._fast or overridden or not is_usable():
             return
         fixed = {'gravity': self._gravity.ctypes.data}
         self._fast[name] = self.__dict__[name] = entry_point(
             name,
-            method.__doc__ or '',
+            f'{name}{text_signature(function.signature)}\n--\n\n{inspect.getdoc(method)}',
             entry,
             [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
             unpacked(compiled.shapes),
             method.__get__(self._general),
             (self._kernels, self._gravity),
         )
+
+
+def text_signature(signature: inspect.Signature) -> str:
+    """Return a signature as CPython reads it from the docstring of a builtin function."""
+    bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return str(inspect.Signature(bare))
 
 
 def unpacked(outputs: tuple[Any, ...]) -> Any:

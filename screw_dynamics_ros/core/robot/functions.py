@@ -1,38 +1,27 @@
-"""The functions of a robot: which vectors each one reads, and the recursion behind it."""
+"""The functions of a robot: `compiled` makes one out of a recursion, and `FUNCTIONS` lists them.
+
+    @compiled(jacobians.jacobian, 'q')
+    def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+        \"\"\"Return ...\"\"\"
+
+is all there is to say of one: the recursion `jacobian(tree, q, link, representation)`, the vectors
+it reads, and by the signature of the method what callers pass. The first parameters are the inputs
+('gravity' is the robot's own), the others are options, strings that select what is compiled, and
+`external_wrenches`.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS
-from screw_dynamics_ros.core.dynamics import (
-    coriolis,
-    energy,
-    force_rates,
-    forward_dynamics,
-    hybrid_dynamics,
-    inverse_dynamics,
-    joint_wrenches,
-    momentum,
-    regressor,
-    spatial_momentum,
-)
-from screw_dynamics_ros.core.dynamics import partial_derivatives as derivatives
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.dynamics.payload import payload_torques
+from screw_dynamics_ros.core.dynamics import hybrid_dynamics
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.inverse import force as force_kinematics
-from screw_dynamics_ros.core.kinematics import analytical_jacobians as analytical
-from screw_dynamics_ros.core.kinematics import (
-    higher_order,
-    jacobian_partials,
-    jacobians,
-    poe,
-    reconstruction,
-)
-from screw_dynamics_ros.core.kinematics import link_transforms as transforms
-from screw_dynamics_ros.core.lie import euler
+from screw_dynamics_ros.core.kinematics import analytical_jacobians, jacobians
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -43,100 +32,155 @@ INPUTS = (
     'v',
     'a',
     'jerk',
-    'jounce',
+    'snap',
     'momenta',
     'tau',
     'payload',
     'gravity',
 )
 
-#: The kinds of options, and which one stands for one that is not given.
-DEFAULTS = {
-    'link': None,
-    'representation': 'hybrid',
-    'orientation': euler.RPY,
-    'prescribed': None,
-    'increments': 'body',
-}
+WRENCHES = 'external_wrenches'
 
 #: What selects one output: the name of a function, or (name, option, ...).
 Output = str | tuple[str, ...]
+
+Method = TypeVar('Method', bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Function:
     """One function: `evaluate(tree, *inputs, *options)` returns an array, or a tuple of arrays.
 
-    `inputs` are some of `INPUTS`, `options` names what else selects the output: some of `DEFAULTS`.
-    With one of the options `branching` it branches on numbers and cannot be recorded.
+    Attributes
+    ----------
+    evaluate : callable
+        The recursion.
+    inputs : tuple of str
+        Some of `INPUTS`.
+    method : callable
+        The method of `Robot`.
+    branching : frozenset of str
+        Options with which the recursion branches on numbers and cannot be recorded.
     """
 
     evaluate: Callable[..., Array | tuple[Array, ...]]
     inputs: tuple[str, ...]
-    options: tuple[str, ...] = ()
+    method: Callable[..., Any]
     branching: frozenset[str] = frozenset()
 
+    @cached_property
+    def name(self) -> str:
+        """The name of the method."""
+        return self.method.__name__
 
-FUNCTIONS = {
-    'link_pose': Function(poe.link_pose, ('q',), ('link',)),
-    'link_poses': Function(poe.link_poses, ('q',)),
-    'joint_transforms': Function(transforms.joint_transforms, ('q',)),
-    'jacobian': Function(jacobians.jacobian, ('q',), ('link', 'representation')),
-    'velocity': Function(jacobians.velocity, ('q', 'v'), ('link', 'representation')),
-    'acceleration': Function(
-        higher_order.acceleration, ('q', 'v', 'a'), ('link', 'representation')
-    ),
-    'jacobian_derivative': Function(
-        higher_order.jacobian_derivative, ('q', 'v'), ('link', 'representation')
-    ),
-    'jacobian_partials': Function(
-        jacobian_partials.jacobian_partials, ('q',), ('link', 'representation')
-    ),
-    'analytical_jacobian': Function(
-        analytical.analytical_jacobian, ('q',), ('link', 'orientation'), analytical.BRANCHING
-    ),
-    'inverse_dynamics': Function(inverse_dynamics.inverse_dynamics, ('q', 'v', 'a', 'gravity')),
-    'forward_dynamics': Function(forward_dynamics.forward_dynamics, ('q', 'v', 'tau', 'gravity')),
-    'hybrid_dynamics': Function(
-        hybrid_dynamics.hybrid_dynamics, ('q', 'v', 'a', 'tau', 'gravity'), ('prescribed',)
-    ),
-    'inverse_force': Function(force_kinematics.inverse_force, ('q',)),
-    'drive_torques': Function(inverse_dynamics.drive_torques, ('q', 'v', 'a', 'gravity')),
-    'payload_torques': Function(payload_torques, ('q', 'v', 'a', 'payload', 'gravity')),
-    'mass_matrix': Function(mass_matrix, ('q',)),
-    'gravity_torques': Function(inverse_dynamics.gravity_torques, ('q', 'gravity')),
-    'coriolis_torques': Function(inverse_dynamics.coriolis_torques, ('q', 'v')),
-    'friction_torques': Function(inverse_dynamics.friction_torques, ('v',)),
-    'joint_wrenches': Function(joint_wrenches.joint_wrenches, ('q', 'v', 'a', 'gravity')),
-    'reaction_wrenches': Function(joint_wrenches.reaction_wrenches, ('q', 'v', 'a', 'gravity')),
-    'coriolis_matrix': Function(coriolis.coriolis_matrix, ('q', 'v')),
-    'inverse_dynamics_derivatives': Function(
-        derivatives.inverse_dynamics_derivatives, ('q', 'v', 'a', 'gravity')
-    ),
-    'inverse_dynamics_rates': Function(
-        force_rates.inverse_dynamics_rates, ('q', 'v', 'a', 'jerk', 'jounce', 'gravity')
-    ),
-    'forward_dynamics_derivatives': Function(
-        derivatives.forward_dynamics_derivatives, ('q', 'v', 'tau', 'gravity')
-    ),
-    'inverse_mass_matrix': Function(derivatives.inverse_mass_matrix, ('q',)),
-    'potential_energy': Function(energy.potential_energy, ('q', 'gravity')),
-    'kinetic_energy': Function(energy.kinetic_energy, ('q', 'v')),
-    'center_of_mass': Function(energy.center_of_mass, ('q',)),
-    'center_of_mass_velocity': Function(momentum.center_of_mass_velocity, ('q', 'v')),
-    'total_momentum': Function(momentum.total_momentum, ('q', 'v')),
-    'centroidal_momentum': Function(momentum.centroidal_momentum, ('q', 'v')),
-    'centroidal_map': Function(momentum.centroidal_map, ('q',)),
-    'regressor': Function(regressor.regressor, ('q', 'v', 'a', 'gravity')),
-    'moved': Function(reconstruction.moved, ('q', 'displacement'), ('increments',)),
-    'increment_rate': Function(
-        reconstruction.increment_rate, ('q', 'displacement', 'v'), ('increments',)
-    ),
-    'spatial_momenta': Function(spatial_momentum.spatial_momenta, ('q', 'v')),
-    'spatial_momentum_dynamics': Function(
-        spatial_momentum.spatial_momentum_dynamics, ('q', 'momenta', 'tau', 'gravity')
-    ),
-}
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature of the method, without `self`."""
+        signature = inspect.signature(self.method)
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        """The inputs that callers pass."""
+        return tuple(name for name in self.inputs if name != 'gravity')
+
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """What else selects the output: names of parameters."""
+        rest = list(self.signature.parameters)[len(self.given) :]
+        return tuple(name for name in rest if name != WRENCHES)
+
+    @cached_property
+    def option_defaults(self) -> dict[str, str | None]:
+        """What stands for each option that is not given; None if it must be."""
+        parameters = self.signature.parameters
+        values = {name: parameters[name].default for name in self.options}
+        return {
+            name: None if value is inspect.Parameter.empty else value
+            for name, value in values.items()
+        }
+
+    @cached_property
+    def takes_wrenches(self) -> bool:
+        """Whether the method takes external wrenches, as its last parameter."""
+        return WRENCHES in self.signature.parameters
+
+    @cached_property
+    def defaults(self) -> tuple[Any, ...]:
+        """The default values of the last parameters."""
+        parameters = self.signature.parameters.values()
+        return tuple(p.default for p in parameters if p.default is not p.empty)
+
+    def arguments(self, positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the values of all parameters; raises `TypeError` as Python does."""
+        missing = len(self.signature.parameters) - len(positional)
+        if not named and 0 <= missing <= len(self.defaults):
+            return positional + self.defaults[len(self.defaults) - missing :]
+        try:
+            bound = self.signature.bind(*positional, **named)
+        except TypeError as error:
+            raise TypeError(f'{self.name}(): {error}') from None
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+
+#: All functions by name; `robot.Robot` fills it.
+FUNCTIONS: dict[str, Function] = {}
+
+
+def compiled(
+    recursion: Callable[..., Any], *inputs: str, branching: frozenset[str] = frozenset()
+) -> Callable[[Method], Method]:
+    """Return a decorator that makes a function of a robot out of a recursion.
+
+    Parameters
+    ----------
+    recursion : callable
+        Takes the tree, the inputs and the options, and the external wrenches as a dict if there are
+        any.
+    *inputs : str
+        Some of `INPUTS`, in their order.
+    branching
+        As in `Function`.
+    """
+
+    def decorate(method: Method) -> Method:
+        function = registered(Function(recursion, inputs, method, branching))
+        numbers, options = len(function.given), len(function.given) + len(function.options)
+
+        @wraps(method)
+        def evaluate(self: Any, *positional: Any, **named: Any) -> Any:
+            values = function.arguments(positional, named)
+            wrenches = values[-1] if function.takes_wrenches else None
+            return self._evaluate(function, values[:numbers], values[numbers:options], wrenches)
+
+        return cast(Method, evaluate)
+
+    return decorate
+
+
+def prepared(
+    recursion: Callable[..., Any], *inputs: str
+) -> Callable[[Method], Method]:
+    """Return a decorator for a method that is no more than nearly `compiled`.
+
+    It prepares arguments or judges results itself, and calls `self._evaluate` in between.
+    """
+
+    def decorate(method: Method) -> Method:
+        registered(Function(recursion, inputs, method))
+        return method
+
+    return decorate
+
+
+def registered(function: Function) -> Function:
+    """Add a function to `FUNCTIONS`; raises `ValueError` if its parameters are not its inputs."""
+    parameters = tuple(function.signature.parameters)
+    if function.name in FUNCTIONS or parameters[: len(function.given)] != function.given:
+        raise ValueError(f'{function.name}{parameters} cannot be a function of {function.inputs}')
+    FUNCTIONS[function.name] = function
+    return function
 
 
 def as_tuple(outputs: Array | tuple[Array, ...]) -> tuple[Array, ...]:
@@ -163,7 +207,7 @@ def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:
         if kind == 'link':
             tree.frame(option)
         elif kind == 'orientation':
-            analytical.check_orientation(option)
+            analytical_jacobians.check_orientation(option)
         elif kind == 'prescribed':
             hybrid_dynamics.check_marks(tree, option)
         else:

@@ -1,8 +1,8 @@
-"""The facade: a robot is a model plus its compiled functions."""
+"""A robot is a model plus its compiled functions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,29 +10,118 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arguments import are_vectors, check_count, float_array, vector
+from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, make_kernel
 from screw_dynamics_ros.core.compile.text.c_source import CSource
+from screw_dynamics_ros.core.constraints.constrained_dynamics import (
+    ConstrainedMotion,
+    Terms,
+    constrained_motion,
+    specification,
+)
+from screw_dynamics_ros.core.constraints.motion_constraint import (
+    MotionConstraint,
+    Structure,
+    checked,
+)
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.drives import Drive, drives_of
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
+from screw_dynamics_ros.core.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
+from screw_dynamics_ros.core.dynamics.force_rates import inverse_dynamics_rates
+from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
+from screw_dynamics_ros.core.dynamics.geometric_sensitivity import torque_sensitivity
+from screw_dynamics_ros.core.dynamics.hybrid_dynamics import hybrid_dynamics, marks
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
+    coriolis_torques,
+    drive_torques,
+    friction_torques,
+    gravity_torques,
+    inverse_dynamics,
+)
+from screw_dynamics_ros.core.dynamics.joint_wrenches import joint_wrenches, reaction_wrenches
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.momentum import (
+    center_of_mass_velocity,
+    centroidal_map,
+    centroidal_momentum,
+    total_momentum,
+)
+from screw_dynamics_ros.core.dynamics.partial_derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    inverse_mass_matrix,
+)
+from screw_dynamics_ros.core.dynamics.payload import payload_parameters, payload_torques
+from screw_dynamics_ros.core.dynamics.regressor import (
+    BaseParameters,
+    base_parameters,
+    inertial_parameters,
+    regressor,
+)
+from screw_dynamics_ros.core.dynamics.spatial_momentum import (
+    spatial_momenta,
+    spatial_momentum_dynamics,
+)
+from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.geometry.link_table import LinkTable
 from screw_dynamics_ros.core.geometry.product_of_exponentials import Geometry
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of
+from screw_dynamics_ros.core.inverse import closed_loop
+from screw_dynamics_ros.core.inverse.acceleration import (
+    InverseAccelerationResult,
+    inverse_acceleration,
+)
+from screw_dynamics_ros.core.inverse.bounded_velocity import (
+    JointLimitedResult,
+    joint_limited_acceleration,
+    joint_limited_velocity,
+)
+from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, Gap
+from screw_dynamics_ros.core.inverse.force import ForwardForceResult, forward_force, inverse_force
+from screw_dynamics_ros.core.inverse.link_motion import (
+    Links,
+    link_names,
+    stacked_bias,
+    stacked_jacobian,
+    stacked_rows,
+)
+from screw_dynamics_ros.core.inverse.position import (
+    InverseKinematics,
+    InverseKinematicsResult,
+    make_solver,
+)
+from screw_dynamics_ros.core.inverse.singularities import SingularityReport, singularity_report
+from screw_dynamics_ros.core.inverse.task_priority import (
+    Task,
+    TaskPriorityResult,
+    level,
+    task_priority,
+)
+from screw_dynamics_ros.core.inverse.task_priority import checked as checked_tasks
+from screw_dynamics_ros.core.inverse.velocity import InverseVelocityResult, inverse_velocity
+from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
+from screw_dynamics_ros.core.kinematics import configurations, jacobians
+from screw_dynamics_ros.core.kinematics.analytical_jacobians import BRANCHING, analytical_jacobian
+from screw_dynamics_ros.core.kinematics.higher_order import acceleration, jacobian_derivative
+from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
+from screw_dynamics_ros.core.kinematics.jacobians import jacobian, velocity
+from screw_dynamics_ros.core.kinematics.link_transforms import joint_transforms
+from screw_dynamics_ros.core.kinematics.poe import link_pose, link_poses
+from screw_dynamics_ros.core.kinematics.reconstruction import increment_rate, integrate
 from screw_dynamics_ros.core.robot.c_function import c_function
-from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output, compiled, prepared
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, evaluated
-from screw_dynamics_ros.core.robot.inverse_problems import InverseProblems
-from screw_dynamics_ros.core.robot.kinematic_functions import KinematicFunctions
-from screw_dynamics_ros.core.robot.mixed_problems import MixedProblems
-from screw_dynamics_ros.core.robot.sensitivities import Sensitivities
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
 from screw_dynamics_ros.core.types import Array
 
 
-class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
+class Robot(CompiledFunctions):
     """Kinematics and dynamics of one robot, compiled for it.
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
@@ -42,8 +131,10 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
 
     Every function of (q, v, ...) also takes stacks (N, nq), (N, nv), ... and returns the stack,
     computed on all cores; a plain vector next to stacks serves all N. NaN in gives NaN out. Each
-    function is compiled when it is first called and kept on disk. Inverse problems take one sample,
-    refuse NaN, and say in their results how far to trust them (`InverseProblems`).
+    function is compiled when it is first called and kept on disk.
+
+    Inverse problems take one sample, refuse NaN, and say in their results how far to trust them.
+    Their `link` may be several links: then twists have a row for each.
 
     Raises
     ------
@@ -78,9 +169,13 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
             description, floating_base=floating_base, drives=drives, friction=friction
         )
         super().__init__(tree, backend)
+        self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
+        self._constraint_kernels: dict[
+            tuple[Structure, ...], tuple[Kernel, Callable[..., None]]
+        ] = {}
         self.description = description
         self._drives = None if drives is None else dict(drives)
-        self._floating_base = floating_base
+        self._floating_base = bool(floating_base)
         self.gravity = gravity
         self._make_general()
 
@@ -168,7 +263,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
             f'{len(self.link_names)} links, {self.total_mass:.4g} kg, backend={self.backend!r})'
         )
 
-    # --- what the robot is -----------------------------------------------------------------------
+    # --- what the robot is ------------------------------------------------------------------------
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -178,7 +273,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
     @property
     def link_names(self) -> tuple[str, ...]:
         """All links, in depth-first order of the description."""
-        return tuple(self._tree.frames)
+        return self._tree.link_names
 
     @property
     def transform_joints(self) -> tuple[str, ...]:
@@ -229,13 +324,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
 
     def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
         """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
-        try:
-            return self._tree.coordinates[joint]
-        except (KeyError, TypeError):
-            raise UnknownNameError(
-                f'no joint named {joint!r} with coordinates of its own; '
-                f'there are {", ".join(self.joint_names)}'
-            ) from None
+        return self._tree.joint_coordinates(joint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle what the robot was made of; functions are compiled anew."""
@@ -249,6 +338,689 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         )
         return make, (self.description,)
 
+    @property
+    def with_friction(self) -> bool:
+        """Whether inverse and forward dynamics have friction in them: whether drives were given."""
+        return self._tree.with_friction
+
+    @property
+    def free_bodies(self) -> dict[str, slice]:
+        """Where the velocities (6) of free bodies stand in v, by link; a floating base is one."""
+        return {body.name: body.v for body in self._tree.bodies if body.dof == 6}
+
+    @property
+    def floating_base(self) -> bool:
+        """Whether the root link moves freely."""
+        return self._floating_base
+
+    # --- configurations ---------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Return the configuration (nq,) of zeros, free bodies in the pose of the root frame."""
+        return configurations.neutral(self._tree)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] = ()
+    ) -> Array:
+        """Return a configuration (nq,), or `size` of them, uniform within the joint limits.
+
+        Coordinates without limits lie in [-pi, pi], free bodies have any orientation. `rng` is a
+        generator of NumPy, or a seed of one.
+        """
+        shape = (size,) if isinstance(size, int) else tuple(size)
+        return configurations.random_configurations(self._tree, np.random.default_rng(rng), shape)
+
+    @compiled(integrate, 'q', 'displacement')
+    def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
+        """Return the configuration (nq,) a displacement (nv,) away from q (muller.md D-44).
+
+        Coordinates of joints add; a free body moves by exp of a screw in its own frame, as in
+        Pinocchio's `integrate`, or with 'spatial', 'mixed' or 'hybrid' `increments`.
+        """
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike, increments: str = 'body') -> Array:
+        """Return the displacement (nv,) from q0 to q1: q1 = integrate(q0, difference(q0, q1)).
+
+        A free body turns by at most half a turn; stacks (N, nq) have (N, nv).
+        """
+        jacobians.check_representation(increments)
+        start, end = self._input('q0', self.nq, q0), self._input('q1', self.nq, q1)
+        return configurations.difference(self._tree, start, end, increments)
+
+    def interpolate(
+        self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike, increments: str = 'body'
+    ) -> Array:
+        """Return configurations between q0 (s = 0) and q1 (s = 1), (nq,), or (N, nq) for N of s.
+
+        Free bodies follow a screw, with 'mixed' or 'hybrid' `increments` a straight line.
+        """
+        fractions = float_array('s', s).reshape(*np.shape(s), 1)
+        return self.integrate(q0, fractions * self.difference(q0, q1, increments), increments)
+
+    @compiled(increment_rate, 'q', 'displacement', 'v')
+    def increment_rate(
+        self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
+    ) -> Array:
+        """Return the rate (nv,) of the displacement that has led to q, at the velocity v."""
+
+    # --- kinematics; doc/kinematics.md ------------------------------------------------------------
+
+    @compiled(link_pose, 'q')
+    def link_pose(self, q: ArrayLike, link: str) -> Array:
+        """Return the (4, 4) pose of a link frame in the root frame [m] (muller.md K-13)."""
+
+    @compiled(link_poses, 'q')
+    def link_poses(self, q: ArrayLike) -> Array:
+        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (muller.md K-13)."""
+
+    @compiled(joint_transforms, 'q')
+    def joint_transforms(self, q: ArrayLike) -> Array:
+        """Return the poses of child links in parent links, (n, 7), of all `transform_joints`.
+
+        Each row is (x, y, z, qx, qy, qz, qw) [m], as in geometry_msgs/Transform.
+        """
+
+    @compiled(jacobian, 'q')
+    def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+        """Return the (6, nv) geometric Jacobian of a link: twist = jacobian @ v.
+
+        `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (muller.md K-09, K-21 to K-31).
+        """
+
+    @compiled(velocity, 'q', 'v')
+    def velocity(
+        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+    ) -> Array:
+        """Return the twist (omega, v), (6,), of a link [rad/s, m/s], as in `jacobian`."""
+
+    @compiled(acceleration, 'q', 'v', 'a')
+    def acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+    ) -> Array:
+        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (muller.md D-16).
+
+        The linear part of a hybrid or mixed acceleration is that of the link's origin.
+        """
+
+    @compiled(jacobian_derivative, 'q', 'v')
+    def jacobian_derivative(
+        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+    ) -> Array:
+        """Return the time derivative of the Jacobian of a link, (6, nv) (muller.md D-14, D-16)."""
+
+    @compiled(jacobian_partials, 'q')
+    def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (muller.md D-04).
+
+        Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
+        """
+
+    @compiled(analytical_jacobian, 'q', branching=BRANCHING)
+    def analytical_jacobian(self, q: ArrayLike, link: str, orientation: str = 'xyz') -> Array:
+        """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
+
+        `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
+        (7, nv) (bruyninckx_1.md B-125). Where Euler angles lock it is not finite, or refused.
+        """
+
+    # --- dynamics; doc/dynamics.md ----------------------------------------------------------------
+
+    @compiled(inverse_dynamics, 'q', 'v', 'a', 'gravity')
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the torques of a motion, (nv,) [N m, N] (muller.md D-27).
+
+        They are M a + C v + g - sum J^T w_ext, plus friction if the robot was given `drives`.
+
+        `external_wrenches` maps a link to the wrench (moment, force) the environment exerts on it,
+        at the origin of the link frame, in the link frame.
+        """
+
+    @compiled(forward_dynamics, 'q', 'v', 'tau', 'gravity')
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above.
+
+        NaN in configurations in which links without inertia leave them undefined.
+        """
+
+    @compiled(joint_wrenches, 'q', 'v', 'a', 'gravity')
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return the wrench each joint, fixed or not, exerts on its child link (muller.md D-30).
+
+        The (n_links, 6) rows (moment, force) [N m, N] are in the order of `link_names`, at the
+        origin and in the axes of the link: what a force-torque sensor there shows. The first one is
+        what the ground exerts on the root link.
+        """
+
+    @compiled(reaction_wrenches, 'q', 'v', 'a', 'gravity')
+    def reaction_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Return `joint_wrenches` without the forces of the drives: the load on the bearings."""
+
+    @compiled(mass_matrix, 'q')
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return M(q), (nv, nv) [kg m^2, kg m, kg] (muller.md D-37)."""
+
+    @compiled(gravity_torques, 'q', 'gravity')
+    def gravity_torques(self, q: ArrayLike) -> Array:
+        """Return g(q), (nv,): the torques that hold the robot still [N m, N]."""
+
+    @compiled(coriolis_torques, 'q', 'v')
+    def coriolis_torques(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return C(q, v) v, (nv,): the centrifugal and Coriolis torques [N m, N]."""
+
+    @compiled(friction_torques, 'v')
+    def friction_torques(self, v: ArrayLike) -> Array:
+        """Return f(v), (nv,): the torques that overcome joint friction [N m, N] (see `Drive`)."""
+
+    @compiled(coriolis_matrix, 'q', 'v')
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""
+
+    @compiled(inverse_mass_matrix, 'q')
+    def inverse_mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the inverse of M(q), (nv, nv) (muller.md D-40)."""
+
+    @compiled(inverse_dynamics_derivatives, 'q', 'v', 'a', 'gravity')
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (muller.md D-40).
+
+        Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
+        its body-fixed velocity (omega, v), which comes first in v.
+        """
+
+    @compiled(forward_dynamics_derivatives, 'q', 'v', 'tau', 'gravity')
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
+
+    @compiled(drive_torques, 'q', 'v', 'a', 'gravity')
+    def drive_torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return what the drives give in a motion, (nv,): M a + C v + g and friction [N m, N]."""
+
+    def payload_parameters(self, payloads: Mapping[str, RigidBody]) -> Array:
+        """Return what bodies fixed to links, {link: body}, add to the inertias of the robot.
+
+        (10 n_bodies,), the input 'payload' of `payload_torques` in fused kernels.
+        """
+        return payload_parameters(self._tree, payloads)
+
+    @compiled(payload_torques, 'q', 'v', 'a', 'payload', 'gravity')
+    def payload_torques(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        payload: Mapping[str, RigidBody] | ArrayLike,
+    ) -> Array:
+        """Return what bodies fixed to links add to the torques of a motion, (nv,) [N m, N].
+
+        `payloads` maps a link to a `RigidBody` in its frame, or is what `payload_parameters` makes
+        of that; another one compiles nothing.
+        """
+
+    @compiled(potential_energy, 'q', 'gravity')
+    def potential_energy(self, q: ArrayLike) -> float | Array:
+        """Return the potential energy in gravity, zero at the origin of the root frame [J]."""
+
+    @compiled(kinetic_energy, 'q', 'v')
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:
+        """Return the kinetic energy [J] (muller.md D-17)."""
+
+    @compiled(center_of_mass, 'q')
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the (3,) centre of mass of all links, in the root frame [m]."""
+
+    @compiled(center_of_mass_velocity, 'q', 'v')
+    def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the (3,) velocity of the centre of mass, in root axes [m/s]."""
+
+    @compiled(total_momentum, 'q', 'v')
+    def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return (angular, linear) momentum about the root's origin, (6,) [N m s, N s]."""
+
+    @compiled(centroidal_momentum, 'q', 'v')
+    def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+
+    @compiled(centroidal_map, 'q')
+    def centroidal_map(self, q: ArrayLike) -> Array:
+        """Return the matrix (6, nv) of centroidal_momentum = centroidal_map @ v."""
+
+    @compiled(spatial_momenta, 'q', 'v')
+    def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return `total_momentum` and the canonical momenta of the joints, (nv,) (muller.md D-45).
+
+        Only of robots on a floating base.
+        """
+
+    @compiled(spatial_momentum_dynamics, 'q', 'momenta', 'tau', 'gravity')
+    def spatial_momentum_dynamics(
+        self,
+        q: ArrayLike,
+        momenta: ArrayLike,
+        tau: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the velocities of `spatial_momenta` and their rates under torques, (nv,) each."""
+
+    @compiled(regressor, 'q', 'v', 'a', 'gravity')
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (muller.md D-43).
+
+        For each of `link_names`, in its frame: mass m, first moment m c, and the inertia about its
+        origin as xx, xy, yy, xz, yz, zz.
+        """
+
+    # --- derivatives and linearity; doc/dynamics_derivatives.md -----------------------------------
+
+    @compiled(inverse_dynamics_rates, 'q', 'v', 'a', 'jerk', 'snap', 'gravity')
+    def inverse_dynamics_rates(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, jerk: ArrayLike, snap: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Return (tau, dtau/dt, d2tau/dt2) of a motion, (nv,) each (muller.md D-42).
+
+        `jerk` and `snap` are the third and fourth time derivatives of the joint coordinates.
+        """
+
+    def linearised(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
+        """Return the linear model of the motion near a state and its torques (muller.md D-40)."""
+        state = (
+            vector('q', self._tree.nq, q),
+            vector('v', self._tree.nv, v),
+            vector('tau', self._tree.nv, tau),
+        )
+        return state_space(self._tree, state[1], *self.forward_dynamics_derivatives(*state))
+
+    def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
+        """Return the derivative of `inverse_dynamics` by the placement of a joint, (nv, 6).
+
+        Rotation [rad] and translation [m] of the joint in its own frame (muller.md D-41). Not
+        compiled, one sample.
+        """
+        state = (
+            vector('q', self._tree.nq, q),
+            vector('v', self._tree.nv, v),
+            vector('a', self._tree.nv, a),
+        )
+        return torque_sensitivity(self._tree, *state, self._gravity, joint)
+
+    def base_parameters(self, samples: int = 0, seed: int = 0) -> BaseParameters:
+        """Return a minimal set of inertial parameters, found from random motions (muller.md D-43).
+
+        `samples` motions are drawn; 0 takes twice as many as there are unknowns.
+        """
+        check_count('samples', samples)
+        check_count('seed', seed)
+        unknowns = 10 * len(tuple(self._tree.frames))
+        count = samples or 2 * -(-unknowns // max(self._tree.nv, 1))
+        rng = np.random.default_rng(seed)
+        start = np.tile(self.neutral(), (count, 1))
+        q = self.integrate(start, rng.uniform(-np.pi, np.pi, (count, self.nv)))
+        v, a = rng.normal(size=(2, count, self._tree.nv))
+        return base_parameters(
+            self.regressor(q, v, a).reshape(-1, unknowns), tuple(self._tree.frames)
+        )
+
+    # --- motion and force given in parts; doc/constrained_dynamics.md -----------------------------
+
+    @prepared(hybrid_dynamics, 'q', 'v', 'a', 'tau', 'gravity')
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        tau: ArrayLike,
+        prescribed: ArrayLike | Sequence[str],
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return (a, tau), (nv,) each, all elements: some joints are moved, others driven.
+
+        `prescribed` names the joints whose acceleration `a` is given, or marks them in a boolean
+        mask (nv,); the others have the torque `tau`. Elements of a and tau that are not given are
+        not read. Each choice of joints is compiled once (bruyninckx_2.md C-060).
+        """
+        choice = marks(self._tree, prescribed)
+        result: tuple[Array, Array] = self._evaluate(
+            FUNCTIONS['hybrid_dynamics'], (q, v, a, tau), (choice,), external_wrenches
+        )
+        if result[0].ndim == 1 and not np.isfinite(result[0]).all():
+            given = np.array([mark == '1' for mark in choice])
+            read = np.where(given, float_array('a', a), float_array('tau', tau))
+            applied = (external_wrenches or {}).values()
+            self._explain_undefined((q, v, read, *applied))
+        return result
+
+    def constrained_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: MotionConstraint | Sequence[MotionConstraint],
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        least_norm: bool = False,
+    ) -> ConstrainedMotion:
+        """Return (a, constraint wrenches) under torques tau and constraints, (nv,) and (k, 6).
+
+        The wrenches are those on the links of the constraints, at and in the link frames. Links,
+        representations and numbers of directions are compiled once; all numbers may change.
+        Redundant constraints have the smallest possible wrenches, see `ConstrainedMotion`.
+
+        Raises `InfeasibleConstraintsError` if the constraints contradict each other; with
+        `least_norm` the smallest violation is returned instead, and the result says so
+        (bruyninckx_2.md C-071 to C-081).
+        """
+        constraints = checked(constraints)
+        if external_wrenches or not isinstance(external_wrenches, Mapping | None):
+            tau = float_array('tau', tau) - self.inverse_force(q, external_wrenches)
+        terms = self.constraint_terms(q, v, tau, constraints)
+        if terms.a_free.ndim == 1 and not np.isfinite(terms.a_free).all():
+            self._explain_undefined((q, v, tau))
+        return constrained_motion(terms, constraints, least_norm)
+
+    def constraint_terms(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        constraints: Sequence[MotionConstraint],
+    ) -> Terms:
+        """Return what `constrained_dynamics` solves: drift, M^-1 J^T, J M^-1 J^T and others."""
+        structures = tuple(constraint.structure for constraint in constraints)
+        known = self._constraint_kernels.get(structures)
+        if known is None:
+            program = specification(self._regrouped_tree, structures)
+            kernel = make_kernel(program, self.backend)
+            known = self._constraint_kernels[structures] = kernel, compiled_into(kernel)
+        kernel, run = known
+        parameters = [constraint.parameters for constraint in constraints]
+        if are_vectors(q, v, tau):
+            outputs = [np.empty(shape) for shape in kernel.shapes]
+            run(q, v, tau, self._gravity, *parameters, *outputs)
+            return Terms(*outputs)
+        inputs, _ = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
+        return Terms(*kernel.stack(inputs))
+
+    def _explain_undefined(self, inputs: Sequence[ArrayLike]) -> None:
+        """Raise `InertiaError` for a result that is not finite, unless the inputs are not either.
+
+        Stacks are not looked at: their samples that are singular are NaN.
+        """
+        joints = [body.joint for body in self._regrouped_tree.bodies if body.massless_about_joint]
+        if joints and all(np.isfinite(x).all() for x in inputs):
+            raise InertiaError(
+                'accelerations are not defined in this configuration: the links of some of the '
+                f'joints {", ".join(map(repr, joints))} have no inertia about them, and nothing '
+                'they carry has; give those links inertias or armatures, or prescribe their motion'
+            )
+
+    # --- inverse problems; doc/inverse_kinematics.md ----------------------------------------------
+
+    def inverse_kinematics(
+        self,
+        target: ArrayLike,
+        link: str | Sequence[str],
+        q0: ArrayLike | None = None,
+        *,
+        tolerance: float = 1e-9,
+        max_iterations: int = 100,
+        restarts: int = 100,
+        damping: float = 0.03,
+        respect_limits: bool = True,
+        seed: int = 0,
+    ) -> InverseKinematicsResult:
+        """Return a configuration that brings one link, or several, to target poses.
+
+        Damped Newton-Raphson steps from `q0`, then from random configurations (bruyninckx_2.md
+        C-043, C-100). The answer is never silently wrong: look at `success`.
+
+        Parameters
+        ----------
+        target : (4, 4) or (k, 4, 4)
+            Pose of the link frame in the root frame [m], one for each link.
+        link : str or sequence of k str
+        q0 : (nq,), optional
+            Where to start; the middle of the joint ranges otherwise.
+        tolerance : float
+            Largest pose error accepted (rotation [rad] and displacement [m] in one norm).
+        max_iterations : int
+            Newton steps before a restart.
+        restarts : int
+            Random configurations to start from if q0 does not lead to the target.
+        damping : float
+            Damping in proportion to the squared error; larger is slower and steadier.
+        respect_limits : bool
+            Whether joints must stay within their limits.
+        seed : int
+            Of the random configurations: the same call returns the same answer.
+        """
+        links = link_names(link)
+        targets = float_array('target', target)
+        if targets.shape != (len(links), 4, 4) and targets.shape != (4, 4)[: 2 * (len(links) == 1)]:
+            raise ArgumentError(
+                f'target must have shape {(4, 4) if len(links) == 1 else (len(links), 4, 4)}, '
+                f'got {targets.shape}'
+            )
+        solver = self._solvers.get((links, respect_limits))
+        if solver is None:
+            solver = make_solver(self._tree, links, respect_limits, self.backend)
+            self._solvers[links, respect_limits] = solver
+        q = solver.middle if q0 is None else vector('q0', self._tree.nq, q0)
+        return solver.solve(
+            targets,
+            q,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            restarts=restarts,
+            damping=damping,
+            seed=seed,
+        )
+
+    def inverse_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: Links,
+        representation: str = 'hybrid',
+        **options: Any,
+    ) -> InverseVelocityResult:
+        """Return joint rates for a twist of a link: `.v`, `.success`, `.residual`, `.message`.
+
+        Parameters
+        ----------
+        q : (nq,)
+        twist : (6,) or (k, 6)
+            (omega, v) in `representation` [rad/s, m/s].
+        link : str or sequence of k str
+        representation : {'hybrid', 'body', 'spatial', 'mixed'}
+        **options
+            joint_metric, task_metric, damping, secondary, cutoff; see
+            `inverse.velocity.inverse_velocity` (bruyninckx_2.md C-104).
+        """
+        J = stacked_jacobian(self, q, link, representation)
+        return inverse_velocity(J, stacked_rows('twist', twist, link), **options)
+
+    def inverse_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        acceleration: ArrayLike,
+        link: Links,
+        representation: str = 'hybrid',
+        **options: Any,
+    ) -> InverseAccelerationResult:
+        """Return joint accelerations for that of a link: `.a`, else as in `inverse_velocity`.
+
+        `acceleration` (6,) or (k, 6) is the derivative of the twist in `representation`; of a
+        hybrid one the linear part is the acceleration of the link's origin (C-109).
+        """
+        J = stacked_jacobian(self, q, link, representation)
+        bias = stacked_bias(self, q, v, link, representation)
+        target = stacked_rows('acceleration', acceleration, link)
+        return inverse_acceleration(J, bias, target, **options)
+
+    def prioritised_velocity(
+        self, q: ArrayLike, tasks: Sequence[Task], **options: Any
+    ) -> TaskPriorityResult:
+        """Return joint rates for several tasks, the most important one first (C-029).
+
+        `options`: joint_metric, secondary, cutoff; see `inverse.task_priority`.
+        """
+        levels = [level(self, q, None, task) for task in checked_tasks(tasks)]
+        return task_priority(levels, **options)
+
+    def prioritised_acceleration(
+        self, q: ArrayLike, v: ArrayLike, tasks: Sequence[Task], **options: Any
+    ) -> TaskPriorityResult:
+        """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
+        levels = [level(self, q, v, task) for task in checked_tasks(tasks)]
+        return task_priority(levels, **options)
+
+    def joint_limited_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: Links,
+        dt: float,
+        representation: str = 'hybrid',
+        *,
+        previous: ArrayLike | None = None,
+        acceleration_limit: ArrayLike | None = None,
+        **options: Any,
+    ) -> JointLimitedResult:
+        """Return the joint rates within limits that serve a twist best (C-044).
+
+        Within the limits of velocity, and such that held for `dt` seconds they keep the joints
+        within their ranges, now and, with limits of acceleration, later.
+
+        Parameters
+        ----------
+        previous : (nv,), optional
+            Joint rates now; matters with limits of acceleration.
+        acceleration_limit : float or (nv,), optional
+            [rad/s^2, m/s^2]; URDF has none.
+        **options
+            joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
+        """
+        J = stacked_jacobian(self, q, link, representation)
+        limits = JointBounds(self._tree, dt, acceleration_limit)
+        bounds = limits.at(vector('q', self._tree.nq, q), previous)
+        return joint_limited_velocity(J, stacked_rows('twist', twist, link), bounds, **options)
+
+    def joint_limited_acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        acceleration: ArrayLike,
+        link: Links,
+        dt: float,
+        representation: str = 'hybrid',
+        *,
+        acceleration_limit: ArrayLike | None = None,
+        **options: Any,
+    ) -> JointLimitedResult:
+        """Return the joint accelerations (field `v`) within limits that serve a link best.
+
+        They lead to joint rates v + a dt that are within the bounds of `joint_limited_velocity`.
+        """
+        J = stacked_jacobian(self, q, link, representation)
+        bias = stacked_bias(self, q, v, link, representation)
+        now = vector('v', self._tree.nv, v)
+        bounds = JointBounds(self._tree, dt, acceleration_limit).at(
+            vector('q', self._tree.nq, q), now
+        )
+        target = stacked_rows('acceleration', acceleration, link)
+        return joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)
+
+    @compiled(inverse_force, 'q')
+    def inverse_force(
+        self, q: ArrayLike, external_wrenches: Mapping[str, ArrayLike] | None = None
+    ) -> Array:
+        """Return the torques that hold wrenches on links, -sum J^T w, (nv,) [N m, N] (C-106).
+
+        Wrenches as in `inverse_dynamics`; add `gravity_torques` for what carries the robot.
+        """
+
+    def forward_force(
+        self, q: ArrayLike, tau: ArrayLike, link: Links, **options: Any
+    ) -> ForwardForceResult:
+        """Return the wrenches on links, in their frames, that torques tau hold (C-107).
+
+        tau (nv,) without `gravity_torques`. `options`: length, torque_metric, least_squares,
+        cutoff; see `inverse.force`. Joints that do not move the links are left out.
+        """
+        J = stacked_jacobian(self, q, link, 'body')
+        return forward_force(J, tau, **options)
+
+    def singularity(
+        self, q: ArrayLike, link: str, representation: str = 'hybrid', **options: Any
+    ) -> SingularityReport:
+        """Return rank, singular values, lost twists, reciprocal wrenches of a link (C-020, C-022).
+
+        `options`: length, joint_metric, tolerance; see `inverse.singularities`.
+        """
+        return singularity_report(stacked_jacobian(self, q, link, representation), **options)
+
+    def closed_loop(
+        self,
+        link: Links,
+        q: ArrayLike,
+        dt: float,
+        *,
+        gaps: Sequence[Gap] = (),
+        **options: Any,
+    ) -> ClosedLoop:
+        """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
+
+        `options`: gain, gap_gain, acceleration_limit, joint_metric, task_metric, damping; see
+        `inverse.closed_loop`.
+        """
+        links = link_names(link)
+        kernel = self.fuse(*closed_loop.outputs(links, gaps))
+        start = vector('q', self._tree.nq, q)
+        return ClosedLoop(kernel, self._tree, links, start, dt, gaps=gaps, **options)
+
+    # --- several outputs at once; doc/compilation.md ----------------------------------------------
+
     def fuse(
         self, *outputs: Output | Formula, parameters: Mapping[str, int] | None = None
     ) -> FusedKernel:
@@ -258,7 +1030,7 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`; or a `Formula` of others,
         which may read further vectors, `parameters`: their names and numbers of elements.
         """
-        return FusedKernel(self._lean_tree, self.backend, outputs, parameters or {})
+        return FusedKernel(self._regrouped_tree, self.backend, outputs, parameters or {})
 
     def c_source(
         self,
@@ -271,11 +1043,12 @@ class Robot(KinematicFunctions, Sensitivities, InverseProblems, MixedProblems):
         Its `header` says which arrays it takes, and where the joints are in them; `source` includes
         `name`.h and needs a C99 or C++ compiler and the mathematics library.
         """
-        return c_function(self._lean_tree, self.description.name, name, outputs, parameters or {})
+        tree, label = self._regrouped_tree, self.description.name
+        return c_function(tree, label, name, outputs, parameters or {})
 
     def elsewhere(self, output: Output, **sources: Output | Formula) -> Formula:
         """Return a function above for `fuse`, of other formulas instead of some of its inputs.
 
         `robot.elsewhere('inverse_dynamics', q=planned)` with `planned` a `Formula`.
         """
-        return evaluated(self._lean_tree, output, sources)
+        return evaluated(self._regrouped_tree, output, sources)

@@ -73,7 +73,7 @@ class Body:
         Inertia felt at the joint, and friction.
     is_rotor : bool
         A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
-    leans : bool
+    massless_about_joint : bool
         The joint is not resisted by the body itself, only by what the body carries; so there may be
         configurations in which nothing resists it (set by `regrouped`).
     """
@@ -92,7 +92,7 @@ class Body:
     I: Array = field(default_factory=lambda: np.zeros((3, 3)))  # noqa: E741
     drive: Drive = NO_DRIVE
     is_rotor: bool = False
-    leans: bool = False
+    massless_about_joint: bool = False
 
     @property
     def dof(self) -> int:
@@ -178,6 +178,21 @@ class Tree:
     fixed_moment: Array
     moving_joints: tuple[MovingJoint, ...]
     with_friction: bool = False
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """All links, in depth-first order of the description."""
+        return tuple(self.frames)
+
+    def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
+        """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
+        try:
+            return self.coordinates[joint]
+        except (KeyError, TypeError):
+            raise UnknownNameError(
+                f'no joint named {joint!r} with coordinates of its own; '
+                f'there are {", ".join(self.joint_names)}'
+            ) from None
 
     @property
     def total_mass(self) -> float:

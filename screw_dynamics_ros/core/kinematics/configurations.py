@@ -1,0 +1,87 @@
+"""Configurations of a tree as points of a manifold: a start, samples, differences.
+
+A configuration q has one number for each coordinate of a joint and (x, y, z, qx, qy, qz, qw) for
+each free body. The difference X of two configurations is the displacement that leads from one to
+the other, q_1 = q_0 exp X: `reconstruction.integrate` is its inverse. The functions work on
+numbers, single configurations (nq,) and stacks (..., nq).
+
+>>> from screw_dynamics_ros.core import Robot
+>>> from screw_dynamics_ros.core.description import Link, RobotDescription
+>>> box = Robot(RobotDescription.from_parts('box', [Link('box')], []), floating_base=True)
+>>> q0 = box.neutral()
+>>> q1 = np.array([1.0, 2.0, 0.0, 0.0, 0.0, np.sin(np.pi / 4), np.cos(np.pi / 4)])
+>>> box.difference(q0, q1, 'hybrid').round(4)  # a quarter turn about z, and the displacement
+array([0.    , 0.    , 1.5708, 1.    , 2.    , 0.    ])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from screw_dynamics_ros.core.kinematics.reconstruction import GROUPS
+from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+
+def neutral(tree: Tree) -> Array:
+    """Return the configuration (nq,) of zeros, with free bodies in the pose of the root frame."""
+    q = np.zeros(tree.nq)
+    for body in tree.bodies:
+        if body.dof == 6:
+            q[body.q.stop - 1] = 1.0
+    return q
+
+
+def random_configurations(
+    tree: Tree, rng: np.random.Generator, size: Sequence[int] = ()
+) -> Array:
+    """Return configurations (*size, nq), uniform within the joint limits.
+
+    Coordinates without limits lie in [-pi, pi] [rad, m]; free bodies have any orientation.
+    """
+    lower = of_coordinates(tree, tree.limits.lower, -np.inf)
+    upper = of_coordinates(tree, tree.limits.upper, np.inf)
+    unlimited = ~(np.isfinite(lower) & np.isfinite(upper))
+    lower[unlimited], upper[unlimited] = -np.pi, np.pi
+    q = rng.uniform(lower, upper, (*size, tree.nq))
+    for body in tree.bodies:
+        if body.dof == 6:
+            quaternion = rng.normal(size=(*size, 4))
+            length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
+            q[..., body.q.start + 3 : body.q.stop] = quaternion / length
+    return q
+
+
+def difference(tree: Tree, q0: Array, q1: Array, increments: str = 'body') -> Array:
+    """Return the displacement X (..., nv) from q0 to q1 [rad, m]; see `reconstruction.integrate`.
+
+    Coordinates of joints subtract, continuous ones as well; a free body turns by at most pi.
+    """
+    q0, q1 = np.broadcast_arrays(q0, q1)
+    X = np.empty((*q0.shape[:-1], tree.nv))
+    for body in tree.bodies:
+        x0, x1 = q0[..., body.q], q1[..., body.q]
+        X[..., body.v] = difference_of_poses(x0, x1, increments) if body.dof == 6 else x1 - x0
+    return X
+
+
+def difference_of_poses(x0: Array, x1: Array, increments: str) -> Array:
+    """Return the displacement (..., 6) of a free body between two coordinates (..., 7)."""
+    group, on_the_right = GROUPS[increments]
+    p0, p1 = x0[..., 3:], x1[..., 3:]
+    C0, C1 = (se3.pose(quaternions.to_matrix(x[..., 3:]), x[..., :3]) for x in (x0, x1))
+    if on_the_right:
+        turn = quaternions.product(quaternions.conjugate(p0), p1)
+        D = group.compose(group.inverse(C0), C1)
+    else:
+        turn = quaternions.product(p1, quaternions.conjugate(p0))
+        D = group.compose(C1, group.inverse(C0))
+    # The quaternion gives the rotation vector also where the matrix loses its sign, near pi.
+    xi = quaternions.log(turn)
+    still = np.concatenate([xi, np.zeros_like(xi)], axis=-1)
+    eta = (group.dexp_inv(still)[..., 3:, 3:] @ D[..., :3, 3:])[..., 0]
+    return np.concatenate([xi, eta], axis=-1)
