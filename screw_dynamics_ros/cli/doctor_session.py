@@ -27,15 +27,14 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model import joint_state_mapper
 from screw_dynamics_ros.ros import qos
 from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.serialized import from_message
 from screw_dynamics_ros.ros.start_parameters import check_arguments, reason
 
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 TURN = 0.05  # s
 
-# What a middleware calls the node of an endpoint while it does not know it, and if there is none.
-UNDISCOVERED, NO_NODE = '_NODE_NAME_UNKNOWN_', '_CREATED_BY_BARE_DDS_APP_'
-READABLE = {UNDISCOVERED: 'a node that has not told its name', NO_NODE: 'a program without ROS'}
+READABLE = {UNDISCOVERED: 'a node that has not told its name', NO_NODE: NO_NODE_IN_WORDS}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,10 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
 LONGEST_SHOWN = 60  # characters of a name in texts for people
 
+#: What the middleware calls the node of an endpoint that is not known yet, or has none.
+UNDISCOVERED, NO_NODE = '_NODE_NAME_UNKNOWN_', '_CREATED_BY_BARE_DDS_APP_'
+NO_NODE_IN_WORDS = 'a program without ROS'
+
 
 def topic_tokens(frames: Iterable[str]) -> dict[str, str]:
     """Return a valid and distinct part of a topic name for each frame.

@@ -10,6 +10,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 
 STATE_PUBLISHER = 'robot_state_publisher'
 MOST_MESSAGES = 100  # of others, kept from /tf_static
@@ -57,7 +58,7 @@ class OtherTransforms:
         if not others:
             self._seen.clear()
         if any(frames & self._frames for frames in self._seen):
-            return sorted(filter(None, map(self._goes_first, others)))
+            return sorted(filter(None, map(self._goes_first, others)))  # '' is not here yet
         known = self._node.get_namespace(), STATE_PUBLISHER
         return [full_name(*known)] if known in static else []
 
@@ -68,10 +69,16 @@ class OtherTransforms:
     def _goes_first(self, other: tuple[str, str]) -> str:
         """Return the full name of another node, '' if it leaves the frames to this one.
 
-        Of two nodes of this package the one whose name comes first publishes.
+        Of two nodes of this package the one whose name comes first publishes. One that has not told
+        its name yet is asked about again at the next look.
         """
         space, name = other
-        topics = self._node.get_publisher_names_and_types_by_node(name, space)
+        if name in (UNDISCOVERED, NO_NODE):
+            return '' if name == UNDISCOVERED else NO_NODE_IN_WORDS
+        try:
+            topics = self._node.get_publisher_names_and_types_by_node(name, space)
+        except RuntimeError:  # rclpy has no public name for it: the node has gone meanwhile
+            return ''
         is_ours = any(topic == f'{full_name(space, name)}/markers' for topic, _ in topics)
         gives_way = is_ours and full_name(space, name) > self._node.get_fully_qualified_name()
         return '' if gives_way else full_name(space, name)
