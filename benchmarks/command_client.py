@@ -35,7 +35,7 @@ class Client:
         from rclpy.signals import SignalHandlerOptions
         from std_msgs.msg import String
 
-        from screw_dynamics_ros.ros.scheduling import use_real_time
+        from screw_dynamics_ros.ros.process.scheduling import use_real_time
         #: Of driver and node where that is permitted, as next to a controller manager.
         self.priority = 0 if use_real_time(PRIORITY - 1) else PRIORITY
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)

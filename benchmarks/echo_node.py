@@ -11,7 +11,7 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.ros.executor import spin
+from screw_dynamics_ros.ros.process.executor import spin
 
 
 def main() -> None:

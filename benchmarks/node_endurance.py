@@ -42,7 +42,7 @@ GROUP = 'A driver at 500 Hz'
 # took twice as long as asked.
 SLEEPER = '''
 import json, os, signal, sys, time
-from screw_dynamics_ros.ros.scheduling import use_real_time
+from screw_dynamics_ros.ros.process.scheduling import use_real_time
 os.sched_setaffinity(0, {int(sys.argv[1])})
 if int(sys.argv[2]):
     use_real_time(int(sys.argv[2]))
@@ -72,7 +72,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     try:
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.cli.demo_processes import Children, free_domain
+        from screw_dynamics_ros.cli.demo.processes import Children, free_domain
     except ImportError as error:
         print(f'node endurance is not measured: {error}', file=sys.stderr)
         return
@@ -118,7 +118,7 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 def on_each_processor(program: str, *arguments: str) -> list[subprocess.Popen[str]]:
     """Start a Python program for each processor, which it gets as its first argument."""
-    from screw_dynamics_ros.cli.demo_processes import end_with_parent
+    from screw_dynamics_ros.cli.demo.processes import end_with_parent
     return [subprocess.Popen([sys.executable, '-c', program, str(processor), *arguments],
                              stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent)
             for processor in sorted(os.sched_getaffinity(0))]
@@ -137,7 +137,7 @@ def follows_a_pause(sent: Array, delays: Array, pauses: Array) -> NDArray[np.boo
 
 def permitted() -> bool:
     """Return whether processes started from here get real-time priority."""
-    test = ('import sys; from screw_dynamics_ros.ros.scheduling import use_real_time; '
+    test = ('import sys; from screw_dynamics_ros.ros.process.scheduling import use_real_time; '
             f'sys.exit(bool(use_real_time({PRIORITY})))')
     return subprocess.run([sys.executable, '-c', test]).returncode == 0
 
@@ -156,7 +156,7 @@ class Recorder:
         from rclpy.qos import QoSProfile
         from sensor_msgs.msg import JointState
 
-        from screw_dynamics_ros.ros.scheduling import use_real_time
+        from screw_dynamics_ros.ros.process.scheduling import use_real_time
         end = time.monotonic() + PATIENCE
         while len(outputs_of(self.node)) < 10:
             if time.monotonic() > end:

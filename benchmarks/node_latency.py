@@ -44,7 +44,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     try:
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.cli.demo_processes import Children, free_domain
+        from screw_dynamics_ros.cli.demo.processes import Children, free_domain
     except ImportError as error:
         print(f'node latency is not measured: {error}', file=sys.stderr)
         return
@@ -132,7 +132,7 @@ class Client:
         from sensor_msgs.msg import JointState
 
         from screw_dynamics_ros.core import Robot
-        from screw_dynamics_ros.ros.executor import make_executor
+        from screw_dynamics_ros.ros.process.executor import make_executor
         self.joints = list(Robot.from_urdf(description(), backend='reference').joint_names)
         rclpy.init()
         self.node = rclpy.create_node('latency_client')

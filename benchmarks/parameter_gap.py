@@ -62,7 +62,7 @@ def bringup() -> tuple[Any, list[Any]]:
     from rclpy.node import Node
 
     from screw_dynamics_ros.nodes.bringup import PARTS
-    from screw_dynamics_ros.nodes.host import ModelHost
+    from screw_dynamics_ros.nodes.hosting.host import ModelHost
     nodes = [Node('bringup')]
     host = ModelHost(nodes[0])
     for name, part in PARTS.items():

@@ -421,7 +421,7 @@ def table(results: dict[str, Any]) -> str:
 
 def main() -> int:
     """Run the soak; return the exit status."""
-    from screw_dynamics_ros.cli.demo_processes import free_domain
+    from screw_dynamics_ros.cli.demo.processes import free_domain
     parser = argparse.ArgumentParser(description='A soak of bringup.')
     parser.add_argument('--minutes', type=float, default=30.0, help='with the events executor')
     parser.add_argument('--single-minutes', type=float, default=5.0, help='with the other one')

@@ -2,7 +2,7 @@
 
 Python turns an early SIGINT into a KeyboardInterrupt in the midst of an import, with a traceback.
 As long as nothing is there that must be put away, a process had better end where it is. Nodes do
-otherwise as soon as ROS begins (`ros.executor.start`), `doctor` while it listens.
+otherwise as soon as ROS begins (`process.executor.start`), `doctor` while it listens.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def node(name: str) -> Callable[[], None]:
     return main
 
 
-def tool(name: str) -> Callable[[], int]:
+def tool(name: str, module: str = '') -> Callable[[], int]:
     """Return the executable of a tool, which returns its exit status."""
     def main() -> int:
         end_tool_at_once(name)
-        return import_module(f'screw_dynamics_ros.cli.{name}').main()
+        return import_module(f'screw_dynamics_ros.cli.{module or name}').main()
 
     return main
 
@@ -65,7 +65,7 @@ dynamics = node('dynamics')
 wrench_estimator = node('wrench_estimator')
 simulator = node('simulator')
 bringup = node('bringup')
-demo = tool('demo')
-doctor = tool('doctor')
+demo = tool('demo', 'demo.command')
+doctor = tool('doctor', 'doctor.command')
 compile = tool('compile')
 bench = tool('bench')

@@ -8,8 +8,8 @@ import numpy as np
 from robots import BUNDLED
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import Recording
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import Recording
 from screw_dynamics_ros.core import Robot
 
 PANDA = BUNDLED / 'panda.urdf'

@@ -13,7 +13,9 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.nodes import commands, dynamics, host, part
+from screw_dynamics_ros.nodes import dynamics
+from screw_dynamics_ros.nodes.hosting import host, output_group
+from screw_dynamics_ros.nodes.outputs import commands
 
 DEADLINE = 30.0  # s
 
@@ -47,9 +49,9 @@ class Bench:
         for module in (host, commands, dynamics):
             monkeypatch.setattr(module, 'time', self.clock)
         monkeypatch.setattr(host, 'settle', lambda: None)
-        monkeypatch.setattr(part, 'raw_publish', lambda publisher: (
+        monkeypatch.setattr(output_group, 'raw_publish', lambda publisher: (
             lambda data, topic=publisher.topic_name: self.sent.append((topic, data))))
-        monkeypatch.setattr(part.Channel, 'count_listeners', listened)
+        monkeypatch.setattr(output_group.Channel, 'count_listeners', listened)
         parameters = {'backend': 'reference', **parameters}
         self.node = Node('dynamics', namespace='/life', enable_rosout=False, parameter_overrides=[
             Parameter(name, value=value) for name, value in parameters.items()])

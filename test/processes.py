@@ -34,7 +34,7 @@ def children(pid: int) -> list[int]:
 
 
 def workers(pid: int, purpose: str) -> list[int]:
-    """Return the processes in which a node does something, as `ros.worker.Worker` calls it."""
+    """Return the processes in which a node does something, as `process.worker.Worker` calls it."""
     return [child for child in children(pid) if command(child).endswith(purpose)]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from processes import is_running
 
-from screw_dynamics_ros.cli import demo
+from screw_dynamics_ros.cli.demo import command as demo
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_without_ros_the_remedy_is_named(
         module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     pytest.importorskip('rclpy')
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules, 'screw_dynamics_ros.cli.demo_client', raising=False)
+    monkeypatch.delitem(sys.modules, 'screw_dynamics_ros.cli.demo.client', raising=False)
     assert demo.main(['--duration', '6']) == 3
     error = capsys.readouterr().err
     assert module in error

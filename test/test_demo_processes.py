@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from processes import is_running, wait_for
 
-from screw_dynamics_ros.cli import demo_processes
-from screw_dynamics_ros.cli.demo_processes import ChildError, Children, free_domain
+from screw_dynamics_ros.cli.demo import processes as demo_processes
+from screw_dynamics_ros.cli.demo.processes import ChildError, Children, free_domain
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_children_end_with_a_killed_parent(modules: Callable[[str, str], str]):
     name = modules('orphan', 'import time; time.sleep(60)')
     parent = modules('killed', f'''
 import time
-from screw_dynamics_ros.cli.demo_processes import Children
+from screw_dynamics_ros.cli.demo.processes import Children
 with Children() as children:
     children.start('orphan', {name!r}, [])
     print(children.pids()['orphan'], flush=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from demo_runs import PANDA, PUSH, TOOL, make_recording
 
-from screw_dynamics_ros.cli.demo_recording import STAMPED, Recording, Series, singular_values
+from screw_dynamics_ros.cli.demo.recording import STAMPED, Recording, Series, singular_values
 from screw_dynamics_ros.core import Robot
 
 

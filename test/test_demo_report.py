@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
-from screw_dynamics_ros.cli import demo
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import STAMPED, Recording
-from screw_dynamics_ros.cli.demo_report import make_report, mean, percentile, rate, worst
+from screw_dynamics_ros.cli.demo import command as demo
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import STAMPED, Recording
+from screw_dynamics_ros.cli.demo.report import make_report, mean, percentile, rate, worst
 from screw_dynamics_ros.core import Robot
 
 

@@ -8,10 +8,10 @@ import re
 import pytest
 from demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
-from screw_dynamics_ros.cli import demo_view
-from screw_dynamics_ros.cli.demo_recording import Recording
-from screw_dynamics_ros.cli.demo_snapshot import take_snapshot
-from screw_dynamics_ros.cli.demo_view import Screen, cut, lines, one_line
+from screw_dynamics_ros.cli.demo import view as demo_view
+from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
+from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line
 from screw_dynamics_ros.core import Robot
 
 

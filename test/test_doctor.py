@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from robots import UNIT_INERTIA, joint, robot, urdf_path
 
-from screw_dynamics_ros.cli import doctor
-from screw_dynamics_ros.cli.doctor import BROKEN, HEALTHY, ILL
-from screw_dynamics_ros.cli.doctor_description import carried_masses
-from screw_dynamics_ros.cli.doctor_efforts import Efforts, efforts_section
-from screw_dynamics_ros.cli.doctor_parameters import Configuration
+from screw_dynamics_ros.cli.doctor import command as doctor
+from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL
+from screw_dynamics_ros.cli.doctor.description import carried_masses
+from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
+from screw_dynamics_ros.cli.doctor.parameters import Configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import middle_of_range
@@ -251,7 +251,7 @@ class TestRunningRobot:
         And if one message came only, there is no rate, but a sender.
         """
         pytest.importorskip('rclpy')
-        from screw_dynamics_ros.cli.doctor_session import senders
+        from screw_dynamics_ros.cli.doctor.session import senders
         start('simulator', {'rate': 1.0}, ['-r', '__ns:=/named'])
         topic = '/named/joint_states'
         for _ in range(6):

@@ -23,9 +23,9 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.commands import joint_command
 from screw_dynamics_ros.nodes.dynamics import Dynamics
-from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.outputs.commands import joint_command
 
 PANDA = urdf_path('panda').read_text()
 HEAVY = PANDA.replace('mass value="2', 'mass value="7')  # some of the links

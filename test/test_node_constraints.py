@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_point,
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.nodes.constraints import BlockedMotions, check, choose, read
+from screw_dynamics_ros.nodes.parameters.constraints import BlockedMotions, check, choose, read
 
 POINT_MASS = (
     '<inertial><origin xyz="1 0 0"/><mass value="1"/>'

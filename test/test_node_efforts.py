@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.tare import LEAST_SAMPLES
+from screw_dynamics_ros.nodes.outputs.tare import LEAST_SAMPLES
 
 PLAIN = urdf_path('panda').read_text()
 DAMPING = 0.3

@@ -17,7 +17,7 @@ from rclpy.qos import qos_profile_sensor_data
 from robots import urdf_path
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.cli.demo_processes import end_with_parent
+from screw_dynamics_ros.cli.demo.processes import end_with_parent
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -14,7 +14,7 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.ros.diagnostics import Level
-from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.process.faults import FAULTS
 
 PLANAR = urdf_path('planar_2r').read_text()
 BOUNDED = PLANAR.replace('continuous', 'revolute').replace(

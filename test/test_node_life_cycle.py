@@ -29,7 +29,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.nodes.torque_terms import TERMS
+from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
 
 FEW = 40
 #: Sequences; `LIFE_CYCLE_SEQUENCES=10000 pytest test/test_node_life_cycle.py` tries others.

@@ -7,7 +7,7 @@ from robots import example_robots, robot_id, urdf_path
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.model import (
+from screw_dynamics_ros.nodes.hosting.running_model import (
     Model,
     joints_that_move,
     leaf_links,
@@ -15,7 +15,7 @@ from screw_dynamics_ros.nodes.model import (
     of_joints,
     velocity_labels,
 )
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 BOX = ('<inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>'

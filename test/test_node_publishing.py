@@ -12,12 +12,12 @@ pytest.importorskip('rclpy')
 
 from processes import wait_for
 
-from screw_dynamics_ros.nodes import drawing
-from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel
-from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.hosting import drawing
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.ros.diagnostics import Level
-from screw_dynamics_ros.ros.faults import FAULTS
-from screw_dynamics_ros.ros.serialized import packed
+from screw_dynamics_ros.ros.messages.serialized import packed
+from screw_dynamics_ros.ros.process.faults import FAULTS
 
 MAPPER = SimpleNamespace(stamp=5_000_000_007, has_velocity=True, has_effort=True)
 

@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.nodes import reports
-from screw_dynamics_ros.nodes.load import Load
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.ros.diagnostics import Level
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 TIMEOUT = 0.5  # s
 
@@ -31,7 +31,7 @@ def host():
 
 
 def joint_state_status(host):
-    return reports.joint_state_status(
+    return statuses.joint_state_status(
         host.node, host.model, host.load, [], timeout=TIMEOUT, model_since=host.model_since,
         scheduling_fault='')
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, points, poses, screws, se3, so3
-from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])

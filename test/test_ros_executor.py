@@ -9,7 +9,7 @@ pytest.importorskip('rclpy')
 import rclpy
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.executor import make_executor
+from screw_dynamics_ros.ros.process.executor import make_executor
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ pytest.importorskip('rclpy')
 import rclpy
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros import executor as executors
-from screw_dynamics_ros.ros import faults
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level
-from screw_dynamics_ros.ros.faults import FAULTS, Faults
+from screw_dynamics_ros.ros.process import executor as executors
+from screw_dynamics_ros.ros.process import faults
+from screw_dynamics_ros.ros.process.faults import FAULTS, Faults
 
 
 def test_faults_are_counted_and_told_for_a_while(monkeypatch):

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
-from screw_dynamics_ros.ros.name_map import CACHED_NAME_LISTS, NameMap
-from screw_dynamics_ros.ros.policies import Policies, Reason
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.name_map import CACHED_NAME_LISTS, NameMap
+from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 
 # The nodes switch NumPy's remarks on numbers that are not finite off: they look for them.
 pytestmark = pytest.mark.filterwarnings(

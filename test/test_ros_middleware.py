@@ -12,7 +12,7 @@ from rclpy.qos import QoSProfile
 from robots import urdf_path
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.ros.middleware import PROFILES, use_profiles
+from screw_dynamics_ros.ros.process.middleware import PROFILES, use_profiles
 from screw_dynamics_ros.ros.share import share_folder
 
 

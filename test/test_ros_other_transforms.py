@@ -12,7 +12,7 @@ from geometry_msgs.msg import TransformStamped  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from screw_dynamics_ros.ros.names import NO_NODE, UNDISCOVERED  # noqa: E402
-from screw_dynamics_ros.ros.other_transforms import OtherTransforms  # noqa: E402
+from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms  # noqa: E402
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.faults import FAULTS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.faults import FAULTS
 
 NUMBER = Specification('number', 1.0, 'A number.', minimum=0.0, maximum=10.0)
 COUNT = Specification('count', 3, 'A whole number.')

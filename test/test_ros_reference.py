@@ -7,7 +7,7 @@ pytest.importorskip('trajectory_msgs.msg')
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.reference import read_reference
+from screw_dynamics_ros.ros.messages.reference import read_reference
 
 JOINTS = ('a', 'b', 'c')
 

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
-from screw_dynamics_ros.ros.policies import Policies
-from screw_dynamics_ros.ros.requested_state import JointState, latest, read_requested_state
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import Policies
+from screw_dynamics_ros.ros.joint_states.requested_state import (
+    JointState,
+    latest,
+    read_requested_state,
+)
 
 JOINTS = ('a', 'b', 'c')
 ALL = ('position', 'velocity', 'effort')

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from screw_dynamics_ros.ros import scheduling
+from screw_dynamics_ros.ros.process import scheduling
 
 CHILD = '''
 import os, threading
-from screw_dynamics_ros.ros.scheduling import use_ordinary_time, use_real_time
+from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time, use_real_time
 done = threading.Event()
 threads = [threading.Thread(target=done.wait) for _ in range(3)]
 for thread in threads:

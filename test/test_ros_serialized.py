@@ -18,11 +18,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.conversions import time_message
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.policies import Reason
-from screw_dynamics_ros.ros.serialized import (
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import time_message
+from screw_dynamics_ros.ros.messages.serialized import (
     MOST_LAYOUTS,
     JointStateReader,
     Template,
@@ -52,7 +52,7 @@ def joint_state(names, position, velocity, effort, frame_id='', sec=5, nanosec=6
 def test_joint_efforts(joints, data):
     effort = data.draw(st.lists(floats, min_size=len(joints), max_size=len(joints)))
     stamp = data.draw(st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1)))
-    written = messages.joint_efforts(joints).fill(
+    written = templates.joint_efforts(joints).fill(
         np.array(effort, dtype=float), stamp[0] * 10**9 + stamp[1])
     expected = joint_state(joints, [], [], effort, sec=stamp[0], nanosec=stamp[1])
     assert deserialize_message(written, JointState) == expected
@@ -62,7 +62,7 @@ def test_joint_efforts(joints, data):
 def test_joint_states(size):
     joints = [f'joint{i}' for i in range(size)]
     numbers = np.random.default_rng(size).normal(size=(3, size))
-    written = messages.joint_states(joints).fill(numbers, 1_000_000_002)
+    written = templates.joint_states(joints).fill(numbers, 1_000_000_002)
     expected = joint_state(joints, *numbers, sec=1, nanosec=2)
     assert deserialize_message(written, JointState) == expected
 
@@ -72,7 +72,7 @@ def test_joint_states(size):
 def test_matrix(rows, columns):
     labels = [f'r{i}' for i in range(rows)], [f'column {i}' for i in range(columns)]
     values = np.random.default_rng(0).normal(size=(rows, columns))
-    read = deserialize_message(messages.matrix(*labels).fill(values), Float64MultiArray)
+    read = deserialize_message(templates.matrix(*labels).fill(values), Float64MultiArray)
     assert np.array(read.data).tobytes() == values.tobytes()
     assert [d.size for d in read.layout.dim] == [rows, columns]
     assert [d.stride for d in read.layout.dim] == [rows * columns, columns]
@@ -81,7 +81,7 @@ def test_matrix(rows, columns):
 
 
 def test_refilling_leaves_nothing_behind():
-    template = messages.matrix(['a', 'b'])
+    template = templates.matrix(['a', 'b'])
     first = template.fill(np.array([1.0, 2.0]))
     second = template.fill(np.array([3.0, np.nan]))
     assert list(deserialize_message(first, Float64MultiArray).data) == [1.0, 2.0]
@@ -93,12 +93,12 @@ def test_refilling_leaves_nothing_behind():
 @pytest.mark.parametrize('frame', ['', 'tool0', 'left/gripper tip', 'x' * 255, 'Gelenk äöü'])
 def test_twist_and_wrench(frame):
     numbers = np.arange(6) + 0.5
-    twist = deserialize_message(messages.twist(frame).fill(numbers, 3_000_000_004), TwistStamped)
+    twist = deserialize_message(templates.twist(frame).fill(numbers, 3_000_000_004), TwistStamped)
     assert twist.header.frame_id == frame
     assert (twist.header.stamp.sec, twist.header.stamp.nanosec) == (3, 4)
     assert (twist.twist.linear.x, twist.twist.linear.z) == (0.5, 2.5)
     assert (twist.twist.angular.x, twist.twist.angular.z) == (3.5, 5.5)
-    wrench = deserialize_message(messages.wrench(frame).fill(numbers, 3_000_000_004), WrenchStamped)
+    wrench = deserialize_message(templates.wrench(frame).fill(numbers, 3_000_000_004), WrenchStamped)
     assert wrench.header == twist.header
     assert (wrench.wrench.force.x, wrench.wrench.force.z) == (0.5, 2.5)
     assert (wrench.wrench.torque.x, wrench.wrench.torque.z) == (3.5, 5.5)
@@ -110,7 +110,7 @@ def test_transforms(count):
     tf2_msgs = pytest.importorskip('tf2_msgs.msg')
     frames = [(f'link{i}', f'link{i + 1}' + 'x' * (i % 5)) for i in range(count)]
     numbers = np.random.default_rng(count).normal(size=(count, 7))
-    written = messages.transforms(frames).fill(numbers, 8_000_000_009)
+    written = templates.transforms(frames).fill(numbers, 8_000_000_009)
     read = deserialize_message(written, tf2_msgs.TFMessage)
     assert len(read.transforms) == count
     for transform, frame, row in zip(read.transforms, frames, numbers):
@@ -121,7 +121,7 @@ def test_transforms(count):
 
 
 def test_numbers_can_be_written_in_place():
-    template = messages.joint_states(['a', 'b', 'c'])
+    template = templates.joint_states(['a', 'b', 'c'])
     velocity = template.array(3, 3)
     assert velocity.flags.aligned
     assert velocity.flags.c_contiguous
@@ -232,7 +232,7 @@ def deserialize_equals(data, message):
 
 def test_reader_leaves_foreign_encodings_to_rclpy():
     """Big-endian data is not little-endian CDR: it is never read in place."""
-    from screw_dynamics_ros.ros import serialized
+    from screw_dynamics_ros.ros.messages import serialized
 
     message = joint_state(['a', 'b'], [1.0, 2.0], [], [])
     big_endian = (b'\0\0\0\0' + struct.pack('>iI', 5, 6) + struct.pack('>I', 1) + b'\0\0\0\0'

@@ -6,8 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.ros import spare_time
-from screw_dynamics_ros.ros.spare_time import APART, IDLE, SpareTime
+from screw_dynamics_ros.ros.process.deferred_work import APART, IDLE, SpareTime
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def done():
 def clock(monkeypatch):
     """Return the times the module sees, the last of them being now."""
     now = [100.0]
-    monkeypatch.setattr(spare_time, 'time', SimpleNamespace(monotonic=lambda: now[-1]))
+    monkeypatch.setattr(deferred_work, 'time', SimpleNamespace(monotonic=lambda: now[-1]))
     return now
 
 
@@ -27,7 +26,7 @@ def clock(monkeypatch):
 def ticks(done, clock, monkeypatch):
     """Return the timers of three pieces of work."""
     timers = []
-    monkeypatch.setattr(spare_time, 'every', lambda node, period, callback: timers.append(callback))
+    monkeypatch.setattr(deferred_work, 'every', lambda node, period, callback: timers.append(callback))
     return timers
 
 

@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.trajectories import read_trajectory, set_duration
+from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, set_duration
 
 JOINTS = ('a', 'b', 'c')
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from screw_dynamics_ros.ros.transport import LONGEST_GAP, RESET, SequenceGaps, TransportDelay
+from screw_dynamics_ros.ros.topics.transport import LONGEST_GAP, RESET, SequenceGaps, TransportDelay
 
 LIMIT = 0.02
 SECOND = 10**9

@@ -14,7 +14,7 @@ pytest.importorskip('rclpy')
 from processes import is_running, wait_for
 
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.worker import NICENESS, Worker, WorkerError
+from screw_dynamics_ros.ros.process.worker import NICENESS, Worker, WorkerError
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_calls_of_several_threads_take_turns(worker):
 
 PARENT = '''
 import os, sys, threading, time
-from screw_dynamics_ros.ros.worker import Worker
+from screw_dynamics_ros.ros.process.worker import Worker
 worker = Worker('outlives')
 print(worker.call(os.getpid), flush=True)
 threading.Thread(target=worker.call, args=(time.sleep, 60.0), daemon=True).start()

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.dynamics.spatial_inertia import (
 from screw_dynamics_ros.core.inverse.position import newton_step, stacked_error
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_accelerations, body_twists
 from screw_dynamics_ros.core.lie import accelerations, screws, se3, so3
-from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
 D_ = np.roll(np.eye(6), 3, axis=0)
 

@@ -12,7 +12,7 @@ import pytest
 from screw_dynamics_ros.core import Robot, lie
 from screw_dynamics_ros.core.constraints import contact_models as constraints
 from screw_dynamics_ros.core.description import rigid_body
-from screw_dynamics_ros.ros import conversions
+from screw_dynamics_ros.ros.messages import conversions
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = (ROOT / 'doc' / 'spec_geometry.md').read_text()

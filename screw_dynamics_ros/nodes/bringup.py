@@ -7,9 +7,9 @@ from collections.abc import Callable
 from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.dynamics import Dynamics
-from screw_dynamics_ros.nodes.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.main import PartFactory, Process, run_nodes
 from screw_dynamics_ros.nodes.kinematics import Kinematics
-from screw_dynamics_ros.nodes.main import PartFactory, Process, run_nodes
 from screw_dynamics_ros.nodes.simulator import Simulator
 from screw_dynamics_ros.nodes.wrench_estimator import WrenchEstimator
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

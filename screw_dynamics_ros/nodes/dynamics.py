@@ -16,21 +16,15 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes import (
-    constraint_wrenches,
-    constraints,
-    dynamics_services,
-    payload,
-    reports,
-    torque_terms,
-)
-from screw_dynamics_ros.nodes.commands import Commands
-from screw_dynamics_ros.nodes.constraint_wrenches import ConstraintWrenches
-from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.model import Model, scalar_joints, velocity_labels
-from screw_dynamics_ros.nodes.part import Channel, Plan
-from screw_dynamics_ros.nodes.torque_terms import (
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.main import run
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.running_model import Model, scalar_joints, velocity_labels
+from screw_dynamics_ros.nodes.outputs import constraint_wrenches, torque_terms
+from screw_dynamics_ros.nodes.outputs.commands import Commands
+from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
+from screw_dynamics_ros.nodes.outputs.torque_terms import (
     CORIOLIS,
     FRICTION,
     GIVEN,
@@ -40,15 +34,18 @@ from screw_dynamics_ros.nodes.torque_terms import (
     TorqueTerms,
     rows,
 )
-from screw_dynamics_ros.ros import messages, qos
-from screw_dynamics_ros.ros.conversions import MOMENTUM_ROWS, swap_linear_angular
+from screw_dynamics_ros.nodes.parameters import constraints, payload
+from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import MOMENTUM_ROWS, swap_linear_angular
+from screw_dynamics_ros.ros.messages.reference import check_limits, read_reference
+from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.reference import check_limits, read_reference
-from screw_dynamics_ros.ros.serialized import Template
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
     Specification(
@@ -161,13 +158,13 @@ class Dynamics:
                                             ('~/friction', terms.friction, True),
                                             ('~/inertia', terms.inertia, False),
                                             ('~/payload', terms.payload, True)):
-                self._add(JointState, topic, messages.joint_efforts(model.joints), output, velocity)
+                self._add(JointState, topic, templates.joint_efforts(model.joints), output, velocity)
             labels = velocity_labels(model.robot)
-            self._add(Float64MultiArray, '~/mass_matrix', messages.matrix(labels, labels),
+            self._add(Float64MultiArray, '~/mass_matrix', templates.matrix(labels, labels),
                       MASS_MATRIX, False)
-            self._add(Float64MultiArray, '~/energy', messages.matrix(('kinetic', 'potential')),
+            self._add(Float64MultiArray, '~/energy', templates.matrix(('kinetic', 'potential')),
                       ENERGIES, True)
-            self._add(Float64MultiArray, '~/momentum', messages.matrix(MOMENTUM_ROWS),
+            self._add(Float64MultiArray, '~/momentum', templates.matrix(MOMENTUM_ROWS),
                       MOMENTUM, True)
             self._channels += self._commands.bind(
                 model, self._publishers, model.results[terms.feedforward],
@@ -204,7 +201,7 @@ class Dynamics:
             ', '.join(self._parameters['compensated_terms']) or 'nothing')
         status.values['order of ~/commands'] = ', '.join(self._outputs.order)
         payload.report(status, self._host.parameters, self._model.robot)
-        reports.report_channels(status, self._channels, self._host.model)
+        statuses.report_channels(status, self._channels, self._host.model)
         return status
 
     def _constraint_status(self) -> Status:

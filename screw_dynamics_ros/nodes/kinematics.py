@@ -16,34 +16,30 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.nodes import (
-    frames,
-    kinematics_markers,
-    kinematics_services,
-    markers,
-    reports,
-    singularities,
-)
-from screw_dynamics_ros.nodes.frames import Frames
-from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.markers import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.model import (
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.main import run
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.running_model import (
     Model,
     coordinates,
     of_joints,
     scalar_joints,
     velocity_labels,
 )
-from screw_dynamics_ros.nodes.part import Channel, Plan
-from screw_dynamics_ros.nodes.singularities import Singularities
-from screw_dynamics_ros.nodes.transforms import TransformPublisher
-from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.conversions import TWIST_ROWS, swap_linear_angular
+from screw_dynamics_ros.nodes.outputs import kinematics_markers, markers, singularities
+from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.singularities import Singularities
+from screw_dynamics_ros.nodes.outputs.transforms import TransformPublisher
+from screw_dynamics_ros.nodes.parameters import frames
+from screw_dynamics_ros.nodes.parameters.frames import Frames
+from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import TWIST_ROWS, swap_linear_angular
 from screw_dynamics_ros.ros.names import twist_frame
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.publishers import Publishers
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 
 def representation(name: str, of: str) -> Specification:
@@ -160,8 +156,8 @@ class Kinematics:
         get, token = self._publishers.get, self._frames.tokens[name]
         prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
         columns = velocity_labels(model.robot)
-        jacobian = messages.matrix(TWIST_ROWS, columns)
-        twist = messages.twist(twist_frame(
+        jacobian = templates.matrix(TWIST_ROWS, columns)
+        twist = templates.twist(twist_frame(
             self._parameters['twist_representation'], prefix + root, prefix + name))
         channels = [
             Channel(get(Float64MultiArray, f'~/jacobian/{token}'), jacobian,
@@ -200,7 +196,7 @@ class Kinematics:
         if self._frames is not None:
             self._frames.report(status)
             self._transforms.report(status)
-            reports.report_channels(status, self._channels, self._host.model)
+            statuses.report_channels(status, self._channels, self._host.model)
         return status
 
     def _singularity_status(self) -> Status:

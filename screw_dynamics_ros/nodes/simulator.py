@@ -26,15 +26,16 @@ from screw_dynamics_ros.core.simulation import (
     middle_of_range,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.main import Process, run_nodes
-from screw_dynamics_ros.nodes.shared_parameters import PROCESS
-from screw_dynamics_ros.ros import messages, qos
-from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.nodes.hosting.main import Process, run_nodes
+from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.scheduling import use_ordinary_time, use_real_time
+from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time, use_real_time
+from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.share import share_folder
-from screw_dynamics_ros.ros.timers import every
+from screw_dynamics_ros.ros.topics import qos
 
 COMMANDS, WRENCHES = '~/effort_commands', '~/external_wrench'
 
@@ -133,7 +134,7 @@ class Simulator:
         simulated = self._simulated
         simulated.step(self._torques(), 0.0)  # compile
 
-        self._template = messages.joint_states(robot.joint_names)
+        self._template = templates.joint_states(robot.joint_names)
         self._states = node.create_publisher(JointState, 'joint_states', qos.OUTPUT)
         self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
         self._descriptions.publish(String(data=text))

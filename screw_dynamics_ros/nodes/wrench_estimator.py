@@ -25,22 +25,35 @@ from screw_dynamics_ros.core.estimation import (
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes import frames, markers, reports, tare, wrench_markers
-from screw_dynamics_ros.nodes.frames import Frames
-from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.main import run
-from screw_dynamics_ros.nodes.markers import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.model import Model, joints_that_move, of_joints, scalar_joints
-from screw_dynamics_ros.nodes.part import Channel, Plan
-from screw_dynamics_ros.nodes.tare import TareStates
-from screw_dynamics_ros.nodes.torque_terms import CORIOLIS, FRICTION, GRAVITY, PAYLOAD, at_rest
-from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.main import run
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.running_model import (
+    Model,
+    joints_that_move,
+    of_joints,
+    scalar_joints,
+)
+from screw_dynamics_ros.nodes.outputs import markers, tare, wrench_markers
+from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.tare import TareStates
+from screw_dynamics_ros.nodes.outputs.torque_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    at_rest,
+)
+from screw_dynamics_ros.nodes.parameters import frames
+from screw_dynamics_ros.nodes.parameters.frames import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.serialized import Template
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
     frames.specification('the wrench of a contact there'),
@@ -112,7 +125,7 @@ class Finite:
 
     def report(self, status: Status) -> None:
         """Say what was not published of late, and why."""
-        if time.monotonic() - self._last < reports.RECENT:
+        if time.monotonic() - self._last < statuses.RECENT:
             status.report(Level.WARN, f'not published for want of finite numbers: {self._topic}, '
                           f'{self._count} times so far ({self._cause})')
 
@@ -168,12 +181,12 @@ class WrenchEstimator:
         self._channels, self._checks = [], []
         if model.results:
             prefix = self._host.parameters['frame_prefix']
-            self._add(JointState, '~/external_torque', messages.joint_efforts(model.joints),
+            self._add(JointState, '~/external_torque', templates.joint_efforts(model.joints),
                       external_torque(model.robot))
             for link, contact in self._contacts.items():
                 self._add(
                     WrenchStamped, f'~/wrench/{self._frames.tokens[link]}',
-                    messages.wrench(prefix + link), contact.wrench,
+                    templates.wrench(prefix + link), contact.wrench,
                     partial(is_observable, contact, model.results[contact.pivots]))
         self._channels += self._markers.bind(
             self._pictures(), self._parameters['marker_rate'])
@@ -204,7 +217,7 @@ class WrenchEstimator:
         for check in self._checks:
             check.report(status)
         status.values['tared'] = 'yes' if self._is_tared else 'no'
-        reports.report_channels(status, self._channels, self._host.model)
+        statuses.report_channels(status, self._channels, self._host.model)
         return status
 
     def _pictures(self) -> list[Picture]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.scheduling import use_ordinary_time
+from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
 
 T = TypeVar('T')
 

@@ -8,7 +8,7 @@ from functools import partial
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros import timers
+from screw_dynamics_ros.ros.process import timers
 from screw_dynamics_ros.ros.status import Level, Status
 
 __all__ = ['Diagnostics', 'Level', 'Status']

@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.ros.faults import FAULTS
+from screw_dynamics_ros.ros.process.faults import FAULTS
 
 ATTRIBUTE = '_screw_dynamics_parameters'  # of a node: its tables
 

@@ -2,7 +2,7 @@
 
 A request may take long: functions are compiled when first asked for, and inverse kinematics looks
 for a solution until it has one. So answers are computed in another process, a `Worker`, and the
-services belong to a node of their own, `_<name>_services`, which `ros.executor.spin` runs in a
+services belong to a node of their own, `_<name>_services`, which `process.executor.spin` runs in a
 thread beside the others: all that thread does is pass requests on and wait.
 """
 
@@ -19,7 +19,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.worker import Worker, WorkerError
+from screw_dynamics_ros.ros.process.worker import Worker, WorkerError
 
 try:
     from screw_dynamics_msgs import srv as interfaces

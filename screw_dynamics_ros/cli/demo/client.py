@@ -15,10 +15,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Contents, Recording
-from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Contents, Recording
 from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.topics import qos
 
 PUSH_PERIOD = 0.01  # s
 # Deep queues: nothing is to be lost while the terminal is drawn.

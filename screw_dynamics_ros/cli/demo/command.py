@@ -16,12 +16,12 @@ from pathlib import Path
 
 from screw_dynamics_ros import __version__
 from screw_dynamics_ros.cli.arguments import own_arguments
-from screw_dynamics_ros.cli.demo_picture import save_picture
-from screw_dynamics_ros.cli.demo_processes import ChildError, free_domain
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import Recording
-from screw_dynamics_ros.cli.demo_report import as_text, make_report, save
-from screw_dynamics_ros.cli.demo_session import TOOL, DemoError, Interruption, run, say
+from screw_dynamics_ros.cli.demo.picture import save_picture
+from screw_dynamics_ros.cli.demo.processes import ChildError, free_domain
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.report import as_text, make_report, save
+from screw_dynamics_ros.cli.demo.session import TOOL, DemoError, Interruption, run, say
 
 FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
 SHORTEST, LONGEST = 6.0, 300.0  # s
@@ -110,7 +110,3 @@ def conclude(recording: Recording, push: Push, urdf: Path, results: Path) -> int
         return FAILED
     print(f'PASSED: all {len(report.comparisons)} comparisons', flush=True)
     return PASSED
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import Recording, singular_values
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import Recording, singular_values
 
 COLOURS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
 STYLE = {

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording
-from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Recording
+from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 
 RISE = 1.0  # s that torques have to rise in after they have been enabled
 LAST = 200_000_000  # ns; joint states this near to the end of the run need not be answered

@@ -10,14 +10,14 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from screw_dynamics_ros.cli.demo_processes import Children
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import Recording
-from screw_dynamics_ros.cli.demo_snapshot import take_snapshot
-from screw_dynamics_ros.cli.demo_view import Screen
+from screw_dynamics_ros.cli.demo.processes import Children
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import Recording
+from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
+from screw_dynamics_ros.cli.demo.view import Screen
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.cli.demo_client import Client
+    from screw_dynamics_ros.cli.demo.client import Client
 
 TOOL = 'panda_hand_tcp'
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -147,8 +147,8 @@ def run(domain: int, duration: float, push: Push) -> Recording:
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
-    from screw_dynamics_ros.cli.demo_client import Client
-    from screw_dynamics_ros.ros.executor import make_executor
+    from screw_dynamics_ros.cli.demo.client import Client
+    from screw_dynamics_ros.ros.process.executor import make_executor
 
     os.environ['ROS_DOMAIN_ID'] = str(domain)
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'

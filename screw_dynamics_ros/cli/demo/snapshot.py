@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.cli.demo_push import Push
-from screw_dynamics_ros.cli.demo_recording import OUTPUTS, Recording, singular_values
-from screw_dynamics_ros.cli.demo_report import percentile, rate
+from screw_dynamics_ros.cli.demo.push import Push
+from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Recording, singular_values
+from screw_dynamics_ros.cli.demo.report import percentile, rate
 from screw_dynamics_ros.core.types import Array
 
 RECENT = 200  # messages that rates are taken from

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import numpy as np
 
-from screw_dynamics_ros.cli.demo_snapshot import Snapshot
+from screw_dynamics_ros.cli.demo.snapshot import Snapshot
 from screw_dynamics_ros.core.types import Array
 
 #: A line is made of (text, style) pieces; styles are keys of STYLES.

@@ -18,8 +18,8 @@ from screw_dynamics_ros.cli.arguments import (
     read_description,
     seconds,
 )
-from screw_dynamics_ros.cli.doctor_description import description_sections
-from screw_dynamics_ros.cli.section import Section
+from screw_dynamics_ros.cli.doctor.description import description_sections
+from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
 
@@ -79,12 +79,12 @@ def examine_running_robot(
     arguments: Sequence[str], seconds: float, patience: float,
 ) -> list[Section]:
     """Return the report on the robot that runs here; empty if none does."""
-    from screw_dynamics_ros.cli import doctor_session, doctor_topics
+    from screw_dynamics_ros.cli.doctor import session, topics
 
-    heard = doctor_session.listen(arguments, seconds, patience)
+    heard = session.listen(arguments, seconds, patience)
     if heard is None:
         return []
-    return [*description_sections(heard.robot, heard.text), *doctor_topics.topic_sections(heard)]
+    return [*description_sections(heard.robot, heard.text), *topics.topic_sections(heard)]
 
 
 def verdict(sections: Sequence[Section], strict: bool) -> int:
@@ -93,7 +93,3 @@ def verdict(sections: Sequence[Section], strict: bool) -> int:
     errors, warnings = severities.count('error'), severities.count('warning')
     print(f'{errors} errors, {warnings} warnings')
     return ILL if errors or (strict and warnings) else HEALTHY
-
-
-if __name__ == '__main__':
-    sys.exit(main())

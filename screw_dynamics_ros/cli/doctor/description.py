@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.cli.pinocchio_oracle import by_pinocchio
-from screw_dynamics_ros.cli.section import Section
+from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
+from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 

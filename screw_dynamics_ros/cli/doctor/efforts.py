@@ -12,8 +12,8 @@ from itertools import compress
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor_parameters import TERMS, Configuration
-from screw_dynamics_ros.cli.section import Section
+from screw_dynamics_ros.cli.doctor.parameters import TERMS, Configuration
+from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.types import Array
 

@@ -20,16 +20,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.arguments import UnusableError
-from screw_dynamics_ros.cli.doctor_parameters import Configuration, read_configuration
+from screw_dynamics_ros.cli.doctor.parameters import Configuration, read_configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model import joint_state_mapper
-from screw_dynamics_ros.ros import qos
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.nodes.hosting.running_model import joint_state_mapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.serialized import from_message
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
-from screw_dynamics_ros.ros.serialized import from_message
-from screw_dynamics_ros.ros.start_parameters import check_arguments, reason
+from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
+from screw_dynamics_ros.ros.topics import qos
 
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 TURN = 0.05  # s

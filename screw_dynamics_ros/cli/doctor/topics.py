@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor_efforts import Efforts, efforts_section
-from screw_dynamics_ros.cli.doctor_session import Heard
-from screw_dynamics_ros.cli.section import Section
+from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
+from screw_dynamics_ros.cli.doctor.section import Section
+from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.nodes.model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.nodes.hosting.running_model import coordinates, neutral, scalar_joints
 
 HARMLESS = 0.01  # of the messages, that may be odd without a word
 

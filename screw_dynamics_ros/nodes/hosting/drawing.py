@@ -19,10 +19,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.part import Channel
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.timers import at_most
-from screw_dynamics_ros.ros.worker import RECENT, Worker, WorkerError
+from screw_dynamics_ros.ros.process.timers import at_most
+from screw_dynamics_ros.ros.process.worker import RECENT, Worker, WorkerError
 
 #: Returns present numbers in the thread that answers joint states: always of the same shape.
 Source = Callable[[], Array]

@@ -27,28 +27,30 @@ from screw_dynamics_ros.core import (
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.nodes import payload, reports, requests, shared_parameters
-from screw_dynamics_ros.nodes.drawing import DrawingProcess
-from screw_dynamics_ros.nodes.drives import DriveParameters
-from screw_dynamics_ros.nodes.load import Load
-from screw_dynamics_ros.nodes.model import Model, joint_state_mapper
-from screw_dynamics_ros.nodes.part import Channel, Part, Plan
-from screw_dynamics_ros.nodes.torque_terms import TERMS
-from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
+from screw_dynamics_ros.nodes.hosting.load import Load
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Part, Plan
+from screw_dynamics_ros.nodes.hosting.running_model import Model, joint_state_mapper
+from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from screw_dynamics_ros.nodes.parameters import payload, shared_parameters
+from screw_dynamics_ros.nodes.parameters.drives import DriveParameters
+from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.ros.description import DescriptionLoader, DescriptionSource, Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
-from screw_dynamics_ros.ros.executor import Ending, settle
-from screw_dynamics_ros.ros.faults import FAULTS
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.requested_state import latest
+from screw_dynamics_ros.ros.messages.serialized import JointStateReader, packed
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.requested_state import latest
-from screw_dynamics_ros.ros.scheduling import use_real_time
-from screw_dynamics_ros.ros.serialized import JointStateReader, packed
+from screw_dynamics_ros.ros.process.deferred_work import SpareTime
+from screw_dynamics_ros.ros.process.executor import Ending, settle
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.services import Answer, Services
-from screw_dynamics_ros.ros.spare_time import SpareTime
 from screw_dynamics_ros.ros.status import Status
-from screw_dynamics_ros.ros.subscriptions import subscribe
-from screw_dynamics_ros.ros.transport import SequenceGaps, TransportDelay
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.subscriptions import subscribe
+from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
 
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
 IDLE = 2e-4  # s after an answer from which the next state need not wait its turn
@@ -193,13 +195,13 @@ class ModelHost:
 
     def description_status(self) -> Status:
         """Report which robot is in use, and why not another one."""
-        return reports.description_status(
+        return statuses.description_status(
             self.node, self.descriptions, self.model, self.load,
             drives=self.parameters['drive_joints'], compiling=self.compiling)
 
     def joint_state_status(self) -> Status:
         """Report whether states arrive, and what was wrong with them."""
-        return reports.joint_state_status(
+        return statuses.joint_state_status(
             self.node, self.model, self.load, self.channels,
             timeout=self.parameters['state_timeout'] or math.inf, model_since=self.model_since,
             scheduling_fault=self.scheduling_fault)

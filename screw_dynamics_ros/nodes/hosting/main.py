@@ -13,10 +13,10 @@ from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.part import Part
-from screw_dynamics_ros.ros.executor import Ending, end_process, spin, start
-from screw_dynamics_ros.ros.start_parameters import check_parameters
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Part
+from screw_dynamics_ros.ros.process.executor import Ending, end_process, spin, start
+from screw_dynamics_ros.ros.process.start_parameters import check_parameters
 
 #: Makes a part whose topics and parameters belong to a node.
 PartFactory = Callable[[Node, ModelHost], Part]
@@ -83,15 +83,9 @@ def is_known(parameter: str) -> bool:
 
     Those of drives have the names of joints in them; the node that has drives checks them.
     """
-    from screw_dynamics_ros.nodes import (
-        bringup,
-        commands,
-        dynamics,
-        kinematics,
-        shared_parameters,
-        simulator,
-        wrench_estimator,
-    )
+    from screw_dynamics_ros.nodes import bringup, dynamics, kinematics, simulator, wrench_estimator
+    from screw_dynamics_ros.nodes.outputs import commands
+    from screw_dynamics_ros.nodes.parameters import shared_parameters
 
     tables = (shared_parameters.TABLE, *(module.TABLE for module in (
         bringup, commands, dynamics, kinematics, simulator, wrench_estimator)))

@@ -10,10 +10,10 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model import Model
+from screw_dynamics_ros.nodes.hosting.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.publishers import raw_publish
-from screw_dynamics_ros.ros.serialized import Template
+from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
 
 class Channel:

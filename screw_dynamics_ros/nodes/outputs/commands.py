@@ -30,18 +30,19 @@ from screw_dynamics_ros.core.control import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.host import ModelHost
-from screw_dynamics_ros.nodes.model import Model
-from screw_dynamics_ros.nodes.part import Channel
-from screw_dynamics_ros.ros import messages, qos
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.hosting.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.faults import FAULTS
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.serialized import Template, packed
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.serialized import Template, packed
-from screw_dynamics_ros.ros.timers import every
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 WATCH = 0.01  # s between looks for joint states that do not come
 DELIVERY = 0.2  # s that listeners have to acknowledge the last command of a process
@@ -115,7 +116,7 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
     try:
         from control_msgs.msg import JointCommand
     except ImportError:
-        return JointState, messages.joint_efforts(names)
+        return JointState, templates.joint_efforts(names)
 
     def build(stamp: Any, numbers: list[float]) -> Any:
         message = JointCommand(
@@ -223,11 +224,11 @@ class Commands:
             self._react_to_description(model)
         self._configure()
         self._channels = []
-        every_joint = messages.joint_efforts(model.joints)
+        every_joint = templates.joint_efforts(model.joints)
         self._add(publishers, JointState, '~/feedforward', every_joint, slice(None))
         if order:
             places = np.array([model.joints.index(name) for name in order])
-            self._add(publishers, Float64MultiArray, '~/commands', messages.matrix(order), places)
+            self._add(publishers, Float64MultiArray, '~/commands', templates.matrix(order), places)
             kind, template = joint_command(order)
             self._add(publishers, kind, '~/joint_command', template, places)
         return [*self._channels]

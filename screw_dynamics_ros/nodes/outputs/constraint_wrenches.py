@@ -20,16 +20,16 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_frame,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.constraints import BlockedMotions
-from screw_dynamics_ros.nodes.model import Model, neutral
-from screw_dynamics_ros.nodes.part import Channel
-from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.conversions import swap_linear_angular
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.hosting.running_model import Model, neutral
+from screw_dynamics_ros.nodes.parameters.constraints import BlockedMotions
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.timers import at_most
+from screw_dynamics_ros.ros.process.timers import at_most
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 Flags = NDArray[np.bool_]
 
@@ -129,7 +129,7 @@ class ConstraintWrenches:
         self._numbers: list[Array] = []
         tokens = topic_tokens(blocked.link for blocked in self._blocked)
         for link, token in tokens.items():
-            template = messages.wrench(prefix + link)
+            template = templates.wrench(prefix + link)
             self._numbers.append(template.array(0))
             publisher = publishers.get(WrenchStamped, f'~/constraint_wrench/{token}')
             self._channels.append(

@@ -12,11 +12,17 @@ from visualization_msgs.msg import MarkerArray
 
 from screw_dynamics_ros.core.lie.screws import Screw
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel, Source
-from screw_dynamics_ros.nodes.part import Channel
-from screw_dynamics_ros.ros.markers import Markers, Shape, delete_all, draw_arrow, draw_line
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel, Source
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.ros.messages.markers import (
+    Markers,
+    Shape,
+    delete_all,
+    draw_arrow,
+    draw_line,
+)
 from screw_dynamics_ros.ros.parameters import Specification
-from screw_dynamics_ros.ros.publishers import Publishers
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
     Specification(

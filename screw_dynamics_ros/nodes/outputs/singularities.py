@@ -12,10 +12,10 @@ from screw_dynamics_ros.core.inverse.manipulability import Dexterity, dexterity,
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.drawing import DrawingProcess, DrawnChannel, Source
-from screw_dynamics_ros.nodes.model import Model
-from screw_dynamics_ros.ros import messages
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel, Source
+from screw_dynamics_ros.nodes.hosting.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
@@ -88,7 +88,7 @@ class SingularityMaker:
         return message.encode(stamp) if is_told(measures) else None
 
 
-matrix_template = lru_cache(messages.matrix)
+matrix_template = lru_cache(templates.matrix)
 
 
 class Singularities:

@@ -10,7 +10,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 LEAST_SAMPLES = 10  # or tare_samples, if that is less

@@ -10,15 +10,16 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.nodes.model import Model
-from screw_dynamics_ros.nodes.part import Channel
-from screw_dynamics_ros.ros import messages, qos
-from screw_dynamics_ros.ros.conversions import pose
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.hosting.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import pose
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.other_transforms import OtherTransforms
-from screw_dynamics_ros.ros.publishers import Publishers
-from screw_dynamics_ros.ros.timers import every
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -74,7 +75,7 @@ class TransformPublisher:
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.type not in (*FREE, 'fixed')]
         if outputs and model.results:
-            template = messages.transforms([
+            template = templates.transforms([
                 (self._prefix + joint.parent, self._prefix + joint.child) for joint in moving])
             self._channel = Channel(
                 self._publishers.get(TFMessage, '/tf'), template,
@@ -85,7 +86,7 @@ class TransformPublisher:
         if fixed or self._has_static:
             frames = [(self._prefix + joint.parent, self._prefix + joint.child) for joint in fixed]
             poses = [pose(joint.origin) for joint in fixed]
-            self._static = messages.transforms(frames).fill(np.array(poses), stamp)
+            self._static = templates.transforms(frames).fill(np.array(poses), stamp)
             self._has_static = True  # of another robot there may be none: that is told, too
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)
         self._switch(announce=True)

@@ -17,9 +17,9 @@ import numpy as np
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.nodes.hosting.running_model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.requested_state import JointState, read_requested_state
 
 
 @dataclass(frozen=True)

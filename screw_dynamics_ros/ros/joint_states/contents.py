@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.policies import Reason
+from screw_dynamics_ros.ros.joint_states.policies import Reason
 
 
 @dataclass(eq=False)

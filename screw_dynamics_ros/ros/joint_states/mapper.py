@@ -15,12 +15,12 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.conversions import EARLIEST, LATEST
-from screw_dynamics_ros.ros.joint_fields import Effort, Position, Velocity
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.name_map import NameMap, NameMaps, listed
-from screw_dynamics_ros.ros.policies import NEVER, Policies, Reason, Record
-from screw_dynamics_ros.ros.short_way import ShortWay
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity
+from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
+from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason, Record
+from screw_dynamics_ros.ros.joint_states.repeated_layout import ShortWay
+from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
 
 
 class JointStateMapper:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.policies import Reason
 
 CACHED_NAME_LISTS = 16
 

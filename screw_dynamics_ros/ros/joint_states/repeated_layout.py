@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.name_map import NameMap
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.name_map import NameMap
 
 
 @dataclass(frozen=True)

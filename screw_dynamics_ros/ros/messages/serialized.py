@@ -20,9 +20,9 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.conversions import EARLIEST, LATEST
-from screw_dynamics_ros.ros.joint_state_message import JointStateMessage
-from screw_dynamics_ros.ros.policies import Reason
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
 
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from

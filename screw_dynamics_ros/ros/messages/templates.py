@@ -20,7 +20,7 @@ from geometry_msgs.msg import (
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
-from screw_dynamics_ros.ros.serialized import Template
+from screw_dynamics_ros.ros.messages.serialized import Template
 
 P = ParamSpec('P')
 KEPT = 128  # templates of each kind, of which copies are given out
@@ -110,7 +110,7 @@ def wrench(frame_id: str) -> Template:
 @kept
 def transforms(frames: Sequence[tuple[str, str]]) -> Template:
     """tf2_msgs/TFMessage; `frames` are (parent, child), numbers (x, y, z, qx, qy, qz, qw) each."""
-    from tf2_msgs.msg import TFMessage  # may be absent: see `nodes.transforms`
+    from tf2_msgs.msg import TFMessage  # may be absent: see `outputs.transforms`
 
     def build(stamp: Time, numbers: list[float]) -> TFMessage:
         return TFMessage(transforms=[

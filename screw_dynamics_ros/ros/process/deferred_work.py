@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros.timers import every
+from screw_dynamics_ros.ros.process.timers import every
 
 IDLE = 0.05  # s without a joint state, from which timers need not wait for one
 APART = 0.01  # s between two pieces while joint states come

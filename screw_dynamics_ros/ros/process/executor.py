@@ -20,10 +20,10 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.faults import FAULTS
-from screw_dynamics_ros.ros.middleware import use_profiles
-from screw_dynamics_ros.ros.start_parameters import check_arguments, reason
-from screw_dynamics_ros.ros.worker import Worker
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.middleware import use_profiles
+from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
+from screw_dynamics_ros.ros.process.worker import Worker
 
 EXECUTORS = ('auto', 'events', 'single')
 

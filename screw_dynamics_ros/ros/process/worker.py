@@ -23,7 +23,7 @@ from weakref import WeakSet
 from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.scheduling import use_least_real_time
+from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 
 T = TypeVar('T')
 
@@ -37,7 +37,7 @@ import os, sys
 if hasattr(os, 'SCHED_OTHER'):
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 sys.path[:] = filter(None, sys.path)
-from screw_dynamics_ros.ros.worker_process import serve
+from screw_dynamics_ros.ros.process.worker_process import serve
 serve()
 '''
 

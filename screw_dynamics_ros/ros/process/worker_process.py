@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 
 from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
-from screw_dynamics_ros.ros.worker import NICENESS
+from screw_dynamics_ros.ros.process.worker import NICENESS
 
 
 def serve() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from screw_dynamics_ros.ros.faults import FAULTS
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
+from screw_dynamics_ros.ros.process.faults import FAULTS
 
 STATE_PUBLISHER = 'robot_state_publisher'
 MOST_MESSAGES = 100  # of others, kept from /tf_static

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from screw_dynamics_ros.ros import qos
+from screw_dynamics_ros.ros.topics import qos
 
 
 def raw_publish(publisher: Any) -> Callable[[bytes], None]:

@@ -20,14 +20,14 @@ from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model import velocity_labels
-from screw_dynamics_ros.nodes.requests import QueriedRobot, finite, requested_state
-from screw_dynamics_ros.ros import messages
-from screw_dynamics_ros.ros.conversions import pose, swap_linear_angular, time_message
+from screw_dynamics_ros.nodes.hosting.running_model import velocity_labels
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angular, time_message
 from screw_dynamics_ros.ros.names import shorten, twist_frame
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.host import ModelHost
+    from screw_dynamics_ros.nodes.hosting.host import ModelHost
 
 
 DEFAULT_REPRESENTATION = 'hybrid'
@@ -64,7 +64,7 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
     poses = dict(zip(robot.link_names, finite('a pose', robot.link_poses(state.q))))
     to_reference = se3.inverse(poses[reference])
     response.transforms = [
-        messages.transform(
+        templates.transform(
             stamp, prefix + reference, prefix + link, pose(to_reference @ poses[link]).tolist()
         )
         for link in links or robot.link_names
@@ -75,7 +75,7 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         chosen = tuple(dict.fromkeys(links)) or robot.link_names
         twists = dict(zip(chosen, velocities(robot, chosen, representation)(state.q, state.v)))
         response.twists = [
-            messages.stamped_twist(
+            templates.stamped_twist(
                 stamp,
                 twist_frame(representation, prefix + root, prefix + link),
                 finite('a twist', swap_linear_angular(twists[link])).tolist(),

@@ -9,16 +9,16 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.nodes import drives, payload
-from screw_dynamics_ros.nodes.torque_terms import TERMS
-from screw_dynamics_ros.ros.executor import EXECUTORS
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.policies import (
+from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from screw_dynamics_ros.nodes.parameters import drives, payload
+from screw_dynamics_ros.ros.joint_states.policies import (
     EFFORT_POLICIES,
     POSITION_POLICIES,
     VELOCITY_POLICIES,
     Policies,
 )
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.executor import EXECUTORS
 
 ROBOT_DESCRIPTION = Specification(
     'robot_description', '',

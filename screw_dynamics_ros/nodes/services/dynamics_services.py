@@ -23,20 +23,20 @@ from screw_dynamics_ros.core.trajectory import (
 from screw_dynamics_ros.core.trajectory.motion import with_rates
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes import payload
-from screw_dynamics_ros.nodes.model import coordinates, velocity_labels
-from screw_dynamics_ros.nodes.requests import QueriedRobot, State, finite, requested_state
-from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.trajectories import (
+from screw_dynamics_ros.nodes.hosting.running_model import coordinates, velocity_labels
+from screw_dynamics_ros.nodes.parameters import payload
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, State, finite, requested_state
+from screw_dynamics_ros.ros.messages.trajectories import (
     NANOSECONDS,
     JointTrajectory,
     read_trajectory,
     set_duration,
 )
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.parameters import Parameters
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.host import ModelHost
+    from screw_dynamics_ros.nodes.hosting.host import ModelHost
 
 
 DERIVED = {'v': 'velocities', 'a': 'accelerations'}

@@ -1,0 +1,1 @@
+"""What all nodes share: one description, one subscription, one kernel for all outputs."""

@@ -1,0 +1,1 @@
+"""Joint states by name: from what drivers send to one trustworthy (q, v, tau)."""

@@ -1,0 +1,1 @@
+"""Messages: templates, their bytes, and the conventions of ROS."""

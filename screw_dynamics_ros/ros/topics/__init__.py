@@ -1,0 +1,1 @@
+"""Topics: quality of service, publishers, subscriptions, who else publishes."""
