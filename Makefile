@@ -40,7 +40,7 @@ bench:
 
 lint:
 	@tools/setup.sh all
-	@$(IN_VENV) sh -c 'ruff check . && mypy'
+	@$(IN_VENV) sh -c 'ruff check . && ruff format --check . && mypy'
 
 setup:
 	@tools/setup.sh all

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pinocchio as pin
 from figures import Figure, compared
-from models import random_description, to_urdf
 from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
@@ -15,6 +14,7 @@ from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.models import random_description, to_urdf
 
 LENGTHS = (10, 20, 50, 100, 200)
 FUNCTIONS = {
@@ -56,8 +56,13 @@ def figures(quick: bool) -> Iterator[Figure]:
                 },
                 repeats=10 if quick else 30,
             )
-            yield compared('Chains, single calls', f'{n} joints', name, times,
-                           note=f'{1e9 * times["ours"][0] / n:.0f} ns per joint')
+            yield compared(
+                'Chains, single calls',
+                f'{n} joints',
+                name,
+                times,
+                note=f'{1e9 * times["ours"][0] / n:.0f} ns per joint',
+            )
 
 
 def operations(function, joints: int) -> int:

@@ -90,7 +90,8 @@ def check(instance: Any, sent: dict[bytes, int], pictures: dict[str, Any]) -> li
         if len(facts.violations) < 20:
             facts.violations.append(
                 f'{instance.name} {facts.kind} ({facts.detail or "-"}; on_loss {facts.on_loss}, '
-                f'on_end {facts.on_end}) at {(times[k] - facts.event) * 1e-9:+.4f} s: {text}')
+                f'on_end {facts.on_end}) at {(times[k] - facts.event) * 1e-9:+.4f} s: {text}'
+            )
 
     # Magnitude.
     unequal = 0
@@ -115,7 +116,7 @@ def check(instance: Any, sent: dict[bytes, int], pictures: dict[str, Any]) -> li
     # The other topic: equal, or within the rate limit should the one before it have been lost.
     for when, data in instance.matrices:
         k = max(0, int(np.searchsorted(times, when)) - 1)
-        change = np.abs(np.frombuffer(data[-8 * JOINTS:]) - torques[k])
+        change = np.abs(np.frombuffer(data[-8 * JOINTS :]) - torques[k])
         if not (change <= RATE_FACTOR * limits * (when - early[k]) * 1e-9).all():
             fault(k, '~/commands differs from ~/feedforward')
         unequal += bool(change.any())
@@ -123,8 +124,10 @@ def check(instance: Any, sent: dict[bytes, int], pictures: dict[str, Any]) -> li
 
     # Silence: what comes after it begins with zero.
     begins = np.ones(len(times), dtype=bool)
-    begins[1:] = [is_silence(k, torques, times, every[max(0, trial[k] - 1):trial[k + 1] + 1])
-                  for k in range(len(times) - 1)]
+    begins[1:] = [
+        is_silence(k, torques, times, every[max(0, trial[k] - 1) : trial[k + 1] + 1])
+        for k in range(len(times) - 1)
+    ]
     first_heard = RATE_FACTOR * AGE_LIMIT * limits  # the node may be heard a little later
     for k in np.flatnonzero(begins):
         if torques[k].any() and (k or (np.abs(torques[k]) > first_heard).any()):
@@ -138,9 +141,12 @@ def check(instance: Any, sent: dict[bytes, int], pictures: dict[str, Any]) -> li
         part = np.where(same, np.abs((torques[later] - torques[first]) / permitted).max(axis=1), 0)
         rate_ratio[later] = np.maximum(rate_ratio[later], part)
     for k in np.flatnonzero(rate_ratio > 1.0 + 1e-6):
-        fault(k, f'{rate_ratio[k]:.3f} of the rate limit'
-              f', {1e-9 * (times[k] - times[k - 1]):.4f} s after {torques[k - 1].round(2).tolist()}'
-              + ('' if prompted[k] else ', without a state'))
+        fault(
+            k,
+            f'{rate_ratio[k]:.3f} of the rate limit'
+            f', {1e-9 * (times[k] - times[k - 1]):.4f} s after {torques[k - 1].round(2).tolist()}'
+            + ('' if prompted[k] else ', without a state'),
+        )
 
     # Commands that no state has caused.
     last_state = np.maximum.accumulate(np.where(prompted, states, 0))
@@ -158,8 +164,12 @@ def check(instance: Any, sent: dict[bytes, int], pictures: dict[str, Any]) -> li
         if facts.on_loss == 'stop':
             fault(k, 'sent although on_loss is stop')
         repeated = not prompted[k - 1] and times[k - 1] > facts.event + 2e8
-        if (repeated and facts.on_loss == 'hold' and facts.kind in DRIVER
-                and (torques[k] != torques[k - 1]).any()):
+        if (
+            repeated
+            and facts.on_loss == 'hold'
+            and facts.kind in DRIVER
+            and (torques[k] != torques[k - 1]).any()
+        ):
             fault(k, 'a held command changes')
 
     for k, facts in enumerate(every):
@@ -190,7 +200,7 @@ def efforts_of(data: bytes) -> bytes:
     """
     count = data.rindex(EFFORTS, 0, len(data) - 8 * JOINTS)
     begin = count + len(EFFORTS)
-    return data[begin + (4 - begin) % 8:][:8 * JOINTS]
+    return data[begin + (4 - begin) % 8 :][: 8 * JOINTS]
 
 
 def earliest(stamps: Sequence[bytes], times: Any, states: Any) -> Any:
@@ -210,14 +220,19 @@ def is_silence(k: int, torques: Array, times: Any, around: Sequence[Facts]) -> b
     """Whether torques were off between command k and the next one, by what was set around it."""
     actions = {action for facts in around for action in (facts.on_loss, facts.taken_off)}
     if times[k + 1] - times[k] < (AGE_LIMIT - WATCH) * 1e9:
-        return not torques[k].any() and not torques[k + 1].any() and any(
-            facts.taken_off for facts in around)
+        return (
+            not torques[k].any()
+            and not torques[k + 1].any()
+            and any(facts.taken_off for facts in around)
+        )
     return bool('stop' in actions and not torques[k + 1].any()) or (
-        'ramp_to_zero' in actions and not torques[k].any())
+        'ramp_to_zero' in actions and not torques[k].any()
+    )
 
 
-def check_trial(facts: Facts, own: Any, during: Any, times: Any, torques: Array, prompted: Any,
-                fault: Any) -> None:
+def check_trial(
+    facts: Facts, own: Any, during: Any, times: Any, torques: Array, prompted: Any, fault: Any
+) -> None:
     """Look for what belongs to one kind of trial."""
     last = int(own[-1])
 
@@ -255,8 +270,12 @@ def check_trial(facts: Facts, own: Any, during: Any, times: Any, torques: Array,
             facts.reaction = float((times[alone[0]] - times[alone[0] - 1]) * 1e-9)
         if facts.on_loss in ('hold', 'gravity') and lasted > 0.3 and prompted[during].all():
             fault(last, f'nothing was done about a loss of {lasted:.3f} s')
-    elif (facts.kind in ('payload', 'reference', 'description') and facts.change < 1.0
-          and 'refused' not in facts.detail and facts.factor == 1.0):  # else limits hide it
+    elif (
+        facts.kind in ('payload', 'reference', 'description')
+        and facts.change < 1.0
+        and 'refused' not in facts.detail
+        and facts.factor == 1.0
+    ):  # else limits hide it
         fault(last, f'no effect: the torques change by {facts.change:.3f} N m')
     if facts.disabled:
         quiet = between(facts.disabled + HEEDED * 0.9e9, facts.enabled)
@@ -264,45 +283,89 @@ def check_trial(facts: Facts, own: Any, during: Any, times: Any, torques: Array,
             fault(int(quiet[-1]), 'published while disabled')
 
 
-def keep_picture(pictures: dict[str, Any], facts: Facts, instance: Any, times: Any,
-                 torques: Array, limits: Array) -> None:
+def keep_picture(
+    pictures: dict[str, Any], facts: Facts, instance: Any, times: Any, torques: Array, limits: Array
+) -> None:
     """Keep one trial of each kind."""
-    wanted = {'driver stopped': facts.on_loss == 'gravity', 'driver killed':
-              facts.on_loss == 'ramp_to_zero', 'description': facts.detail == 'new, continue',
-              'payload': not facts.detail, 'SIGINT': facts.on_end == 'ramp_to_zero'
-              and not facts.detail, 'SIGTERM': facts.on_end == 'gravity' and not facts.detail}
+    wanted = {
+        'driver stopped': facts.on_loss == 'gravity',
+        'driver killed': facts.on_loss == 'ramp_to_zero',
+        'description': facts.detail == 'new, continue',
+        'payload': not facts.detail,
+        'SIGINT': facts.on_end == 'ramp_to_zero' and not facts.detail,
+        'SIGTERM': facts.on_end == 'gravity' and not facts.detail,
+    }
     chosen = (times > facts.event - DRAWN[0] * 1e9) & (times < facts.event + DRAWN[1] * 1e9)
     before = torques[chosen & (times < facts.event - 0.9 * DRAWN[0] * 1e9)]
-    is_wanted = wanted.get(facts.kind, True) and instance.factor == 1.0 and len(before) > 10 and (
-        bool(np.ptp(before, axis=0).max() < 0.5) and before.any())  # nothing else under way
+    is_wanted = (
+        wanted.get(facts.kind, True)
+        and instance.factor == 1.0
+        and len(before) > 10
+        and (bool(np.ptp(before, axis=0).max() < 0.5) and before.any())
+    )  # nothing else under way
     if facts.kind in pictures and (pictures[facts.kind]['is_wanted'] or not is_wanted):
         return
     pictures[facts.kind] = {
-        'is_wanted': is_wanted, 'detail': facts.detail,
-        'on_loss': facts.on_loss, 'on_end': facts.on_end,
-        'times': ((times[chosen] - facts.event) * 1e-9), 'torques': torques[chosen],
-        'limits': limits, 'over': (facts.over - facts.event) * 1e-9}
+        'is_wanted': is_wanted,
+        'detail': facts.detail,
+        'on_loss': facts.on_loss,
+        'on_end': facts.on_end,
+        'times': ((times[chosen] - facts.event) * 1e-9),
+        'torques': torques[chosen],
+        'limits': limits,
+        'over': (facts.over - facts.event) * 1e-9,
+    }
 
 
 def summary(trials: Sequence[Facts], kinds: Sequence[str]) -> dict[str, Any]:
     """Return the table."""
-    rows, heads = [], ('kind', 'trials', 'commands', 'violations', 'of limit', 'of rate limit',
-                       'age [ms]', 'change [N m]', 'longest gap [s]', 'reaction [s]')
+    rows, heads = (
+        [],
+        (
+            'kind',
+            'trials',
+            'commands',
+            'violations',
+            'of limit',
+            'of rate limit',
+            'age [ms]',
+            'change [N m]',
+            'longest gap [s]',
+            'reaction [s]',
+        ),
+    )
     for kind in (*kinds, 'all'):
         of = [facts for facts in trials if kind in (facts.kind, 'all')]
-        rows.append((
-            kind, len(of), sum(f.commands for f in of), sum(len(f.violations) for f in of),
-            *(max((getattr(f, name) for f in of), default=0.0) for name in (
-                'effort_ratio', 'rate_ratio')),
-            1e3 * max((f.age for f in of), default=0.0),
-            *(max((getattr(f, name) for f in of), default=0.0) for name in (
-                'change', 'gap', 'reaction'))))
+        rows.append(
+            (
+                kind,
+                len(of),
+                sum(f.commands for f in of),
+                sum(len(f.violations) for f in of),
+                *(
+                    max((getattr(f, name) for f in of), default=0.0)
+                    for name in ('effort_ratio', 'rate_ratio')
+                ),
+                1e3 * max((f.age for f in of), default=0.0),
+                *(
+                    max((getattr(f, name) for f in of), default=0.0)
+                    for name in ('change', 'gap', 'reaction')
+                ),
+            )
+        )
     lines = [f'{heads[0]:16}' + ''.join(f'{head:>17}' for head in heads[1:])]
-    lines += [f'{row[0]:16}' + ''.join(
-        f'{value:>17}' if isinstance(value, int) else f'{value:>17.3f}' for value in row[1:])
-        for row in rows]
+    lines += [
+        f'{row[0]:16}'
+        + ''.join(
+            f'{value:>17}' if isinstance(value, int) else f'{value:>17.3f}' for value in row[1:]
+        )
+        for row in rows
+    ]
     violations = [text for facts in trials for text in facts.violations]
     lines += violations[:40]
-    return {'text': '\n'.join(lines), 'violations': violations,
-            'rows': [dict(zip(heads, row)) for row in rows],
-            'trials': [asdict(facts) for facts in trials]}
+    return {
+        'text': '\n'.join(lines),
+        'violations': violations,
+        'rows': [dict(zip(heads, row)) for row in rows],
+        'trials': [asdict(facts) for facts in trials],
+    }

@@ -36,6 +36,7 @@ class Client:
         from std_msgs.msg import String
 
         from screw_dynamics_ros.ros.process.scheduling import use_real_time
+
         #: Of driver and node where that is permitted, as next to a controller manager.
         self.priority = 0 if use_real_time(PRIORITY - 1) else PRIORITY
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -44,8 +45,10 @@ class Client:
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.descriptions = self.node.create_publisher(
-            String, '/robot_description',
-            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+            String,
+            '/robot_description',
+            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+        )
         self.state_subscription = self.subscribe('JointState', '/joint_states')
         self.sent: dict[bytes, int] = {}  # source timestamp of each joint state by its stamp
 
@@ -63,14 +66,20 @@ class Client:
         from rclpy.duration import Duration
         from rclpy.event_handler import SubscriptionEventCallbacks
         from rclpy.qos import QoSProfile
+
         profile, events = QoSProfile(depth=3000), None
         if on_deadline:
             profile = QoSProfile(depth=1, deadline=Duration(seconds=DEADLINE))
             events = SubscriptionEventCallbacks(deadline=on_deadline, use_default_callbacks=False)
         node = self.node if on_deadline else self.listener
         return node.create_subscription(
-            getattr(sensor, kind, None) or getattr(std, kind), topic, ignore, profile, raw=True,
-            event_callbacks=events)
+            getattr(sensor, kind, None) or getattr(std, kind),
+            topic,
+            ignore,
+            profile,
+            raw=True,
+            event_callbacks=events,
+        )
 
     def take_states(self) -> None:
         """Note the joint states that have come."""
@@ -120,12 +129,27 @@ class Instance:
         self.is_enabled_at_start = bool(rng.integers(2))
         self.factor = float(rng.choice([1.0, 0.3]))
         parameters = {
-            'nodes': "['dynamics']", 'enabled': self.is_enabled_at_start, 'age_limit': AGE_LIMIT,
-            'ramp_time': RAMP_TIME, 'blend_time': BLEND_TIME, 'effort_rate_factor': RATE_FACTOR,
-            'effort_limit_factor': self.factor, 'reference_timeout': 0.3}
-        self.process = client.start('bringup', parameters, [
-            '-r', f'__ns:=/{name}', '-r', 'joint_states:=/joint_states',
-            '-r', 'robot_description:=/robot_description'])
+            'nodes': "['dynamics']",
+            'enabled': self.is_enabled_at_start,
+            'age_limit': AGE_LIMIT,
+            'ramp_time': RAMP_TIME,
+            'blend_time': BLEND_TIME,
+            'effort_rate_factor': RATE_FACTOR,
+            'effort_limit_factor': self.factor,
+            'reference_timeout': 0.3,
+        }
+        self.process = client.start(
+            'bringup',
+            parameters,
+            [
+                '-r',
+                f'__ns:=/{name}',
+                '-r',
+                'joint_states:=/joint_states',
+                '-r',
+                'robot_description:=/robot_description',
+            ],
+        )
         self.efforts: list[tuple[bytes, int, bytes]] = []  # stamp, source timestamp, message
         self.matrices: list[tuple[int, bytes]] = []
         self.is_new_effort = False
@@ -136,8 +160,10 @@ class Instance:
     def listen(self) -> None:
         """Subscribe to the commands."""
         subscribe, topic = self.client.subscribe, f'/{self.name}/dynamics'
-        self.subscriptions = [subscribe('JointState', f'{topic}/feedforward'),
-                              subscribe('Float64MultiArray', f'{topic}/commands')]
+        self.subscriptions = [
+            subscribe('JointState', f'{topic}/feedforward'),
+            subscribe('Float64MultiArray', f'{topic}/commands'),
+        ]
         self.watching = subscribe('Float64MultiArray', f'{topic}/commands', self._on_deadline)
 
     def _on_deadline(self, event: Any) -> None:
@@ -146,10 +172,13 @@ class Instance:
     def take(self) -> None:
         """Note the commands that have come."""
         before = len(self.efforts)
-        self.efforts += [(data[4:12], info['source_timestamp'], data)
-                         for data, info in taken(self.subscriptions[0])]
-        self.matrices += [(info['source_timestamp'], data)
-                          for data, info in taken(self.subscriptions[1])]
+        self.efforts += [
+            (data[4:12], info['source_timestamp'], data)
+            for data, info in taken(self.subscriptions[0])
+        ]
+        self.matrices += [
+            (info['source_timestamp'], data) for data, info in taken(self.subscriptions[1])
+        ]
         self.is_new_effort = len(self.efforts) > before
 
     def forget(self) -> None:

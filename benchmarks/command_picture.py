@@ -34,19 +34,25 @@ def draw(pictures: dict[str, dict[str, Any]], kinds: Sequence[str], path: Path) 
     """Draw a panel for each kind; the event is at 0 s."""
     rows = -(-len(kinds) // COLUMNS)
     figure, axes = plt.subplots(
-        rows, COLUMNS, figsize=(4.6 * COLUMNS, 2.9 * rows), layout='constrained', squeeze=False,
-        sharex=True)
+        rows,
+        COLUMNS,
+        figsize=(4.6 * COLUMNS, 2.9 * rows),
+        layout='constrained',
+        squeeze=False,
+        sharex=True,
+    )
     for axis, kind in zip(axes.flat, kinds):
         draw_trial(axis, kind, pictures[kind])
-    for axis in axes.flat[len(kinds):]:
+    for axis in axes.flat[len(kinds) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
         axis.set_ylabel('commanded torque [N m]')
     for axis in axes[-1]:
         axis.set_xlabel('time after the event [s]')
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc='outside lower center', ncol=len(labels), frameon=False,
-                  fontsize=9)
+    figure.legend(
+        handles, labels, loc='outside lower center', ncol=len(labels), frameon=False, fontsize=9
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=80, pil_kwargs={'optimize': True})
     plt.close(figure)
@@ -57,11 +63,21 @@ def draw_trial(axis: plt.Axes, kind: str, picture: dict[str, Any]) -> None:
     times, torques, limits = picture['times'], picture['torques'], picture['limits']
     cuts = np.flatnonzero(np.diff(times) > GAP) + 1
     for place, (name, color) in JOINTS.items():
-        axis.plot(np.insert(times, cuts, np.nan), np.insert(torques[:, place], cuts, np.nan),
-                  color=color, lw=1.3, label=f'torque of {name}')
+        axis.plot(
+            np.insert(times, cuts, np.nan),
+            np.insert(torques[:, place], cuts, np.nan),
+            color=color,
+            lw=1.3,
+            label=f'torque of {name}',
+        )
     for sign in (-1.0, 1.0):
-        axis.axhline(sign * limits[1], color='0.25', lw=1.0, ls=':',
-                     label='limit of both' if sign > 0 else None)
+        axis.axhline(
+            sign * limits[1],
+            color='0.25',
+            lw=1.0,
+            ls=':',
+            label='limit of both' if sign > 0 else None,
+        )
     axis.axvline(0.0, color='#a4243b', lw=1.1, label='event')
     if kind in MARKED_END:
         axis.axvline(picture['over'], color='#a4243b', lw=1.1, ls='--')

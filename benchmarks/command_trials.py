@@ -53,9 +53,11 @@ class Lane:
         self.ending = [kind for kind in kinds if kind in ENDING]
         self.client = Client()
         from screw_dynamics_ros.core import Robot
+
         urdf = (ROOT / 'urdf' / 'panda.urdf').read_text()
-        heavier = re.sub('<mass value="([^"]*)"',
-                         lambda mass: f'<mass value="{1.3 * float(mass[1]):.9g}"', urdf)
+        heavier = re.sub(
+            '<mass value="([^"]*)"', lambda mass: f'<mass value="{1.3 * float(mass[1]):.9g}"', urdf
+        )
         self.descriptions = [urdf, heavier]
         self.masses = [f'{Robot.from_urdf(text).total_mass:.6g}' for text in self.descriptions]
         self.heavy = 0
@@ -97,45 +99,69 @@ class Lane:
             if not self.instance.is_new_effort:
                 return False
             stamp, _, data = self.instance.efforts[-1]
-            return (self.client.sent.get(stamp, 0) > begin
-                    and bool(np.frombuffer(efforts_of(data)).any()))
+            return self.client.sent.get(stamp, 0) > begin and bool(
+                np.frombuffer(efforts_of(data)).any()
+            )
 
         self.until(follows, 'answered joint states')
 
     def publish_reference(self, t: float) -> None:
         """Send the first point of a slow motion far from the measured one."""
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
         w = 2 * np.pi * FREQUENCY
-        q, v, a = (AMPLITUDE * np.sin(w * t), AMPLITUDE * w * np.cos(w * t),
-                   -AMPLITUDE * w * w * np.sin(w * t))
-        self.references.publish(JointTrajectory(
-            joint_names=['panda_joint2', 'panda_joint4'], points=[JointTrajectoryPoint(
-                positions=[1.0 + q, -0.8 + q], velocities=[v, v], accelerations=[a, a])]))
+        q, v, a = (
+            AMPLITUDE * np.sin(w * t),
+            AMPLITUDE * w * np.cos(w * t),
+            -AMPLITUDE * w * w * np.sin(w * t),
+        )
+        self.references.publish(
+            JointTrajectory(
+                joint_names=['panda_joint2', 'panda_joint4'],
+                points=[
+                    JointTrajectoryPoint(
+                        positions=[1.0 + q, -0.8 + q], velocities=[v, v], accelerations=[a, a]
+                    )
+                ],
+            )
+        )
 
     def set(self, node: str, **values: Any) -> None:
         """Set parameters of the instance at once."""
         from rcl_interfaces.srv import SetParametersAtomically
         from rclpy.parameter import Parameter
-        request = SetParametersAtomically.Request(parameters=[
-            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
+
+        request = SetParametersAtomically.Request(
+            parameters=[
+                Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+            ]
+        )
         answer = self.client.call(
-            SetParametersAtomically, f'/{self.instance.name}/{node}/set_parameters_atomically',
-            request, self.pump)
+            SetParametersAtomically,
+            f'/{self.instance.name}/{node}/set_parameters_atomically',
+            request,
+            self.pump,
+        )
         if not answer.result.successful:
             raise RuntimeError(f'{values}: {answer.result.reason}')
 
     def enable(self, wanted: bool) -> None:
         """Enable or disable the torques."""
         from std_srvs.srv import SetBool
+
         answer = self.client.call(
-            SetBool, f'/{self.instance.name}/dynamics/enable', SetBool.Request(data=wanted),
-            self.pump)
+            SetBool,
+            f'/{self.instance.name}/dynamics/enable',
+            SetBool.Request(data=wanted),
+            self.pump,
+        )
         if not answer.success:
             raise RuntimeError(answer.message)
 
     def describe(self, text: str) -> None:
         """Offer a description."""
         from std_msgs.msg import String
+
         self.client.descriptions.publish(String(data=text))
 
     # --- trials ---------------------------------------------------------------------------------
@@ -168,8 +194,12 @@ class Lane:
         """Say how far it is."""
         self.reported = time.time()
         faults = [fault for facts in self.trials for fault in facts.violations]
-        print(f'{os.environ["ROS_DOMAIN_ID"]}: {len(self.trials)} trials, '
-              f'{len(faults)} violations', *faults[-3:], sep='\n  ', flush=True)
+        print(
+            f'{os.environ["ROS_DOMAIN_ID"]}: {len(self.trials)} trials, {len(faults)} violations',
+            *faults[-3:],
+            sep='\n  ',
+            flush=True,
+        )
 
     def spawn(self) -> Instance:
         """Start the next node already: it is ready when its turn comes, and silent until then."""
@@ -179,9 +209,11 @@ class Lane:
     def begin_instance(self) -> None:
         """Listen to the next node, and have it enabled."""
         from trajectory_msgs.msg import JointTrajectory
+
         instance = self.instance
         self.references = self.client.node.create_publisher(
-            JointTrajectory, f'/{instance.name}/dynamics/reference', 1)
+            JointTrajectory, f'/{instance.name}/dynamics/reference', 1
+        )
         instance.listen()
         self.until(lambda: self.references.get_subscription_count(), 'the node')
         if not instance.is_enabled_at_start:
@@ -192,8 +224,12 @@ class Lane:
 
     def trial(self, kind: str) -> None:
         """Do one trial."""
-        facts = Facts(kind, time.time_ns(), on_loss=str(self.rng.choice(ACTIONS)),
-                      on_end=str(self.rng.choice(ACTIONS)))
+        facts = Facts(
+            kind,
+            time.time_ns(),
+            on_loss=str(self.rng.choice(ACTIONS)),
+            on_end=str(self.rng.choice(ACTIONS)),
+        )
         self.instance.facts.append(facts)
         self.set('dynamics', on_loss=facts.on_loss, on_end=facts.on_end)
         self.run(self.rng.uniform(0.1, 0.4))
@@ -256,16 +292,21 @@ class Lane:
     def until_in_force(self, is_refused: bool) -> None:
         """Wait until a description is taken over or refused, by /diagnostics."""
         from diagnostic_msgs.msg import DiagnosticArray
+
         said: list[tuple[bool, str]] = []  # whether refused, and the mass
         name = f'{self.instance.name}/bringup: robot description'
 
         def note(message: Any) -> None:
-            said.extend((status.level[0] == 2, value.value) for status in message.status
-                        for value in status.values
-                        if status.name == name and value.key == 'total mass [kg]')
+            said.extend(
+                (status.level[0] == 2, value.value)
+                for status in message.status
+                for value in status.values
+                if status.name == name and value.key == 'total mass [kg]'
+            )
 
         subscription = self.client.node.create_subscription(
-            DiagnosticArray, '/diagnostics', note, 9)
+            DiagnosticArray, '/diagnostics', note, 9
+        )
         self.until(lambda: (is_refused, self.masses[self.heavy]) in said, 'the description')
         self.client.node.destroy_subscription(subscription)
 
@@ -334,17 +375,34 @@ def main() -> None:
             part(arguments.lane).write_bytes(pickle.dumps((lane.trials, lane.pictures)))
         return
     from screw_dynamics_ros.cli.demo.processes import end_with_parent, free_domain
+
     share = -(-arguments.trials // arguments.lanes)
     lanes = []
     for k in range(arguments.lanes):
         part(k).unlink(missing_ok=True)
         domain = (free_domain() if arguments.domain is None else arguments.domain) + k
-        environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
-                       'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-                       'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])}
-        lanes.append(subprocess.Popen(
-            [sys.executable, __file__, '--lane', str(k), '--trials', str(share),
-             '--seed', str(arguments.seed)], env=environment, preexec_fn=end_with_parent))
+        environment = {
+            **os.environ,
+            'ROS_DOMAIN_ID': str(domain),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
+        }
+        lanes.append(
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    __file__,
+                    '--lane',
+                    str(k),
+                    '--trials',
+                    str(share),
+                    '--seed',
+                    str(arguments.seed),
+                ],
+                env=environment,
+                preexec_fn=end_with_parent,
+            )
+        )
     statuses = [lane.wait() for lane in lanes]
     trials: list[Facts] = []
     pictures: dict[str, dict[str, Any]] = {}
@@ -359,6 +417,7 @@ def main() -> None:
     (RESULTS / 'command_trials.json').write_text(json.dumps(table, indent=1))
     try:
         from command_picture import draw
+
         draw(pictures, [kind for kind in KINDS if kind in pictures], arguments.picture)
     except ImportError as error:
         print(f'no picture: {error}', file=sys.stderr)

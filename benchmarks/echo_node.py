@@ -21,7 +21,8 @@ def main() -> None:
     for name, raw in (('echo', False), ('raw', True)):
         publisher = node.create_publisher(JointState, f'{name}_out', 10)
         node.create_subscription(
-            JointState, f'{name}_in', publisher.publish, qos_profile_sensor_data, raw=raw)
+            JointState, f'{name}_in', publisher.publish, qos_profile_sensor_data, raw=raw
+        )
     spin([node])
 
 

@@ -46,10 +46,12 @@ class Figure:
         """Whether the requirement holds; None if there is none."""
         if self.required != self.required:
             return None
-        return {'ratio at least': self.ratio >= self.required,
-                'ratio at most': self.ratio <= self.required,
-                'ours at least': self.ours >= self.required,
-                'ours at most': self.ours <= self.required}[self.meaning]
+        return {
+            'ratio at least': self.ratio >= self.required,
+            'ratio at most': self.ratio <= self.required,
+            'ours at least': self.ours >= self.required,
+            'ours at most': self.ours <= self.required,
+        }[self.meaning]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what goes into the JSON file, None for what is not there."""
@@ -70,8 +72,19 @@ def compared(
 ) -> Figure:
     """Return the figure of `times` = {'ours': (minimum, median), 'theirs': ...} in seconds."""
     (ours, ours_median), (theirs, theirs_median) = times['ours'], times['theirs']
-    return Figure(group, robot, name, scale * ours, scale * theirs, scale * ours_median,
-                  scale * theirs_median, unit, theirs / ours, required, note=note)
+    return Figure(
+        group,
+        robot,
+        name,
+        scale * ours,
+        scale * theirs,
+        scale * ours_median,
+        scale * theirs_median,
+        unit,
+        theirs / ours,
+        required,
+        note=note,
+    )
 
 
 COLUMNS = ('robot', 'what', 'ours', 'median', 'theirs', 'median', 'ratio', 'required', '')
@@ -86,11 +99,21 @@ def table(figures: Iterable[Figure]) -> str:
             group = figure.group
             lines += ['', group, '=' * len(group), _line(COLUMNS)]
         mark = {None: '', True: 'ok', False: 'MISSED'}[figure.fulfilled]
-        lines.append(_line((
-            figure.robot, figure.name, _number(figure.ours, figure.unit),
-            _number(figure.ours_median), _number(figure.theirs, figure.unit),
-            _number(figure.theirs_median), _number(figure.ratio), _requirement(figure),
-            ' '.join(x for x in (mark, figure.note) if x))))
+        lines.append(
+            _line(
+                (
+                    figure.robot,
+                    figure.name,
+                    _number(figure.ours, figure.unit),
+                    _number(figure.ours_median),
+                    _number(figure.theirs, figure.unit),
+                    _number(figure.theirs_median),
+                    _number(figure.ratio),
+                    _requirement(figure),
+                    ' '.join(x for x in (mark, figure.note) if x),
+                )
+            )
+        )
     return '\n'.join(lines)
 
 

@@ -11,25 +11,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from figures import Figure
-from robots import urdf_path
+
+from support.robots import urdf_path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-START = '''
+START = """
 import json, sys, time
 start = time.perf_counter(), time.process_time()
 import numpy as np
 from screw_dynamics_ros.core import Robot
 path = sys.argv[1]
-'''
-END = '''
+"""
+END = """
 print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]]))
-'''
+"""
 
 # The outputs of the nodes kinematics, dynamics and wrench_estimator, fused as they do.
 BRINGUP = (
     START
-    + '''
+    + """
 from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS, energies, torque_terms
 robot = Robot.from_urdf(path)
 ends = ('panda_hand_tcp', 'panda_leftfinger', 'panda_rightfinger')
@@ -43,11 +44,13 @@ kernel = robot.fuse(
     parameters={name: len(values) for name, values in parameters.items()})
 q = np.zeros(n)
 kernel(q, q, robot.gravity, *parameters.values())
-'''
+"""
     + END
 )
 
-BASIC = START + '''
+BASIC = (
+    START
+    + """
 robot = Robot.from_urdf(path)
 q = np.zeros(robot.nq)
 tool = robot.link_names[-1]
@@ -63,16 +66,17 @@ robot.coriolis_matrix(q, q)
 robot.potential_energy(q)
 robot.kinetic_energy(q, q)
 robot.center_of_mass(q)
-'''
+"""
+)
 
-ADVANCED = '''
+ADVANCED = """
 robot.center_of_mass_velocity(q, q)
 robot.centroidal_momentum(q, q)
 robot.inverse_mass_matrix(q)
 robot.inverse_dynamics_derivatives(q, q, q)
 robot.forward_dynamics_derivatives(q, q, q)
 robot.regressor(q, q, q)
-'''
+"""
 
 # robot, file, what, program, limit [s]
 CASES = [
@@ -94,9 +98,16 @@ def figures(quick: bool) -> Iterator[Figure]:
         ):
             wall, processor = zip(*times)
             yield Figure(
-                'First use in a new process, imports included', robot, f'{what}, {name}', min(wall),
-                ours_median=sorted(wall)[len(wall) // 2], unit='s', required=required,
-                meaning='ours at most', note=f'{min(processor):.2f} s of processor time')
+                'First use in a new process, imports included',
+                robot,
+                f'{what}, {name}',
+                min(wall),
+                ours_median=sorted(wall)[len(wall) // 2],
+                unit='s',
+                required=required,
+                meaning='ours at most',
+                note=f'{min(processor):.2f} s of processor time',
+            )
 
 
 def run(code: str, file: str, cache: Path) -> tuple[float, float]:

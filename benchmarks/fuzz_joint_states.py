@@ -119,8 +119,9 @@ class Listener:
                 self.messages[topic] += 1
                 self._check(topic, data, message)
                 self.latest[topic] = message
-        while (taken := self._diagnostics.handle.take_message(
-                self._diagnostics.msg_type, False)) is not None:
+        while (
+            taken := self._diagnostics.handle.take_message(self._diagnostics.msg_type, False)
+        ) is not None:
             self._check_diagnostics(taken[0])
         return count
 
@@ -188,8 +189,12 @@ def numbers_of(message: Any) -> Iterator[float]:
 
 def stamp_is_absent(message: Any) -> bool:
     """Whether a message is of a type without stamp."""
-    return message is not None and not hasattr(message, 'header') and not hasattr(
-        message, 'transforms') and not hasattr(message, 'markers')
+    return (
+        message is not None
+        and not hasattr(message, 'header')
+        and not hasattr(message, 'transforms')
+        and not hasattr(message, 'markers')
+    )
 
 
 def stamp_of(topic: str, data: bytes, message: Any) -> bytes | None:
@@ -239,8 +244,12 @@ class Driver:
         q = 0.5 * (limits.lower + limits.upper) + 0.1 * random.normal(size=self.robot.nv)
         v, tau = 0.1 * random.normal(size=(2, self.robot.nv))
         self._near = max(self._near + round(PAUSE * SECOND), time.time_ns() + 100 * SECOND)
-        message = JointState(name=list(self.robot.joint_names), position=q.tolist(),
-                             velocity=v.tolist(), effort=tau.tolist())
+        message = JointState(
+            name=list(self.robot.joint_names),
+            position=q.tolist(),
+            velocity=v.tolist(),
+            effort=tau.tolist(),
+        )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._near, SECOND)
         data = bytes(serialize_message(message))
         stamp = data[4:12]
@@ -251,8 +260,9 @@ class Driver:
         while not self._listener.has_answered(stamp):
             if time.monotonic() - start > self._deadline:
                 if not repeat:
-                    self._violations.note('good states not answered',
-                                          ', '.join(self._listener.unanswered(stamp)))
+                    self._violations.note(
+                        'good states not answered', ', '.join(self._listener.unanswered(stamp))
+                    )
                 return False
             if not self._listener.take():
                 time.sleep(5e-4)
@@ -263,8 +273,11 @@ class Driver:
     def _compare(self, stamp: bytes, q: Any, v: Any, tau: Any) -> None:
         """Check the torques that belong to a good state."""
         gravity, coriolis = self.robot.gravity_torques(q), self.robot.coriolis_torques(q, v)
-        for topic, expected in (('/dynamics/gravity', gravity), ('/dynamics/coriolis', coriolis),
-                                ('/wrench_estimator/external_torque', gravity + coriolis - tau)):
+        for topic, expected in (
+            ('/dynamics/gravity', gravity),
+            ('/dynamics/coriolis', coriolis),
+            ('/wrench_estimator/external_torque', gravity + coriolis - tau),
+        ):
             found = np.array(self._listener.latest[topic].effort)
             if not np.allclose(found, expected, rtol=1e-9, atol=1e-9):
                 self._violations.note('wrong torques', f'{topic}: {found} instead of {expected}')
@@ -394,7 +407,8 @@ def fuzz(children: Any, arguments: argparse.Namespace) -> int:
     driver = Driver(node, listener, violations, arguments.seed, arguments.patience)
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not (
-            driver.good(repeat=True) and len(listener.messages) == listener.count):
+        driver.good(repeat=True) and len(listener.messages) == listener.count
+    ):
         pass
     driver.delays.clear()
     violations.clear()  # processes that start are slow
@@ -406,8 +420,11 @@ def fuzz(children: Any, arguments: argparse.Namespace) -> int:
         driver.good()
         sizes.append(memory(process))
         if k % 100 == 99:
-            print(f'{(k + 1) * BURST} states, {sizes[-1] / 1e3:.1f} MB, '
-                  f'{dict(violations.counts)}', file=sys.stderr, flush=True)
+            print(
+                f'{(k + 1) * BURST} states, {sizes[-1] / 1e3:.1f} MB, {dict(violations.counts)}',
+                file=sys.stderr,
+                flush=True,
+            )
     seconds, answered, lines = time.monotonic() - start, len(driver.delays), {}
     if arguments.services and alive():
         lines = fuzz_services(node, driver, arguments.services, violations, alive)
@@ -419,8 +436,14 @@ def fuzz(children: Any, arguments: argparse.Namespace) -> int:
 
 
 def report(
-    driver: Driver, listener: Listener, violations: Violations, sizes: list[float], growth: float,
-    seconds: float, answered: int, services: dict[str, str],
+    driver: Driver,
+    listener: Listener,
+    violations: Violations,
+    sizes: list[float],
+    growth: float,
+    seconds: float,
+    answered: int,
+    services: dict[str, str],
 ) -> None:
     """Print the table."""
     delays = np.array(driver.delays or [np.nan]) * 1e3

@@ -83,9 +83,16 @@ class Garbage:
 
         if count not in self._large:
             values = [0.1] * count
-            self._large[count] = bytes(serialize_message(JointState(
-                name=[*self.joints, *(f'joint{i}' for i in range(count))][:count],
-                position=values, velocity=values, effort=values)))
+            self._large[count] = bytes(
+                serialize_message(
+                    JointState(
+                        name=[*self.joints, *(f'joint{i}' for i in range(count))][:count],
+                        position=values,
+                        velocity=values,
+                        effort=values,
+                    )
+                )
+            )
         return self._large[count]
 
     def _broken(self, data: bytes) -> bytes:

@@ -21,12 +21,12 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import pinocchio as pin
 from figures import Figure
-from reachable_poses import ROBOTS, distance, reachable_poses
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
+from support.reachable_poses import ROBOTS, distance, reachable_poses
 
 TOLERANCE, RESTARTS, STEPS = 1e-9, 100, 100
 TURN = 10  # poses

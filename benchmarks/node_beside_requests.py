@@ -56,20 +56,23 @@ def figures(quick: bool) -> Iterator[Figure]:
     except ImportError as error:
         print(f'joint states beside requests are not measured: {error}', file=sys.stderr)
         return
-    os.environ.update({
-        'ROS_DOMAIN_ID': str(free_domain()),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-        'PYTHONPATH': os.pathsep.join(
-            [str(ROOT), str(ROOT / 'test'), str(HERE), os.environ.get('PYTHONPATH', '')]
-        ),
-    })
+    os.environ.update(
+        {
+            'ROS_DOMAIN_ID': str(free_domain()),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'PYTHONPATH': os.pathsep.join(
+                [str(ROOT), str(ROOT / 'test'), str(HERE), os.environ.get('PYTHONPATH', '')]
+            ),
+        }
+    )
     rounds, seconds = (2, 3.0) if quick else (5, 10.0)
     delays: dict[str, list[float]] = {what: [] for what in BESIDE}
     priority = PRIORITY if permitted() else 0
     arguments = ['--ros-args', '-p', f'realtime_priority:={priority}']
     with Children() as children:
-        children.start('bringup', 'screw_dynamics_ros.nodes.bringup',
-                       [*arguments, '-p', 'enabled:=true'])
+        children.start(
+            'bringup', 'screw_dynamics_ros.nodes.bringup', [*arguments, '-p', 'enabled:=true']
+        )
         recorder = Recorder()
         children.start(
             'simulator', 'screw_dynamics_ros.nodes.simulator', [*arguments, '-p', f'rate:={RATE}']
@@ -188,7 +191,7 @@ class Recorder:
         for topic, subscription in self.subscriptions.items():
             start = 8 if topic == '/tf' else 4  # after the header, and the number of transforms
             taken = times[topic] = {}
-            while (message := subscription.handle.take_message(subscription.msg_type, True)):
+            while message := subscription.handle.take_message(subscription.msg_type, True):
                 taken[message[0][start : start + 8]] = message[1]['source_timestamp']
         return times
 

@@ -33,14 +33,20 @@ ROOT = Path(__file__).resolve().parents[1]
 RATE = 500.0  # Hz
 PRIORITY = 40
 #: Every state counts, as in the analysis of a recording, and all topics are published.
-RECORDING = ['-p', 'max_delay:=0.0', '-p', 'enabled:=true',
-             '-p', 'qos_overrides./joint_states.subscription.depth:=1000']
+RECORDING = [
+    '-p',
+    'max_delay:=0.0',
+    '-p',
+    'enabled:=true',
+    '-p',
+    'qos_overrides./joint_states.subscription.depth:=1000',
+]
 GROWTH = 1000.0  # kB: pages that threads touch for the first time
 GROUP = 'A driver at 500 Hz'
 
 # On processor argv[1], until told to end; then prints begin and end of its pauses [s]: sleeps that
 # took twice as long as asked.
-SLEEPER = '''
+SLEEPER = """
 import json, os, signal, sys, time
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 os.sched_setaffinity(0, {int(sys.argv[1])})
@@ -55,16 +61,16 @@ while not ended:
     if now - before > 2 * nap:
         pauses.append((before, now))
 print(json.dumps(pauses))
-'''
+"""
 
 # On processor argv[1], after all others.
-WAKER = '''
+WAKER = """
 import os, sys
 os.sched_setaffinity(0, {int(sys.argv[1])})
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 while True:
     pass
-'''
+"""
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -76,52 +82,103 @@ def figures(quick: bool) -> Iterator[Figure]:
     except ImportError as error:
         print(f'node endurance is not measured: {error}', file=sys.stderr)
         return
-    os.environ.update({
-        'ROS_DOMAIN_ID': str(free_domain()),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-        'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
-    })
+    os.environ.update(
+        {
+            'ROS_DOMAIN_ID': str(free_domain()),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
+        }
+    )
     seconds = 10.0 if quick else 60.0
     priority = PRIORITY if permitted() else 0
     with Children() as children:
-        children.start('bringup', 'screw_dynamics_ros.nodes.bringup',
-                       ['--ros-args', '-p', f'realtime_priority:={priority}', *RECORDING])
+        children.start(
+            'bringup',
+            'screw_dynamics_ros.nodes.bringup',
+            ['--ros-args', '-p', f'realtime_priority:={priority}', *RECORDING],
+        )
         recorder = Recorder()
         recorder.subscribe(priority)
         sleepers = on_each_processor(SLEEPER, str(priority and priority + 2))
         wakers = on_each_processor(WAKER) if priority else []
-        children.start('simulator', 'screw_dynamics_ros.nodes.simulator',
-                       ['--ros-args', '-p', f'rate:={RATE}',
-                        '-p', f'realtime_priority:={priority}'])
+        children.start(
+            'simulator',
+            'screw_dynamics_ros.nodes.simulator',
+            ['--ros-args', '-p', f'rate:={RATE}', '-p', f'realtime_priority:={priority}'],
+        )
         result = recorder.record(seconds, children.pids()['bringup'])
         for process in sleepers + wakers:
             process.terminate()
-        pauses = np.array([pause for sleeper in sleepers
-                           for pause in json.loads(sleeper.communicate()[0])]).reshape(-1, 2)
+        pauses = np.array(
+            [pause for sleeper in sleepers for pause in json.loads(sleeper.communicate()[0])]
+        ).reshape(-1, 2)
     what = f'{result["states"]} states, {seconds:g} s'
     scheduling = f'real-time priority {priority}' if priority else 'no real-time priority'
     late = result['delays'] > 1 / RATE
     paused = follows_a_pause(result['sent'], result['delays'], pauses)
-    yield Figure(GROUP, 'Panda', 'states that lack an output', result['lost'], unit='',
-                 required=0.0, meaning='ours at most', note=what)
-    yield Figure(GROUP, 'Panda', 'late while the machine ran', int((late & ~paused).sum()), unit='',
-                 required=0.0, meaning='ours at most',
-                 note=f'last output after the next state; {scheduling}')
-    yield Figure(GROUP, 'Panda', 'late in all', int(late.sum()), theirs=len(pauses), unit='',
-                 note=f'theirs: pauses of the machine, which {paused.sum()} states met')
-    yield Figure(GROUP, 'Panda', 'state to last output', float(np.median(result['delays'])) * 1e6,
-                 unit='us', ours_median=float(np.quantile(result['delays'], 0.99)) * 1e6,
-                 note='median column: 99th percentile')
-    yield Figure(GROUP, 'Panda', 'growth of memory', result['growth'], unit='kB', required=GROWTH,
-                 meaning='ours at most', note=f'of {result["memory"]:.0f} kB')
+    yield Figure(
+        GROUP,
+        'Panda',
+        'states that lack an output',
+        result['lost'],
+        unit='',
+        required=0.0,
+        meaning='ours at most',
+        note=what,
+    )
+    yield Figure(
+        GROUP,
+        'Panda',
+        'late while the machine ran',
+        int((late & ~paused).sum()),
+        unit='',
+        required=0.0,
+        meaning='ours at most',
+        note=f'last output after the next state; {scheduling}',
+    )
+    yield Figure(
+        GROUP,
+        'Panda',
+        'late in all',
+        int(late.sum()),
+        theirs=len(pauses),
+        unit='',
+        note=f'theirs: pauses of the machine, which {paused.sum()} states met',
+    )
+    yield Figure(
+        GROUP,
+        'Panda',
+        'state to last output',
+        float(np.median(result['delays'])) * 1e6,
+        unit='us',
+        ours_median=float(np.quantile(result['delays'], 0.99)) * 1e6,
+        note='median column: 99th percentile',
+    )
+    yield Figure(
+        GROUP,
+        'Panda',
+        'growth of memory',
+        result['growth'],
+        unit='kB',
+        required=GROWTH,
+        meaning='ours at most',
+        note=f'of {result["memory"]:.0f} kB',
+    )
 
 
 def on_each_processor(program: str, *arguments: str) -> list[subprocess.Popen[str]]:
     """Start a Python program for each processor, which it gets as its first argument."""
     from screw_dynamics_ros.cli.demo.processes import end_with_parent
-    return [subprocess.Popen([sys.executable, '-c', program, str(processor), *arguments],
-                             stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent)
-            for processor in sorted(os.sched_getaffinity(0))]
+
+    return [
+        subprocess.Popen(
+            [sys.executable, '-c', program, str(processor), *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=end_with_parent,
+        )
+        for processor in sorted(os.sched_getaffinity(0))
+    ]
 
 
 def follows_a_pause(sent: Array, delays: Array, pauses: Array) -> NDArray[np.bool_]:
@@ -137,8 +194,10 @@ def follows_a_pause(sent: Array, delays: Array, pauses: Array) -> NDArray[np.boo
 
 def permitted() -> bool:
     """Return whether processes started from here get real-time priority."""
-    test = ('import sys; from screw_dynamics_ros.ros.process.scheduling import use_real_time; '
-            f'sys.exit(bool(use_real_time({PRIORITY})))')
+    test = (
+        'import sys; from screw_dynamics_ros.ros.process.scheduling import use_real_time; '
+        f'sys.exit(bool(use_real_time({PRIORITY})))'
+    )
     return subprocess.run([sys.executable, '-c', test]).returncode == 0
 
 
@@ -147,6 +206,7 @@ class Recorder:
 
     def __init__(self) -> None:
         import rclpy
+
         rclpy.init()
         self.node = rclpy.create_node('endurance')
         publish_description(self.node)
@@ -157,20 +217,27 @@ class Recorder:
         from sensor_msgs.msg import JointState
 
         from screw_dynamics_ros.ros.process.scheduling import use_real_time
+
         end = time.monotonic() + PATIENCE
         while len(outputs_of(self.node)) < 10:
             if time.monotonic() > end:
                 raise RuntimeError(
-                    f'the nodes do not come up; topics: {sorted(outputs_of(self.node))}')
+                    f'the nodes do not come up; topics: {sorted(outputs_of(self.node))}'
+                )
             time.sleep(0.1)
         time.sleep(1.0)
         found = outputs_of(self.node)
         self.subscriptions = {
-            topic: self.node.create_subscription(kind, topic, print, QoSProfile(depth=5000),
-                                                 raw=True)
-            for topic, kind in {**found, '/joint_states': JointState}.items()}
-        self.unstamped = {topic for topic, kind in found.items()
-                          if kind.__name__ == 'Float64MultiArray' and not has_own_rate(topic)}
+            topic: self.node.create_subscription(
+                kind, topic, print, QoSProfile(depth=5000), raw=True
+            )
+            for topic, kind in {**found, '/joint_states': JointState}.items()
+        }
+        self.unstamped = {
+            topic
+            for topic, kind in found.items()
+            if kind.__name__ == 'Float64MultiArray' and not has_own_rate(topic)
+        }
         # The threads of the middleware, which note the times, have the priority of the nodes:
         # before them they would interrupt who sends although another processor is idle.
         if priority:
@@ -192,13 +259,15 @@ class Recorder:
         arrived: dict[str, dict[bytes, int]] = {
             topic: {self._stamp(topic, data): when for data, when in taken}
             for topic, taken in times.items()
-            if topic not in self.unstamped and not has_own_rate(topic)}
+            if topic not in self.unstamped and not has_own_rate(topic)
+        }
         # From the first answer on, which comes when driver and nodes have found each other.
         first = max(min(of_topic.values()) for of_topic in arrived.values()) + 10**9
         last = states[-1][1] - 10**9
         wanted = [stamp for stamp, when in sent.items() if first < when < last]
-        complete = [stamp for stamp in wanted
-                    if all(stamp in of_topic for of_topic in arrived.values())]
+        complete = [
+            stamp for stamp in wanted if all(stamp in of_topic for of_topic in arrived.values())
+        ]
         for topic, of_topic in arrived.items():
             if missing := sum(stamp not in of_topic for stamp in wanted):
                 print(f'{topic} lacks {missing} of {len(wanted)}', file=sys.stderr)
@@ -209,9 +278,13 @@ class Recorder:
             'states': len(wanted),
             'lost': len(wanted) - len(complete) + max(0, unstamped - 1),
             'sent': np.array([sent[stamp] for stamp in complete]) * 1e-9,
-            'delays': np.array([
-                max(of_topic[stamp] for of_topic in arrived.values()) - sent[stamp]
-                for stamp in complete]) * 1e-9,
+            'delays': np.array(
+                [
+                    max(of_topic[stamp] for of_topic in arrived.values()) - sent[stamp]
+                    for stamp in complete
+                ]
+            )
+            * 1e-9,
             'memory': memory[begin],
             'growth': memory[-1] - memory[begin],
         }

@@ -33,7 +33,8 @@ MOST = 1.5  # required ratio to the echo
 #: Topics of the model state; the others show parts of it, or have a rate of their own.
 STATE = re.compile(
     '/tf$|/kinematics/(jacobian|twist)/|/wrench_estimator/(external_torque$|wrench/)'
-    '|/dynamics/(gravity|coriolis|feedforward|commands|mass_matrix)$')
+    '|/dynamics/(gravity|coriolis|feedforward|commands|mass_matrix)$'
+)
 NODES = ('/kinematics/', '/dynamics/', '/wrench_estimator/')
 PATIENCE = 60.0  # s for nodes to come up and compile
 LOST = 1.0  # s after which a message counts as lost
@@ -57,14 +58,19 @@ def figures(quick: bool) -> Iterator[Figure]:
     }
     os.environ.update(environment)
     with Children() as children:
-        children.start('bringup', 'screw_dynamics_ros.nodes.bringup',
-                       ['--ros-args', '-p', 'enabled:=true', '-p', 'max_delay:=0.0'])
+        children.start(
+            'bringup',
+            'screw_dynamics_ros.nodes.bringup',
+            ['--ros-args', '-p', 'enabled:=true', '-p', 'max_delay:=0.0'],
+        )
         children.start('echo', 'echo_node', [])
         results = {}
         for what in ('state', 'everything'):
             done = subprocess.run(
                 [sys.executable, str(HERE / 'node_latency.py'), what, '300' if quick else '3000'],
-                stdout=subprocess.PIPE, text=True)
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             if done.returncode:
                 output = {name: children.output(name) for name in children.pids()}
                 print(f'node latency could not be measured; last output: {output}', file=sys.stderr)
@@ -78,8 +84,10 @@ def compared_with_echo(outputs: str, result: dict[str, Any]) -> Iterator[Figure]
     """Return the figures of one run of the client."""
     ours = result['times']['bringup']
     note = f'{len(result["outputs"])} messages out, last: {result["last"]}, lost: {result["lost"]}'
-    for name, what, required in (('echo', 'echo of message objects', MOST),
-                                 ('raw', 'echo of bytes', float('nan'))):
+    for name, what, required in (
+        ('echo', 'echo of message objects', MOST),
+        ('raw', 'echo of bytes', float('nan')),
+    ):
         theirs = result['times'][name]
         yield Figure(
             'Node latency: median (median column: 99th percentile)',
@@ -105,6 +113,7 @@ def publish_description(node: Any) -> None:
     """Publish the robot description, for nodes that come later, too."""
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from std_msgs.msg import String
+
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     node.create_publisher(String, 'robot_description', latched).publish(String(data=description()))
 
@@ -133,6 +142,7 @@ class Client:
 
         from screw_dynamics_ros.core import Robot
         from screw_dynamics_ros.ros.process.executor import make_executor
+
         self.joints = list(Robot.from_urdf(description(), backend='reference').joint_names)
         rclpy.init()
         self.node = rclpy.create_node('latency_client')
@@ -152,6 +162,7 @@ class Client:
 
     def listen(self, name: str, topic: str, kind: type) -> object:
         """Note when a message of a topic arrives."""
+
         def take(_: bytes) -> None:
             self.arrived[name] = time.perf_counter_ns()
 
@@ -169,6 +180,7 @@ class Client:
     def publish(self, name: str) -> int:
         """Publish the next joint state, a small motion away from singular configurations."""
         from math import sin
+
         self.stamp += 1
         message = self.type()
         message.header.stamp = self.node.get_clock().now().to_msg()
@@ -202,15 +214,26 @@ class Client:
 
     def run(self, what: str, samples: int) -> dict[str, object]:
         """Measure with topics of the 'state', or 'everything': medians and 99 % in microseconds."""
-        ready = self.wait(lambda: len(outputs_of(self.node)) >= 8 and all(
-            publisher.get_subscription_count() for publisher in self.publishers.values()), PATIENCE)
+        ready = self.wait(
+            lambda: (
+                len(outputs_of(self.node)) >= 8
+                and all(
+                    publisher.get_subscription_count() for publisher in self.publishers.values()
+                )
+            ),
+            PATIENCE,
+        )
         if not ready:
             raise RuntimeError(f'the nodes do not come up; topics: {sorted(outputs_of(self.node))}')
         self.wait(lambda: False, 1.0)
-        outputs = {topic: kind for topic, kind in outputs_of(self.node).items()
-                   if what == 'everything' or STATE.match(topic)}
-        last = self.last_topic({
-            topic: kind for topic, kind in outputs.items() if not has_own_rate(topic)})
+        outputs = {
+            topic: kind
+            for topic, kind in outputs_of(self.node).items()
+            if what == 'everything' or STATE.match(topic)
+        }
+        last = self.last_topic(
+            {topic: kind for topic, kind in outputs.items() if not has_own_rate(topic)}
+        )
         for topic, kind in outputs.items():
             if topic != last:
                 self.silent.create_subscription(kind, topic, print, 10, raw=True)

@@ -64,8 +64,12 @@ class Nursery:
 
     def __init__(self, log: Any) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-            preexec_fn=end_with_parent)
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            preexec_fn=end_with_parent,
+        )
         self._waiting = b''
         self._started: list[int] = []
         self.ended: dict[int, int] = {}
@@ -128,8 +132,10 @@ class Child:
 
 
 if __name__ == '__main__':
-    MODULES = [importlib.import_module(f'screw_dynamics_ros.nodes.{name}')
-               for name in ('bringup', 'simulator')]
+    MODULES = [
+        importlib.import_module(f'screw_dynamics_ros.nodes.{name}')
+        for name in ('bringup', 'simulator')
+    ]
     with suppress(OSError):  # where that is permitted, starting does not wait for others, either
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     serve(MODULES)()

@@ -23,9 +23,19 @@ ROBOT = {'robot_description'}  # another robot is another matter
 def figures(quick: bool) -> list[Figure]:
     """Return the longest time."""
     longest, name, median = measure(3 if quick else REPETITIONS)
-    return [Figure(
-        'nodes', 'Panda', 'change of a parameter, longest gap', longest, ours_median=median,
-        unit='ms', required=REQUIRED, meaning='ours at most', note=name)]
+    return [
+        Figure(
+            'nodes',
+            'Panda',
+            'change of a parameter, longest gap',
+            longest,
+            ours_median=median,
+            unit='ms',
+            required=REQUIRED,
+            meaning='ours at most',
+            note=name,
+        )
+    ]
 
 
 def measure(repetitions: int) -> tuple[float, str, float]:
@@ -35,8 +45,9 @@ def measure(repetitions: int) -> tuple[float, str, float]:
     """
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'test'))
     import rclpy
-    from robots import urdf_path
     from std_msgs.msg import String
+
+    from support.robots import urdf_path
 
     rclpy.try_shutdown()  # of a part that ran before
     rclpy.init()
@@ -50,7 +61,8 @@ def measure(repetitions: int) -> tuple[float, str, float]:
             if descriptor.read_only or parameter.name in ROBOT or '.' in parameter.name:
                 continue
             times[f'{node.get_name()}: {parameter.name}'] = statistics.median(
-                busy(host, node, parameter) for _ in range(repetitions))
+                busy(host, node, parameter) for _ in range(repetitions)
+            )
             settled(host)
     rclpy.shutdown()
     name = max(times, key=times.__getitem__)
@@ -63,6 +75,7 @@ def bringup() -> tuple[Any, list[Any]]:
 
     from screw_dynamics_ros.nodes.bringup import PARTS
     from screw_dynamics_ros.nodes.hosting.host import ModelHost
+
     nodes = [Node('bringup')]
     host = ModelHost(nodes[0])
     for name, part in PARTS.items():
@@ -82,6 +95,7 @@ def settled(host: Any) -> None:
 def busy(host: Any, node: Any, parameter: Any) -> float:
     """Return for how long the thread is busy with a change and what is compiled for it [ms]."""
     from rclpy.parameter import Parameter
+
     changed = another(parameter.value)
     longest = 0.0
     for value in (changed, parameter.value):

@@ -20,9 +20,11 @@ def draw(figures: Sequence[Figure], path: Path, title: str) -> None:
     single = [f for f in figures if f.group.startswith('Single') and 'as is' not in f.robot]
     stacks = [f for f in figures if f.group.startswith('Stacks')]
     chains = [f for f in figures if f.group.startswith('Chains')]
-    panels = [(draw_ratios, single, 'Single calls from Python: times faster than Pinocchio'),
-              (draw_ratios, stacks, 'Stacks of 4096: times faster than a loop over Pinocchio'),
-              (draw_chains, chains, 'Single calls against the length of a chain')]
+    panels = [
+        (draw_ratios, single, 'Single calls from Python: times faster than Pinocchio'),
+        (draw_ratios, stacks, 'Stacks of 4096: times faster than a loop over Pinocchio'),
+        (draw_chains, chains, 'Single calls against the length of a chain'),
+    ]
     panels = [panel for panel in panels if panel[1]]
     if not panels:
         return
@@ -45,8 +47,13 @@ def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
     for k, (robot, colour) in enumerate(COLOURS.items()):
         chosen = [f for f in figures if f.robot.startswith(robot)]
         rows = [labels.index(label(f)) + (k - 0.5) * height for f in chosen]
-        axis.barh(rows, [f.ratio for f in chosen], height, color=colour,
-                  label=chosen[0].robot if chosen else robot)
+        axis.barh(
+            rows,
+            [f.ratio for f in chosen],
+            height,
+            color=colour,
+            label=chosen[0].robot if chosen else robot,
+        )
         for row, f in zip(rows, chosen):
             axis.text(f.ratio, row, f' {f.ratio:.1f}', va='center', fontsize=8)
             if f.required == f.required:
@@ -81,8 +88,14 @@ def draw_chains(axis: plt.Axes, figures: Sequence[Figure]) -> None:
         axis.loglog(
             joints, [f.ours for f in chosen], marker=marker, color='#2a6f97', label=f'{name}, ours'
         )
-        axis.loglog(joints, [f.theirs for f in chosen], marker=marker, ls='--', color='0.5',
-                    label=f'{name}, Pinocchio')
+        axis.loglog(
+            joints,
+            [f.theirs for f in chosen],
+            marker=marker,
+            ls='--',
+            color='0.5',
+            label=f'{name}, Pinocchio',
+        )
     lengths = sorted({int(f.robot.split()[0]) for f in figures})
     least = min(f.ours for f in figures)
     axis.loglog(

@@ -16,10 +16,16 @@ def figures(quick: bool) -> Iterator[Figure]:
         both = pair(robot, backend='python')
         q, v, a = (x[0] for x in both.states(1)[0])
         for name, ours, _, _ in CALLS[:4]:
-            times = measure({'ours': loop(ours, robot=both.robot, q=q, v=v, a=a)},
-                            repeats=10 if quick else 40)
+            times = measure(
+                {'ours': loop(ours, robot=both.robot, q=q, v=v, a=a)}, repeats=10 if quick else 40
+            )
             is_required = robot == PANDA and 'RNEA' in name
             yield Figure(
-                'python backend, single calls', f'{both.name}, {both.robot.nv} dof', name,
-                1e6 * times['ours'][0], ours_median=1e6 * times['ours'][1],
-                required=100.0 if is_required else float('nan'), meaning='ours at most')
+                'python backend, single calls',
+                f'{both.name}, {both.robot.nv} dof',
+                name,
+                1e6 * times['ours'][0],
+                ours_median=1e6 * times['ours'][1],
+                required=100.0 if is_required else float('nan'),
+                meaning='ours at most',
+            )

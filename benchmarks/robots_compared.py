@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
+from support.robots import urdf_path
 
 PANDA, TALOS = 'panda_description/urdf/panda', 'talos_full_v2'
 TIPS = {PANDA: 'panda_hand', TALOS: 'gripper_left_base_link'}
@@ -45,13 +45,21 @@ def pair(name: str, *, mimic: bool = False, backend: str = 'auto') -> Pair:
     path: Path = urdf_path(name)
     description = read_urdf(path)
     if not mimic:
-        description = replace(description, joints=tuple(
-            replace(joint, mimic=None) for joint in description.joints))
+        description = replace(
+            description, joints=tuple(replace(joint, mimic=None) for joint in description.joints)
+        )
     robot = Robot(description, backend=backend)
     model = pin.buildModelFromUrdf(str(path))
     place = {joint: k for k, joint in enumerate(robot.joint_names)}
     order = np.array([place.get(joint, 0) for joint in list(model.names)[1:]])
     assert model.nq == model.nv == len(order)
     tip = TIPS[name]
-    return Pair(NAMES[name], robot, model, model.createData(), order, tip,
-                model.getFrameId(tip, pin.FrameType.BODY))
+    return Pair(
+        NAMES[name],
+        robot,
+        model,
+        model.createData(),
+        order,
+        tip,
+        model.getFrameId(tip, pin.FrameType.BODY),
+    )

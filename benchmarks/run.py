@@ -23,9 +23,19 @@ sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
 from figures import Figure, table  # noqa: E402
 
-MODULES = ('single_calls', 'stacks', 'trajectories', 'python_backend', 'chain_length',
-           'inverse_kinematics', 'first_use', 'node_latency', 'node_endurance',
-           'node_beside_requests', 'parameter_gap')
+MODULES = (
+    'single_calls',
+    'stacks',
+    'trajectories',
+    'python_backend',
+    'chain_length',
+    'inverse_kinematics',
+    'first_use',
+    'node_latency',
+    'node_endurance',
+    'node_beside_requests',
+    'parameter_gap',
+)
 
 
 def main() -> None:
@@ -43,10 +53,13 @@ def main() -> None:
     options = parser.parse_args()
     missing = [name for name in ('pinocchio', 'matplotlib') if not importable(name)]
     if missing:
-        parser.exit(1, f'{", ".join(missing)} cannot be imported; run "make setup", or '
-                       '"pip install -r requirements/oracles.txt matplotlib". Pinocchio wants '
-                       'NumPy 2: beside an older ROS 2 use "make bench VENV=.venv-wheels" in a '
-                       'terminal where it is not sourced.\n')
+        parser.exit(
+            1,
+            f'{", ".join(missing)} cannot be imported; run "make setup", or '
+            '"pip install -r requirements/oracles.txt matplotlib". Pinocchio wants '
+            'NumPy 2: beside an older ROS 2 use "make bench VENV=.venv-wheels" in a '
+            'terminal where it is not sourced.\n',
+        )
     found: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
         os.environ['SCREW_DYNAMICS_CACHE'] = folder
@@ -57,9 +70,13 @@ def main() -> None:
             print(table(sorted(new, key=lambda figure: figure.group)), flush=True)
     where = environment()
     options.results.mkdir(parents=True, exist_ok=True)
-    (options.results / 'benchmark.json').write_text(json.dumps(
-        {'environment': where, 'figures': [figure.as_dict() for figure in found]}, indent=1))
+    (options.results / 'benchmark.json').write_text(
+        json.dumps(
+            {'environment': where, 'figures': [figure.as_dict() for figure in found]}, indent=1
+        )
+    )
     from picture import draw
+
     draw(
         found,
         options.results / 'benchmark.png',
@@ -91,8 +108,10 @@ def environment() -> dict[str, Any]:
     import pinocchio
 
     from screw_dynamics_ros.core.compile.llvm import native
+
     try:
         import llvmlite
+
         version, lanes = llvmlite.__version__, native.simd_lanes()
     except ImportError:
         version, lanes = 'none', 1

@@ -124,12 +124,31 @@ def one(both: Pair, name: str, ours: str, theirs: str, required: float, repeats:
     """Measure one function."""
     (q, v, a), (Q, V, A) = ([x[0] for x in side] for side in both.states(1))
     ids = [both.model.getFrameId(link, pin.FrameType.BODY) for link in both.robot.link_names]
-    times = measure({
-        'ours': loop(ours, robot=both.robot, q=q, v=v, a=a, tip=both.tip),
-        'theirs': loop(theirs, pin=pin, model=both.model, data=both.data, Q=Q, V=V, A=A, ids=ids,
-                       frame=both.frame, stack=np.stack)}, repeats=repeats)
-    return compared('Single calls from Python', f'{both.name}, {both.robot.nv} dof', name, times,
-                    required=required)
+    times = measure(
+        {
+            'ours': loop(ours, robot=both.robot, q=q, v=v, a=a, tip=both.tip),
+            'theirs': loop(
+                theirs,
+                pin=pin,
+                model=both.model,
+                data=both.data,
+                Q=Q,
+                V=V,
+                A=A,
+                ids=ids,
+                frame=both.frame,
+                stack=np.stack,
+            ),
+        },
+        repeats=repeats,
+    )
+    return compared(
+        'Single calls from Python',
+        f'{both.name}, {both.robot.nv} dof',
+        name,
+        times,
+        required=required,
+    )
 
 
 def check(both: Pair) -> None:

@@ -58,6 +58,7 @@ class Soak:
         import rclpy
         from diagnostic_msgs.msg import DiagnosticArray
         from rclpy.executors import SingleThreadedExecutor
+
         self._arguments, self._folder, self._executor = arguments, folder, executor
         self.rng = random.Random(f'{arguments.seed} {executor}')
         self.deaths: list[dict[str, Any]] = []
@@ -85,18 +86,29 @@ class Soak:
         self._listener_ends = 0.0
 
     def _python(self, name: str, arguments: list[str]) -> Watched:
-        return Watched([str(HERE / 'soak_actions.py'), *arguments], self._folder / f'{name}.log',
-                       self._arguments.package)
+        return Watched(
+            [str(HERE / 'soak_actions.py'), *arguments],
+            self._folder / f'{name}.log',
+            self._arguments.package,
+        )
 
     def start(self, executor: str | None = None) -> Watched:
         """Start `bringup`."""
         self._number += 1
         self._heard = time.monotonic()
         return Watched(
-            ['-m', 'screw_dynamics_ros.nodes.bringup', '--ros-args', '-p',
-             f'executor:={executor or self._executor}', '-p',
-             f'max_delay:={MAX_DELAY}'],
-            self._folder / f'bringup_{self._number}.log', self._arguments.package)
+            [
+                '-m',
+                'screw_dynamics_ros.nodes.bringup',
+                '--ros-args',
+                '-p',
+                f'executor:={executor or self._executor}',
+                '-p',
+                f'max_delay:={MAX_DELAY}',
+            ],
+            self._folder / f'bringup_{self._number}.log',
+            self._arguments.package,
+        )
 
     def spin(self, seconds: float) -> None:
         """Handle what comes."""
@@ -179,16 +191,25 @@ class Soak:
         status = bringup.process.poll()
         if status is None:
             bringup.abort()
-        changes = {name: self.actions.counts[name] - self._mark.get(name, 0)
-                   for name in ('frames', 'subscriber', 'good_description', 'parameter')}
+        changes = {
+            name: self.actions.counts[name] - self._mark.get(name, 0)
+            for name in ('frames', 'subscriber', 'good_description', 'parameter')
+        }
         death = {
-            'after': round(when, 1), 'status': status if status is not None else 'silent',
-            'since its start': changes, 'robots taken over': bringup.text.count('ready: '),
-            'actions': list(self.actions.last), 'log': bringup.text[-4000:]}
+            'after': round(when, 1),
+            'status': status if status is not None else 'silent',
+            'since its start': changes,
+            'robots taken over': bringup.text.count('ready: '),
+            'actions': list(self.actions.last),
+            'log': bringup.text[-4000:],
+        }
         self.deaths.append(death)
-        print(f'DEATH {len(self.deaths)} after {when:.0f} s: {death["status"]}, {changes}', *(
-            f'    {line}' for line in [*death['actions'], *death['log'].splitlines()[-40:]]),
-            sep='\n', flush=True)
+        print(
+            f'DEATH {len(self.deaths)} after {when:.0f} s: {death["status"]}, {changes}',
+            *(f'    {line}' for line in [*death['actions'], *death['log'].splitlines()[-40:]]),
+            sep='\n',
+            flush=True,
+        )
         self.counts['robots taken over'] += bringup.text.count('ready: ')
         bringup.orphans()
         return self.begin()
@@ -211,6 +232,7 @@ class Soak:
     def close(self) -> None:
         """End what is left."""
         import rclpy
+
         for each in (self.driver, self._listener):
             if each is not None:
                 each.process.kill()
@@ -238,6 +260,7 @@ class Soak:
         """Return the parameters that are changed, as they are now."""
         from rcl_interfaces.srv import GetParameters
         from rclpy.parameter import parameter_value_to_python
+
         found: dict[str, dict[str, Any]] = {}
         for node, values in GOOD.items():
             names = [*values, *(['frames'] if node in ('kinematics', 'wrench_estimator') else [])]
@@ -250,7 +273,8 @@ class Soak:
                 if answer is not None and answer.values and answer.values[0].type:
                     value = parameter_value_to_python(answer.values[0])
                     found.setdefault(node, {})[name] = (
-                        value if isinstance(value, (bool, int, float, str)) else list(value))
+                        value if isinstance(value, (bool, int, float, str)) else list(value)
+                    )
         return found
 
     def check(self, bringup: Watched) -> None:
@@ -268,10 +292,15 @@ class Soak:
         is_right = self.wait(lambda: self._frames_set(link) or bringup.process.poll() is not None)
         is_right = is_right and self._compare(name, link, bringup)
         self.counts['seconds to the outputs of a check'] = max(
-            self.counts['seconds to the outputs of a check'], round(time.monotonic() - begin))
+            self.counts['seconds to the outputs of a check'], round(time.monotonic() - begin)
+        )
         if bringup.process.poll() is None and not is_right:
-            self.find(f'outputs of {name}', f'did not come within {PATIENCE:g} s; log:\n'
-                      + bringup.text[-3000:] + '\n'.join(self.actions.last))
+            self.find(
+                f'outputs of {name}',
+                f'did not come within {PATIENCE:g} s; log:\n'
+                + bringup.text[-3000:]
+                + '\n'.join(self.actions.last),
+            )
 
     def _set_for_sure(self, node: str, values: dict[str, Any]) -> None:
         """Set parameters one by one until they are accepted; some wait for others or for robots."""
@@ -305,6 +334,7 @@ class Soak:
         from sensor_msgs.msg import JointState
 
         from screw_dynamics_ros.core import Robot
+
         robot = Robot.from_urdf(DESCRIPTIONS[name], gravity=np.array(GRAVITY), backend='reference')
         names, found, node = joint_names(), {'torques': 0, 'twists': 0}, self._comparing
 
@@ -321,7 +351,8 @@ class Soak:
 
         subscriptions = [
             node.create_subscription(JointState, '/dynamics/gravity', on_torques, 10),
-            node.create_subscription(TwistStamped, f'/kinematics/twist/{link}', on_twist, 10)]
+            node.create_subscription(TwistStamped, f'/kinematics/twist/{link}', on_twist, 10),
+        ]
 
         def is_over() -> bool:
             self._executor_comparing.spin_once(timeout_sec=0.0)
@@ -343,8 +374,10 @@ class Soak:
         itself is starting.
         """
         rng = self.rng
-        executor, number = rng.choice(['auto', 'single']), rng.choice(
-            [signal.SIGINT, signal.SIGTERM])
+        executor, number = (
+            rng.choice(['auto', 'single']),
+            rng.choice([signal.SIGINT, signal.SIGTERM]),
+        )
         self.actions.describe('panda')
         is_early, moment = index % 2 == 1, rng.uniform(0.05, 2.0)
         bringup = self.start(executor)
@@ -362,15 +395,24 @@ class Soak:
         self.counts['starts and ends'] += 1
         self.counts['ended while starting'] += 'ready: ' not in bringup.text
         self.counts['longest end [s]'] = max(self.counts['longest end [s]'], round(took))
-        what = (f'{"early" if is_early else "late"} {number.name} after {moment:.2f} s, {executor}')
+        what = f'{"early" if is_early else "late"} {number.name} after {moment:.2f} s, {executor}'
         if early_end is not None or status != 0 or not up or signs or orphans:
-            self.deaths.append({
-                'start': index, 'how': what, 'status': status, 'before the signal': early_end,
-                'orphans': orphans, 'actions': list(self.actions.last), 'log': bringup.text[-4000:],
-            })
-            print(f'DEATH start {index}, {what}: {"" if up else "not ready, "}status {status}, '
-                  f'before the signal {early_end}, orphans {orphans}\n{bringup.text[-3000:]}',
-                  flush=True)
+            self.deaths.append(
+                {
+                    'start': index,
+                    'how': what,
+                    'status': status,
+                    'before the signal': early_end,
+                    'orphans': orphans,
+                    'actions': list(self.actions.last),
+                    'log': bringup.text[-4000:],
+                }
+            )
+            print(
+                f'DEATH start {index}, {what}: {"" if up else "not ready, "}status {status}, '
+                f'before the signal {early_end}, orphans {orphans}\n{bringup.text[-3000:]}',
+                flush=True,
+            )
 
 
 def soak(arguments: argparse.Namespace, folder: Path, executor: str, minutes: float) -> Any:
@@ -378,8 +420,14 @@ def soak(arguments: argparse.Namespace, folder: Path, executor: str, minutes: fl
     run = Soak(arguments, folder, executor)
     try:
         run.run(60.0 * minutes)
-        return result(run, {'minutes': minutes, 'checks': run.checks, 'usage': [
-            series.summary(WARM_UP) for series in run.series]})
+        return result(
+            run,
+            {
+                'minutes': minutes,
+                'checks': run.checks,
+                'usage': [series.summary(WARM_UP) for series in run.series],
+            },
+        )
     finally:
         run.close()
 
@@ -401,42 +449,64 @@ def starts(arguments: argparse.Namespace, folder: Path) -> Any:
 
 def result(run: Soak, more: dict[str, Any]) -> dict[str, Any]:
     """Return what a phase has found."""
-    return {'deaths': run.deaths, 'findings': run.findings, **more,
-            'counts': {**run.actions.counts, **run.counts}}
+    return {
+        'deaths': run.deaths,
+        'findings': run.findings,
+        **more,
+        'counts': {**run.actions.counts, **run.counts},
+    }
 
 
 def table(results: dict[str, Any]) -> str:
     """Return what matters of the results."""
     lines = []
     for phase, found in results.items():
-        lines += [phase, f'    deaths {len(found["deaths"])}, findings {len(found["findings"])}',
-                  *(f'    {what}' for what in found['findings']),
-                  '    ' + ', '.join(f'{name} {count}' for name, count in found['counts'].items())]
+        lines += [
+            phase,
+            f'    deaths {len(found["deaths"])}, findings {len(found["findings"])}',
+            *(f'    {what}' for what in found['findings']),
+            '    ' + ', '.join(f'{name} {count}' for name, count in found['counts'].items()),
+        ]
         for usage in found.get('usage', ()):
-            lines += [f'    {name:18} first {each["first"]:8.1f}  last {each["last"]:8.1f}  '
-                      f'most {each["most"]:8.1f}  slope {each["slope"]:+.3f} a minute'
-                      for name, each in usage.items()]
+            lines += [
+                f'    {name:18} first {each["first"]:8.1f}  last {each["last"]:8.1f}  '
+                f'most {each["most"]:8.1f}  slope {each["slope"]:+.3f} a minute'
+                for name, each in usage.items()
+            ]
     return '\n'.join(lines)
 
 
 def main() -> int:
     """Run the soak; return the exit status."""
     from screw_dynamics_ros.cli.demo.processes import free_domain
+
     parser = argparse.ArgumentParser(description='A soak of bringup.')
     parser.add_argument('--minutes', type=float, default=30.0, help='with the events executor')
     parser.add_argument('--single-minutes', type=float, default=5.0, help='with the other one')
     parser.add_argument('--starts', type=int, default=200, help='how often bringup is started')
-    parser.add_argument('--only', choices=WEIGHTS, action='append', default=[],
-                        help='take only this action (repeatable), to narrow a death down')
+    parser.add_argument(
+        '--only',
+        choices=WEIGHTS,
+        action='append',
+        default=[],
+        help='take only this action (repeatable), to narrow a death down',
+    )
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--domain', type=int, help='ROS_DOMAIN_ID; a free one by default')
     parser.add_argument('--package', type=Path, default=ROOT, help='folder of the package to soak')
-    parser.add_argument('--results', type=Path, default=ROOT / 'results' / 'soak.json',
-                        help='file that is written; other phases in it are kept')
+    parser.add_argument(
+        '--results',
+        type=Path,
+        default=ROOT / 'results' / 'soak.json',
+        help='file that is written; other phases in it are kept',
+    )
     arguments = parser.parse_args()
-    os.environ.update({
-        'ROS_DOMAIN_ID': str(arguments.domain or free_domain()),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
+    os.environ.update(
+        {
+            'ROS_DOMAIN_ID': str(arguments.domain or free_domain()),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        }
+    )
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_soak_') as name:
         os.environ['SCREW_DYNAMICS_CACHE'] = name
@@ -444,7 +514,8 @@ def main() -> int:
             results['events executor'] = soak(arguments, Path(name), 'auto', arguments.minutes)
         if arguments.single_minutes:
             results['single-threaded executor'] = soak(
-                arguments, Path(name), 'single', arguments.single_minutes)
+                arguments, Path(name), 'single', arguments.single_minutes
+            )
         if arguments.starts:
             results['starts and ends'] = starts(arguments, Path(name))
     path = arguments.results

@@ -26,7 +26,9 @@ DESCRIPTIONS = {
     'planar': (URDF / 'planar_2r.urdf').read_text(),
 }
 REFUSED = {
-    'a word': 'robot', 'no links': '<robot name="x"/>', 'nothing': '',
+    'a word': 'robot',
+    'no links': '<robot name="x"/>',
+    'nothing': '',
     'an unknown parent': PANDA.replace('<parent link="panda_link0"', '<parent link="nobody"', 1),
     'half a file': PANDA[: len(PANDA) // 2],
 }
@@ -34,55 +36,92 @@ REFUSED = {
 MOST_ASKED = 50  # requests that wait for an answer
 PATIENCE = 60.0  # s that they wait
 
-FRAMES = [[''], ['panda_hand_tcp'], ['panda_link4', 'panda_link7'], ['tip'],
-          ['panda_hand_tcp', 'panda_link3', 'panda_link5']]
-MARKERS = [['joint_axes', 'twists'], [''], ['force_ellipsoids'],
-           ['joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids']]
+FRAMES = [
+    [''],
+    ['panda_hand_tcp'],
+    ['panda_link4', 'panda_link7'],
+    ['tip'],
+    ['panda_hand_tcp', 'panda_link3', 'panda_link5'],
+]
+MARKERS = [
+    ['joint_axes', 'twists'],
+    [''],
+    ['force_ellipsoids'],
+    ['joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids'],
+]
 COLORS = [[1.0, 0.0, 0.0, 1.0], [0.0, 0.5, 1.0, 0.3]]
 
 #: Values that are accepted, at least for one of the robots.
 GOOD: dict[str, dict[str, list[Any]]] = {
     'kinematics': {
-        'jacobian_representation': ['hybrid', 'body'], 'twist_representation': ['hybrid', 'mixed'],
-        'publish_tf': [True, False], 'joint_metric': ['identity', 'inertia'], 'markers': MARKERS,
-        'marker_rate': [5.0, 30.0], 'singularity_rate': [5.0, 50.0], 'ellipsoid_limit': [0.1, 0.5],
-        'joint_axis_color': COLORS, 'force_ellipsoid_color': COLORS, 'axis_length': [0.1, 0.3],
-        'singularity_threshold': [0.0, 0.02], 'characteristic_length': [0.2, 1.0],
+        'jacobian_representation': ['hybrid', 'body'],
+        'twist_representation': ['hybrid', 'mixed'],
+        'publish_tf': [True, False],
+        'joint_metric': ['identity', 'inertia'],
+        'markers': MARKERS,
+        'marker_rate': [5.0, 30.0],
+        'singularity_rate': [5.0, 50.0],
+        'ellipsoid_limit': [0.1, 0.5],
+        'joint_axis_color': COLORS,
+        'force_ellipsoid_color': COLORS,
+        'axis_length': [0.1, 0.3],
+        'singularity_threshold': [0.0, 0.02],
+        'characteristic_length': [0.2, 1.0],
     },
     'dynamics': {
         'constraints': [[''], ['panda_hand_tcp'], ['panda_link5: z'], ['tip: x']],
-        'constraint_torques': ['measured', 'feedforward'], 'enabled': [True, False],
+        'constraint_torques': ['measured', 'feedforward'],
+        'enabled': [True, False],
         'compensated_terms': [[''], ['gravity'], ['gravity', 'friction']],
         'joints': [[''], ['panda_joint1', 'panda_joint2'], ['joint1']],
-        'effort_limit_factor': [0.5, 1.0], 'on_loss': ['hold', 'stop', 'gravity', 'ramp_to_zero'],
-        'blend_time': [0.0, 0.2], 'limited_joints': [[''], ['panda_joint1']],
+        'effort_limit_factor': [0.5, 1.0],
+        'on_loss': ['hold', 'stop', 'gravity', 'ramp_to_zero'],
+        'blend_time': [0.0, 0.2],
+        'limited_joints': [[''], ['panda_joint1']],
         'reference_timeout': [0.1, 0.5],
     },
     'wrench_estimator': {
-        'damping': [0.001, 0.1], 'singularity_threshold': [0.02, 0.0], 'marker_rate': [5.0, 30.0],
-        'characteristic_length': [0.2, 1.0], 'force_color': COLORS, 'tare_samples': [20, 100],
-        'tare_velocity_limit': [0.05, 0.0], 'force_scale': [0.02, 0.1],
+        'damping': [0.001, 0.1],
+        'singularity_threshold': [0.02, 0.0],
+        'marker_rate': [5.0, 30.0],
+        'characteristic_length': [0.2, 1.0],
+        'force_color': COLORS,
+        'tare_samples': [20, 100],
+        'tare_velocity_limit': [0.05, 0.0],
+        'force_scale': [0.02, 0.1],
     },
     'bringup': {
         'gravity': [[0.0, 0.0, -9.81], [0.0, 0.0, 9.81], [1.0, 2.0, 3.0]],
-        'payload_link': ['', 'panda_hand', 'link2'], 'payload_mass': [0.0, 1.5],
+        'payload_link': ['', 'panda_hand', 'link2'],
+        'payload_mass': [0.0, 1.5],
         'velocity_policy': ['reject', 'differentiate', 'zero', 'hold'],
-        'effort_policy': ['reject', 'zero', 'hold'], 'position_policy': ['reject', 'hold', 'zero'],
-        'state_timeout': [0.2, 0.5], 'max_delay': [0.02, 0.5], 'velocity_cutoff': [0.0, 50.0],
-        'effort_joints': [[''], ['panda_joint1']], 'max_stamp_age': [0.0, 1.0],
+        'effort_policy': ['reject', 'zero', 'hold'],
+        'position_policy': ['reject', 'hold', 'zero'],
+        'state_timeout': [0.2, 0.5],
+        'max_delay': [0.02, 0.5],
+        'velocity_cutoff': [0.0, 50.0],
+        'effort_joints': [[''], ['panda_joint1']],
+        'max_stamp_age': [0.0, 1.0],
         'effort_terms': [['gravity', 'coriolis', 'friction', 'inertia', 'payload'], ['coriolis']],
     },
 }
 
 #: Values that are refused whatever the robot is.
 BAD: dict[str, list[Any]] = {
-    'frames': [5, 'panda_hand', ['nose', 'ear'], [1.0]], 'markers': [['clouds'], 3],
-    'joint_axis_color': [[1.0, 2.0], 1.5, [float('nan')] * 4], 'joint_metric': ['', 7],
-    'gravity': [[0.0, 1.0], 1.5, 'down', [float('nan')] * 3], 'payload_mass': [-1.0, 'x', None],
-    'constraints': [['nose'], 4, ['panda_hand: sideways']], 'enabled': ['yes', 3],
-    'velocity_policy': ['guess', 4], 'damping': [-1.0, float('inf'), None],
-    'drive_joints': [['panda_joint1']], 'robot_description': ['robot', 7],
-    'joints': [['nose'], 5], 'marker_rate': [-1.0, 'often'],
+    'frames': [5, 'panda_hand', ['nose', 'ear'], [1.0]],
+    'markers': [['clouds'], 3],
+    'joint_axis_color': [[1.0, 2.0], 1.5, [float('nan')] * 4],
+    'joint_metric': ['', 7],
+    'gravity': [[0.0, 1.0], 1.5, 'down', [float('nan')] * 3],
+    'payload_mass': [-1.0, 'x', None],
+    'constraints': [['nose'], 4, ['panda_hand: sideways']],
+    'enabled': ['yes', 3],
+    'velocity_policy': ['guess', 4],
+    'damping': [-1.0, float('inf'), None],
+    'drive_joints': [['panda_joint1']],
+    'robot_description': ['robot', 7],
+    'joints': [['nose'], 5],
+    'marker_rate': [-1.0, 'often'],
 }
 
 
@@ -131,16 +170,19 @@ class Subscribers:
         if rng.random() < 0.02:
             kind, text = message_class('std_msgs/msg/Empty'), f'{text} of another type'
         try:
-            self._alive.append(self._node.create_subscription(
-                kind, topic, ignore, profile, raw=rng.random() < 0.5))
+            self._alive.append(
+                self._node.create_subscription(kind, topic, ignore, profile, raw=rng.random() < 0.5)
+            )
         except Exception as error:  # of another type than others of this process
             return f'no {topic} {text}: {error}'
         return f'subscribe {topic} {text}'
 
     def _look(self) -> None:
         self._looked = time.monotonic()
-        found = [(topic, message_class(kinds[0]))
-                 for topic, kinds in self._node.get_topic_names_and_types()]
+        found = [
+            (topic, message_class(kinds[0]))
+            for topic, kinds in self._node.get_topic_names_and_types()
+        ]
         self._topics = sorted((topic, kind) for topic, kind in found if kind is not None)
 
 
@@ -152,10 +194,12 @@ def random_profile(rng: random.Random) -> tuple[Any, str]:
     """Return a QoS profile, compatible with our outputs or not, and its description."""
     from rclpy.duration import Duration
     from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
+
     durability = rng.choice([DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL])
     reliability = rng.choice([ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT])
-    profile = QoSProfile(depth=rng.choice([1, 5, 50]), durability=durability,
-                         reliability=reliability)
+    profile = QoSProfile(
+        depth=rng.choice([1, 5, 50]), durability=durability, reliability=reliability
+    )
     text = f'{durability.name.lower()} {reliability.name.lower()}'
     if rng.random() < 0.1:
         profile.deadline, text = Duration(nanoseconds=10**7), f'{text} deadline'
@@ -177,19 +221,28 @@ class Actions:
     """
 
     def __init__(
-        self, spun: Any, unspun: Any, rng: random.Random, only: Collection[str] = (),
+        self,
+        spun: Any,
+        unspun: Any,
+        rng: random.Random,
+        only: Collection[str] = (),
     ) -> None:
         from rclpy.qos import DurabilityPolicy, QoSProfile
         from std_msgs.msg import String
+
         self._spun, self._unspun, self._rng = spun, unspun, rng
-        self._weights = {name: weight for name, weight in WEIGHTS.items()
-                         if name in only or not only}
+        self._weights = {
+            name: weight for name, weight in WEIGHTS.items() if name in only or not only
+        }
         self.last: deque[str] = deque(maxlen=50)
         self.counts: Counter[str] = Counter()
         self.description = 'panda'
         self._String = String
-        self._latched = spun.create_publisher(String, '/robot_description', QoSProfile(
-            depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+        self._latched = spun.create_publisher(
+            String,
+            '/robot_description',
+            QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+        )
         self._subscribers = Subscribers(unspun, rng)
         self._publishers: list[Any] = []
         self._clients: dict[str, Any] = {}
@@ -270,11 +323,15 @@ class Actions:
         if self._publishers and rng.random() < 0.5:
             self._unspun.destroy_publisher(publisher := self._publishers.pop(0))
             return f'end {publisher}'
-        topic, kind = rng.choice([
-            ('/joint_states', 'sensor_msgs/msg/JointState'),
-            ('/robot_description', 'std_msgs/msg/String'), ('/tf', 'tf2_msgs/msg/TFMessage'),
-            ('/dynamics/reference', 'trajectory_msgs/msg/JointTrajectory'),
-            ('/joint_states', 'std_msgs/msg/String')])
+        topic, kind = rng.choice(
+            [
+                ('/joint_states', 'sensor_msgs/msg/JointState'),
+                ('/robot_description', 'std_msgs/msg/String'),
+                ('/tf', 'tf2_msgs/msg/TFMessage'),
+                ('/dynamics/reference', 'trajectory_msgs/msg/JointTrajectory'),
+                ('/joint_states', 'std_msgs/msg/String'),
+            ]
+        )
         cls = message_class(kind)
         if cls is None:
             return f'{kind} is not installed'
@@ -299,10 +356,15 @@ class Actions:
         """Set parameters of a node, at once if there are several; return the future or None."""
         from rcl_interfaces.srv import SetParameters, SetParametersAtomically
         from rclpy.parameter import Parameter
-        messages = [Parameter(name, value=value).to_parameter_msg()
-                    for name, value in values.items()]
-        kind, name = ((SetParameters, 'set_parameters') if len(values) == 1
-                      else (SetParametersAtomically, 'set_parameters_atomically'))
+
+        messages = [
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
+        ]
+        kind, name = (
+            (SetParameters, 'set_parameters')
+            if len(values) == 1
+            else (SetParametersAtomically, 'set_parameters_atomically')
+        )
         return self.ask(kind, f'/{node}/{name}', kind.Request(parameters=messages))
 
     def ask(self, kind: type, service: str, request: Any) -> Any:
@@ -332,8 +394,15 @@ class Actions:
 
 #: How often each action is taken.
 WEIGHTS = {
-    'subscriber': 60, 'frames': 6, 'parameter': 6, 'bad_parameter': 3, 'parameters_at_once': 2,
-    'good_description': 1, 'refused_description': 0.5, 'request': 4, 'input': 2,
+    'subscriber': 60,
+    'frames': 6,
+    'parameter': 6,
+    'bad_parameter': 3,
+    'parameters_at_once': 2,
+    'good_description': 1,
+    'refused_description': 0.5,
+    'request': 4,
+    'input': 2,
 }
 
 
@@ -361,6 +430,7 @@ def posed(request: Any, rng: random.Random) -> None:
     """Ask for a pose, within reach or not."""
     framed(request, rng)
     from geometry_msgs.msg import PoseStamped
+
     target = PoseStamped()
     target.pose.position.x, target.pose.position.z = rng.choice([0.4, 3.0, float('nan')]), 0.5
     request.targets = [target]
@@ -389,6 +459,7 @@ def drive(rate: float) -> None:
     import rclpy
     from rclpy.qos import qos_profile_sensor_data
     from sensor_msgs.msg import JointState
+
     rclpy.init()
     node = rclpy.create_node('driver', start_parameter_services=False)
     publisher = node.create_publisher(JointState, '/joint_states', qos_profile_sensor_data)
@@ -406,9 +477,11 @@ def drive(rate: float) -> None:
 def listen(seed: int) -> None:
     """Let subscriptions come and go for ever."""
     import rclpy
+
     rclpy.init()
-    node = rclpy.create_node(f'listener_{seed}', start_parameter_services=False,
-                             enable_rosout=False)
+    node = rclpy.create_node(
+        f'listener_{seed}', start_parameter_services=False, enable_rosout=False
+    )
     subscribers = Subscribers(node, random.Random(seed))
     while True:
         subscribers.change()

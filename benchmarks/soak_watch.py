@@ -19,8 +19,16 @@ HERE = Path(__file__).resolve().parent
 MARK = 'SCREW_DYNAMICS_SOAK'  # in the environment of a process and all it starts
 
 #: What no log may contain.
-SIGNS = ('Traceback', 'Fatal Python error', 'Segmentation fault', 'core dumped', 'InvalidHandle',
-         'terminate called', 'given up after an error', 'Aborted')
+SIGNS = (
+    'Traceback',
+    'Fatal Python error',
+    'Segmentation fault',
+    'core dumped',
+    'InvalidHandle',
+    'terminate called',
+    'given up after an error',
+    'Aborted',
+)
 
 
 class Watched:
@@ -37,15 +45,26 @@ class Watched:
 
     def __init__(self, command: Sequence[str], log: Path, package: Path) -> None:
         from screw_dynamics_ros.cli.demo.processes import end_with_parent
+
         self.log, self._mark = log, uuid.uuid4().hex
         self._read = 0
-        environment = {**os.environ, MARK: self._mark, 'PYTHONFAULTHANDLER': '1',
-                       'PYTHONPATH': os.pathsep.join([str(package), *filter(None, [
-                           os.environ.get('PYTHONPATH')])])}
+        environment = {
+            **os.environ,
+            MARK: self._mark,
+            'PYTHONFAULTHANDLER': '1',
+            'PYTHONPATH': os.pathsep.join(
+                [str(package), *filter(None, [os.environ.get('PYTHONPATH')])]
+            ),
+        }
         with log.open('wb') as file:
-            self.process = subprocess.Popen([sys.executable, *command], stdout=file, stderr=file,
-                                            cwd=package,  # goes before everything with -m
-                                            env=environment, preexec_fn=end_with_parent)
+            self.process = subprocess.Popen(
+                [sys.executable, *command],
+                stdout=file,
+                stderr=file,
+                cwd=package,  # goes before everything with -m
+                env=environment,
+                preexec_fn=end_with_parent,
+            )
 
     @property
     def text(self) -> str:
@@ -167,7 +186,11 @@ class Series:
             values = np.array([each[name] for each in self._values])[late]
             minutes = times[late] / 60.0
             slope = np.polyfit(minutes, values, 1)[0] if len(minutes) > 2 else 0.0
-            result[name] = {'first': values[0], 'last': values[-1], 'most': values.max(),
-                            'slope': float(slope),
-                            'all': [round(float(value), 2) for value in values]}
+            result[name] = {
+                'first': values[0],
+                'last': values[-1],
+                'most': values.max(),
+                'slope': float(slope),
+                'all': [round(float(value), 2) for value in values],
+            }
         return result

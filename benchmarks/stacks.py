@@ -15,14 +15,30 @@ SAMPLES = 4096
 TURN = 25e-3  # s: several calls, so that neither side pays for the caches and pages the other took
 
 CALLS = [
-    ('inverse dynamics (RNEA)', 'robot.inverse_dynamics(q, v, a)',
-     '[pin.rnea(model, data, Q[i], V[i], A[i]) for i in rows]', True),
-    ('forward dynamics (ABA)', 'robot.forward_dynamics(q, v, a)',
-     '[pin.aba(model, data, Q[i], V[i], A[i]) for i in rows]', True),
-    ('mass matrix (CRBA)', 'robot.mass_matrix(q)',
-     '[pin.crba(model, data, Q[i]).copy() for i in rows]', False),
-    ('gravity torques', 'robot.gravity_torques(q)',
-     '[pin.computeGeneralizedGravity(model, data, Q[i]) for i in rows]', False),
+    (
+        'inverse dynamics (RNEA)',
+        'robot.inverse_dynamics(q, v, a)',
+        '[pin.rnea(model, data, Q[i], V[i], A[i]) for i in rows]',
+        True,
+    ),
+    (
+        'forward dynamics (ABA)',
+        'robot.forward_dynamics(q, v, a)',
+        '[pin.aba(model, data, Q[i], V[i], A[i]) for i in rows]',
+        True,
+    ),
+    (
+        'mass matrix (CRBA)',
+        'robot.mass_matrix(q)',
+        '[pin.crba(model, data, Q[i]).copy() for i in rows]',
+        False,
+    ),
+    (
+        'gravity torques',
+        'robot.gravity_torques(q)',
+        '[pin.computeGeneralizedGravity(model, data, Q[i]) for i in rows]',
+        False,
+    ),
 ]
 
 #: Required ratios on one core with AVX-512; half of it with narrower vectors.
@@ -39,8 +55,17 @@ def figures(quick: bool) -> Iterator[Figure]:
         for name, ours, theirs, is_required in CALLS:
             runs = {
                 'ours': loop(ours, robot=both.robot, q=q, v=v, a=a),
-                'theirs': loop(theirs, pin=pin, model=both.model, data=both.data, Q=Q, V=V, A=A,
-                               rows=range(SAMPLES))}
+                'theirs': loop(
+                    theirs,
+                    pin=pin,
+                    model=both.model,
+                    data=both.data,
+                    Q=Q,
+                    V=V,
+                    A=A,
+                    rows=range(SAMPLES),
+                ),
+            }
             for cores in ('one core', 'all cores'):
                 if cores == 'one core':
                     with one_core():

@@ -20,8 +20,10 @@ def loop(statement: str, **names: Any) -> Run:
         '    start = clock()\n'
         '    for _ in repeat(None, n):\n'
         f'        {statement}\n'
-        '    return clock() - start\n')
+        '    return clock() - start\n'
+    )
     from itertools import repeat
+
     namespace = {**names, 'repeat': repeat, 'clock': time.perf_counter}
     exec(source, namespace)
     return namespace['run']  # type: ignore[return-value]

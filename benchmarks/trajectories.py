@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 from figures import Figure
-from robots import urdf_path
 from robots_compared import NAMES, PANDA
 from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.trajectory import annotate, sampled_motion
+from support.robots import urdf_path
 
 SAMPLES, REQUIRED = 10_000, 2.0  # ms
 

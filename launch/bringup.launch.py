@@ -25,20 +25,32 @@ RESPAWN_DELAY = 2.0  # s
 ARGUMENTS = [
     DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
     DeclareLaunchArgument(
-        'params_file', default_value=str(SHARE / 'config' / 'model.yaml'),
-        description='Parameters of bringup and the nodes it hosts.'),
+        'params_file',
+        default_value=str(SHARE / 'config' / 'model.yaml'),
+        description='Parameters of bringup and the nodes it hosts.',
+    ),
     DeclareLaunchArgument(
-        'urdf', default_value='',
-        description='URDF file. Empty: parameters, then the topic robot_description.'),
+        'urdf',
+        default_value='',
+        description='URDF file. Empty: parameters, then the topic robot_description.',
+    ),
     DeclareLaunchArgument(
-        'use_sim_time', default_value='false', choices=['true', 'false'],
-        description='Take the time from /clock.'),
+        'use_sim_time',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Take the time from /clock.',
+    ),
     DeclareLaunchArgument(
-        'log_level', default_value='info',
-        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.'),
+        'log_level',
+        default_value='info',
+        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.',
+    ),
     DeclareLaunchArgument(
-        'respawn', default_value='true', choices=['true', 'false'],
-        description=f'Start what dies again, after {RESPAWN_DELAY:g} s.'),
+        'respawn',
+        default_value='true',
+        choices=['true', 'false'],
+        description=f'Start what dies again, after {RESPAWN_DELAY:g} s.',
+    ),
 ]
 
 
@@ -53,19 +65,29 @@ def check_names(context: LaunchContext) -> None:
 def make_node(context: LaunchContext) -> list[Node]:
     """Return the node; files are read now, so that nothing starts with a wrong one."""
     value = context.launch_configurations
-    parameters = [check.parameter_file('params_file', value['params_file']),
-                  {'use_sim_time': value['use_sim_time'] == 'true'}]
+    parameters = [
+        check.parameter_file('params_file', value['params_file']),
+        {'use_sim_time': value['use_sim_time'] == 'true'},
+    ]
     if value['urdf']:
         text = check.urdf_file('urdf', value['urdf'])
         parameters.append({'robot_description': ParameterValue(text, value_type=str)})
-    return [Node(
-        package='screw_dynamics_ros', executable='bringup', output='screen',
-        namespace=check.namespace('namespace', value['namespace']), parameters=parameters,
-        ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
-        respawn=value['respawn'] == 'true', respawn_delay=RESPAWN_DELAY)]
+    return [
+        Node(
+            package='screw_dynamics_ros',
+            executable='bringup',
+            output='screen',
+            namespace=check.namespace('namespace', value['namespace']),
+            parameters=parameters,
+            ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
+            respawn=value['respawn'] == 'true',
+            respawn_delay=RESPAWN_DELAY,
+        )
+    ]
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return LaunchDescription([
-        OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_node)])
+    return LaunchDescription(
+        [OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_node)]
+    )

@@ -1,7 +1,7 @@
 """A simulated arm as driver, `bringup` beside it, and rviz on request.
 
-    ros2 launch screw_dynamics_ros simulation.launch.py rviz:=true
-    ros2 topic echo /wrench_estimator/wrench/panda_hand_tcp
+ros2 launch screw_dynamics_ros simulation.launch.py rviz:=true
+ros2 topic echo /wrench_estimator/wrench/panda_hand_tcp
 """
 
 import shutil
@@ -28,23 +28,37 @@ RESPAWN_DELAY = 2.0  # s
 ARGUMENTS = [
     DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
     DeclareLaunchArgument(
-        'model', default_value=str(SHARE / 'urdf' / 'panda.urdf'),
-        description='URDF file of the robot to simulate.'),
+        'model',
+        default_value=str(SHARE / 'urdf' / 'panda.urdf'),
+        description='URDF file of the robot to simulate.',
+    ),
     DeclareLaunchArgument(
-        'simulator_params_file', default_value=str(SHARE / 'config' / 'simulator.yaml'),
-        description='Parameters of the simulator.'),
+        'simulator_params_file',
+        default_value=str(SHARE / 'config' / 'simulator.yaml'),
+        description='Parameters of the simulator.',
+    ),
     DeclareLaunchArgument(
-        'params_file', default_value=str(SHARE / 'config' / 'model.yaml'),
-        description='Parameters of bringup and the nodes it hosts.'),
+        'params_file',
+        default_value=str(SHARE / 'config' / 'model.yaml'),
+        description='Parameters of bringup and the nodes it hosts.',
+    ),
     DeclareLaunchArgument(
-        'rviz', default_value='false', choices=['true', 'false'],
-        description='Start rviz2, if it is installed.'),
+        'rviz',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Start rviz2, if it is installed.',
+    ),
     DeclareLaunchArgument(
-        'log_level', default_value='info',
-        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.'),
+        'log_level',
+        default_value='info',
+        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.',
+    ),
     DeclareLaunchArgument(
-        'respawn', default_value='true', choices=['true', 'false'],
-        description=f'Start nodes that die again, after {RESPAWN_DELAY:g} s.'),
+        'respawn',
+        default_value='true',
+        choices=['true', 'false'],
+        description=f'Start nodes that die again, after {RESPAWN_DELAY:g} s.',
+    ),
 ]
 
 
@@ -66,24 +80,41 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     check.parameter_file('params_file', value['params_file'])
     actions: list[LaunchDescriptionEntity] = [
         Node(
-            package='screw_dynamics_ros', executable='simulator', output='screen',
-            namespace=namespace, parameters=[parameters, {'urdf': value['model']}],
+            package='screw_dynamics_ros',
+            executable='simulator',
+            output='screen',
+            namespace=namespace,
+            parameters=[parameters, {'urdf': value['model']}],
             ros_arguments=['--log-level', log_level],
-            respawn=value['respawn'] == 'true', respawn_delay=RESPAWN_DELAY),
+            respawn=value['respawn'] == 'true',
+            respawn_delay=RESPAWN_DELAY,
+        ),
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'bringup.launch.py')),
-            launch_arguments={name: value[name] for name in (
-                'namespace', 'params_file', 'log_level', 'respawn')}.items()),
+            launch_arguments={
+                name: value[name] for name in ('namespace', 'params_file', 'log_level', 'respawn')
+            }.items(),
+        ),
     ]
     if value['rviz'] == 'true':
         check.program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
-        actions.append(ExecuteProcess(cmd=[
-            'rviz2', '-d', str(SHARE / 'rviz' / 'model.rviz'),
-            '--ros-args', '-r', f'__ns:=/{namespace.strip("/")}']))
+        actions.append(
+            ExecuteProcess(
+                cmd=[
+                    'rviz2',
+                    '-d',
+                    str(SHARE / 'rviz' / 'model.rviz'),
+                    '--ros-args',
+                    '-r',
+                    f'__ns:=/{namespace.strip("/")}',
+                ]
+            )
+        )
     return actions
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return LaunchDescription([
-        OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_actions)])
+    return LaunchDescription(
+        [OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_actions)]
+    )

@@ -24,6 +24,7 @@ def end_node_at_once() -> None:
 
 def end_tool_at_once(name: str) -> None:
     """Let SIGINT end this process with a line."""
+
     def end(*_: object) -> None:
         os.write(2, f'\n{name}: interrupted\n'.encode())
         os._exit(INTERRUPTED)
@@ -44,6 +45,7 @@ def module_to_run(package: str) -> str:
 
 def node(name: str) -> Callable[[], None]:
     """Return the executable of a node."""
+
     def main() -> None:
         end_node_at_once()
         import_module(f'screw_dynamics_ros.nodes.{name}').main()
@@ -53,6 +55,7 @@ def node(name: str) -> Callable[[], None]:
 
 def tool(name: str, module: str = '') -> Callable[[], int]:
     """Return the executable of a tool, which returns its exit status."""
+
     def main() -> int:
         end_tool_at_once(name)
         return import_module(f'screw_dynamics_ros.cli.{module or name}').main()

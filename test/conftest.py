@@ -24,8 +24,11 @@ CACHE = pytest.StashKey[Callable[[], None]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the order of a run be asked for again."""
     parser.addoption(
-        '--order-seed', type=int, metavar='N', default=ORDER,
-        help=f'order of the tests, {ORDER} by default; 0 for a random one'
+        '--order-seed',
+        type=int,
+        metavar='N',
+        default=ORDER,
+        help=f'order of the tests, {ORDER} by default; 0 for a random one',
     )
 
 
@@ -117,7 +120,7 @@ def ros_domain() -> int:
 @pytest.fixture(scope='module')
 def start(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Start nodes that end with the module."""
-    from ros_harness import NodeProcess
+    from support.ros_harness import NodeProcess
 
     folder, running = tmp_path_factory.mktemp('nodes'), []
 
@@ -133,7 +136,7 @@ def start(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope='module')
 def connect(ros_domain: int) -> Iterator[Any]:
     """Make clients that end with the module."""
-    from ros_harness import Client
+    from support.ros_harness import Client
 
     clients = []
 

@@ -16,7 +16,7 @@ class UnusableError(Exception):
 def own_arguments(arguments: Sequence[str]) -> list[str]:
     """Return what stands before --ros-args: the rest, which a launch file appends, is for nodes."""
     own = list(arguments)
-    return own[:own.index('--ros-args')] if '--ros-args' in own else own
+    return own[: own.index('--ros-args')] if '--ros-args' in own else own
 
 
 def seconds(text: str) -> float:
@@ -42,5 +42,7 @@ def read_description(path: Path) -> str:
         reason = 'it is no text in UTF-8'
     except OSError as error:
         reason = str(error.strerror)
-    raise UnusableError(f'argument FILE: cannot read the description {path}: {reason}; name the '
-                        'URDF file of a robot')
+    raise UnusableError(
+        f'argument FILE: cannot read the description {path}: {reason}; name the '
+        'URDF file of a robot'
+    )

@@ -58,8 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'bench: {error}', file=sys.stderr)
         return BROKEN
     section = Section(str(robot))
-    section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'),
-                  list(rows(robot, options.functions or list(FUNCTIONS))))
+    section.table(
+        ('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'),
+        list(rows(robot, options.functions or list(FUNCTIONS))),
+    )
     print('\n'.join(section.text()))
     return MEASURED
 
@@ -67,10 +69,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        prog='bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog='bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
-    parser.add_argument('functions', nargs='*', default=[], metavar='FUNCTION',
-                        help=f'some of {", ".join(FUNCTIONS)} (default: all)')
+    parser.add_argument(
+        'functions',
+        nargs='*',
+        default=[],
+        metavar='FUNCTION',
+        help=f'some of {", ".join(FUNCTIONS)} (default: all)',
+    )
     parser.add_argument('--backend', default='auto', choices=('auto', *BACKENDS))
     parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
     options = parser.parse_args(own_arguments(arguments))
@@ -83,9 +91,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def rows(robot: Robot, functions: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Measure one function after the other."""
     random = np.random.default_rng(0)
-    states = {'q': np.tile(middle_of_range(robot), (SAMPLES, 1)),
-              'v': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv)),
-              'a': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv))}
+    states = {
+        'q': np.tile(middle_of_range(robot), (SAMPLES, 1)),
+        'v': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv)),
+        'a': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv)),
+    }
     for name in functions:
         link = [robot.link_names[-1]] if name == 'jacobian' else []
         stack = [states[vector] for vector in FUNCTIONS[name]]
@@ -94,14 +104,19 @@ def rows(robot: Robot, functions: Sequence[str]) -> Iterator[tuple[str, ...]]:
         start = time.perf_counter()
         one()(*sample, *link)
         first = time.perf_counter() - start
-        yield (name, f'{first * 1e3:.0f}', f'{shortest(one(), *sample, *link) * 1e6:.2f}',
-               f'{shortest(one(), *stack, *link) / SAMPLES * 1e6:.3f}')
+        yield (
+            name,
+            f'{first * 1e3:.0f}',
+            f'{shortest(one(), *sample, *link) * 1e6:.2f}',
+            f'{shortest(one(), *stack, *link) / SAMPLES * 1e6:.3f}',
+        )
 
 
 def shortest(function: Callable[..., Any], *arguments: Any) -> float:
     """Return the time of a call [s]."""
-    timer = timeit.Timer('function(*arguments)',
-                         globals={'function': function, 'arguments': arguments})
+    timer = timeit.Timer(
+        'function(*arguments)', globals={'function': function, 'arguments': arguments}
+    )
     once = timer.timeit(1)
     calls = max(1, int(TURN / once))
     return min(timer.repeat(max(1, min(RUNS, int(1.0 / once))), calls)) / calls

@@ -19,8 +19,10 @@ from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, i
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
-EXIT_STATUS = (f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '
-               f'refused, {BROKEN} a file cannot be read or written')
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '
+    f'refused, {BROKEN} a file cannot be read or written'
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,23 +53,37 @@ def write(code: CSource, folder: Path, name: str) -> None:
             path.write_text(content, encoding='utf-8')
             print(f'written: {path}')
     except OSError as error:
-        raise UnusableError(f'argument --folder: cannot write {path}: {error.strerror}; name a '
-                            'folder that can be written') from None
+        raise UnusableError(
+            f'argument --folder: cannot write {path}: {error.strerror}; name a '
+            'folder that can be written'
+        ) from None
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        prog='compile', description=__doc__, epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog='compile',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
-    parser.add_argument('outputs', nargs='+', metavar='OUTPUT',
-                        help=f'one of {", ".join(FUNCTIONS)}')
+    parser.add_argument(
+        'outputs', nargs='+', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
+    )
     parser.add_argument('--name', help='of the function and the files (default: the robot)')
-    parser.add_argument('--folder', type=Path, default=Path(), metavar='DIR',
-                        help='where the files go (default: here)')
-    parser.add_argument('--floating-base', action='store_true',
-                        help='the root link moves freely; its coordinates come first in q and v')
+    parser.add_argument(
+        '--folder',
+        type=Path,
+        default=Path(),
+        metavar='DIR',
+        help='where the files go (default: here)',
+    )
+    parser.add_argument(
+        '--floating-base',
+        action='store_true',
+        help='the root link moves freely; its coordinates come first in q and v',
+    )
     return parser.parse_args(own_arguments(arguments))
 
 
@@ -86,13 +102,14 @@ def parse_output(text: str) -> Output:
     if name not in FUNCTIONS:
         raise UnknownNameError(f'no function named {name!r}; choose one of {", ".join(FUNCTIONS)}')
     kinds, instead = FUNCTIONS[name].options, FUNCTIONS[name].option_defaults
-    defaults = [instead[kind] for kind in kinds[len(given):]]
+    defaults = [instead[kind] for kind in kinds[len(given) :]]
     if len(given) > len(kinds) or None in defaults or '' in given:
         pattern = ':'.join([name, *(kind.upper() for kind in kinds)])
         optional = [kind.upper() for kind in kinds if instead[kind] is not None]
         raise UnknownNameError(
             f'{text!r} does not name an output; write {pattern}'
-            + (f', where {" and ".join(optional)} can be left out' if optional else ''))
+            + (f', where {" and ".join(optional)} can be left out' if optional else '')
+        )
     options = [*given, *(default for default in defaults if default is not None)]
     return (name, *options) if options else name
 

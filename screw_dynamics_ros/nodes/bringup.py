@@ -23,7 +23,8 @@ OTHERS: dict[str, Callable[[Node], object]] = {'simulator': Simulator}
 
 TABLE = (
     Specification(
-        'nodes', list(PARTS), 'The nodes to host.', choices=(*PARTS, *OTHERS), read_only=True),
+        'nodes', list(PARTS), 'The nodes to host.', choices=(*PARTS, *OTHERS), read_only=True
+    ),
 )
 
 

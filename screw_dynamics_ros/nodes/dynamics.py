@@ -49,24 +49,35 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
     Specification(
-        'joints', [''],
+        'joints',
+        [''],
         'Order of the elements of ~/commands, as in the parameter joints of the controller they '
-        'are for. Empty: all movable joints in the order of the description.'),
+        'are for. Empty: all movable joints in the order of the description.',
+    ),
     Specification(
-        'compensated_terms', [''],
+        'compensated_terms',
+        [''],
         'Torques the robot adds to its commands by itself; they are left out of ~/feedforward and '
-        '~/commands.', choices=TERMS),
+        '~/commands.',
+        choices=TERMS,
+    ),
     Specification(
-        'reference_timeout', 0.5,
+        'reference_timeout',
+        0.5,
         'Time after which a reference is no longer followed [s]; feedforward then follows the '
-        'measured state. 0: never.', minimum=0.0),
+        'measured state. 0: never.',
+        minimum=0.0,
+    ),
     constraints.SPECIFICATION,
     *constraint_wrenches.TABLE,
 )
 
 #: Parameters that topics are made of.
-SHAPING = {'joints', constraints.SPECIFICATION.name,
-           *(specification.name for specification in constraint_wrenches.TABLE)}
+SHAPING = {
+    'joints',
+    constraints.SPECIFICATION.name,
+    *(specification.name for specification in constraint_wrenches.TABLE),
+}
 
 MASS_MATRIX, ENERGIES = 'mass_matrix', torque_terms.energies()
 MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
@@ -118,8 +129,11 @@ class Dynamics:
         self._commands = Commands(node, host)
         host.endings.append(self._commands)
         node.create_subscription(
-            JointTrajectory, '~/reference',
-            FAULTS.guarded('a reference', self._on_reference), qos.COMMAND)
+            JointTrajectory,
+            '~/reference',
+            FAULTS.guarded('a reference', self._on_reference),
+            qos.COMMAND,
+        )
         host.prepare(self._expire)
         dynamics_services.register(host, node, host.parameters)
         host.diagnostics.add(self._constraint_status, node)
@@ -131,13 +145,28 @@ class Dynamics:
         order = () if absent else wanted or joints
         terms = torque_terms.torque_terms(robot)
         outputs = Outputs(
-            terms, order, absent, np.zeros(4 * len(joints)),
-            ConstraintWrenches(*constraints.choose(self._parameters['constraints'], robot), robot))
+            terms,
+            order,
+            absent,
+            np.zeros(4 * len(joints)),
+            ConstraintWrenches(*constraints.choose(self._parameters['constraints'], robot), robot),
+        )
         return Plan(
-            [terms.gravity, terms.coriolis, terms.friction, terms.inertia, terms.payload,
-             terms.weight, terms.feedforward, MASS_MATRIX, ENERGIES, MOMENTUM],
+            [
+                terms.gravity,
+                terms.coriolis,
+                terms.friction,
+                terms.inertia,
+                terms.payload,
+                terms.weight,
+                terms.feedforward,
+                MASS_MATRIX,
+                ENERGIES,
+                MOMENTUM,
+            ],
             parameters={'shares': self._shares, 'reference': outputs.reference},
-            details=outputs)
+            details=outputs,
+        )
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model."""
@@ -147,39 +176,74 @@ class Dynamics:
         self._outputs = outputs
         self._is_followed, self._is_late, self._refused = False, False, ''
         limits = model.robot.limits
-        self._limits = dict(zip(model.robot.joint_names, zip(
-            limits.lower.tolist(), limits.upper.tolist(), limits.velocity.tolist())))
+        self._limits = dict(
+            zip(
+                model.robot.joint_names,
+                zip(limits.lower.tolist(), limits.upper.tolist(), limits.velocity.tolist()),
+            )
+        )
         self._follow_reference(is_first)
         self._channels = []
         if model.results:
             terms = outputs.terms
-            for topic, output, velocity in (('~/gravity', terms.gravity, False),
-                                            ('~/coriolis', terms.coriolis, True),
-                                            ('~/friction', terms.friction, True),
-                                            ('~/inertia', terms.inertia, False),
-                                            ('~/payload', terms.payload, True)):
-                self._add(JointState, topic, templates.joint_efforts(model.joints), output, velocity)
+            for topic, output, velocity in (
+                ('~/gravity', terms.gravity, False),
+                ('~/coriolis', terms.coriolis, True),
+                ('~/friction', terms.friction, True),
+                ('~/inertia', terms.inertia, False),
+                ('~/payload', terms.payload, True),
+            ):
+                self._add(
+                    JointState, topic, templates.joint_efforts(model.joints), output, velocity
+                )
             labels = velocity_labels(model.robot)
-            self._add(Float64MultiArray, '~/mass_matrix', templates.matrix(labels, labels),
-                      MASS_MATRIX, False)
-            self._add(Float64MultiArray, '~/energy', templates.matrix(('kinetic', 'potential')),
-                      ENERGIES, True)
-            self._add(Float64MultiArray, '~/momentum', templates.matrix(MOMENTUM_ROWS),
-                      MOMENTUM, True)
+            self._add(
+                Float64MultiArray,
+                '~/mass_matrix',
+                templates.matrix(labels, labels),
+                MASS_MATRIX,
+                False,
+            )
+            self._add(
+                Float64MultiArray,
+                '~/energy',
+                templates.matrix(('kinetic', 'potential')),
+                ENERGIES,
+                True,
+            )
+            self._add(
+                Float64MultiArray, '~/momentum', templates.matrix(MOMENTUM_ROWS), MOMENTUM, True
+            )
             self._channels += self._commands.bind(
-                model, self._publishers, model.results[terms.feedforward],
-                model.results[terms.weight], outputs.order, is_new)
+                model,
+                self._publishers,
+                model.results[terms.feedforward],
+                model.results[terms.weight],
+                outputs.order,
+                is_new,
+            )
             self._channels += outputs.constraints.bind(
-                model, self._moving_torques, model.payload, self._publishers,
-                self._host.parameters['frame_prefix'], self._parameters)
+                model,
+                self._moving_torques,
+                model.payload,
+                self._publishers,
+                self._host.parameters['frame_prefix'],
+                self._parameters,
+            )
         return self._channels
 
-    def _add(self, kind: type, topic: str, template: Template, output: Output | Formula,
-             velocity: bool) -> None:
+    def _add(
+        self, kind: type, topic: str, template: Template, output: Output | Formula, velocity: bool
+    ) -> None:
         """Add a topic whose numbers are one output."""
-        self._channels.append(Channel(
-            self._publishers.get(kind, topic), template, {output: template.array(0)},
-            velocity=velocity))
+        self._channels.append(
+            Channel(
+                self._publishers.get(kind, topic),
+                template,
+                {output: template.array(0)},
+                velocity=velocity,
+            )
+        )
 
     def status(self) -> Status:
         """Report the outputs, the reference and what is compensated elsewhere."""
@@ -187,18 +251,26 @@ class Dynamics:
         if self._outputs is None:
             return status
         if self._outputs.absent:
-            status.report(Level.ERROR, 'no ~/commands: the robot has no joint '
-                          f'{shorten(self._outputs.absent)}; correct the parameter joints')
+            status.report(
+                Level.ERROR,
+                'no ~/commands: the robot has no joint '
+                f'{shorten(self._outputs.absent)}; correct the parameter joints',
+            )
         self._expire()
         if self._refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
         if self._is_late:
-            status.report(Level.WARN, 'the reference is older than reference_timeout: feedforward '
-                          'follows the measured state')
+            status.report(
+                Level.WARN,
+                'the reference is older than reference_timeout: feedforward '
+                'follows the measured state',
+            )
         status.values['feedforward follows'] = (
-            'reference' if self._is_followed else 'measured state')
+            'reference' if self._is_followed else 'measured state'
+        )
         status.values['compensated by the robot'] = (
-            ', '.join(self._parameters['compensated_terms']) or 'nothing')
+            ', '.join(self._parameters['compensated_terms']) or 'nothing'
+        )
         status.values['order of ~/commands'] = ', '.join(self._outputs.order)
         payload.report(status, self._host.parameters, self._model.robot)
         statuses.report_channels(status, self._channels, self._host.model)
@@ -222,8 +294,11 @@ class Dynamics:
             torques += (1.0 - shares[GRAVITY]) * model.results[terms.gravity]
             torques += (1.0 - shares[CORIOLIS]) * model.results[terms.coriolis]
             if not shares[PAYLOAD]:
-                torques += model.of_joints(model.robot.payload_torques(
-                    model.q, model.v, np.zeros_like(model.v), model.payload))
+                torques += model.of_joints(
+                    model.robot.payload_torques(
+                        model.q, model.v, np.zeros_like(model.v), model.payload
+                    )
+                )
         else:
             torques = model.results[terms.feedforward] - model.results[terms.friction]
             for term, share in zip(TERMS, self._shares):
@@ -291,8 +366,9 @@ class Dynamics:
             return
         for name in values.get('joints', ()):
             if name not in model.joints:
-                raise UnknownNameError(f'joints: the robot has no joint {name!r}; it has '
-                                       f'{shorten(model.joints, 30)}')
+                raise UnknownNameError(
+                    f'joints: the robot has no joint {name!r}; it has {shorten(model.joints, 30)}'
+                )
 
     def _apply(self, values: dict[str, Any]) -> None:
         compensated = self._parameters['compensated_terms']

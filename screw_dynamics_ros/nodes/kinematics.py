@@ -45,11 +45,13 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 def representation(name: str, of: str) -> Specification:
     """Return the parameter for the representation of something."""
     return Specification(
-        name, 'hybrid',
+        name,
+        'hybrid',
         f'Representation of {of}. hybrid: velocity of the link origin, both parts in root axes; '
         'body: the same in link axes; spatial: velocity of the body point at the root origin, in '
         'root axes; mixed: linear part as in hybrid, angular part in link axes.',
-        choices=REPRESENTATIONS)
+        choices=REPRESENTATIONS,
+    )
 
 
 TABLE = (
@@ -57,9 +59,11 @@ TABLE = (
     representation('jacobian_representation', 'Jacobians'),
     representation('twist_representation', 'twists'),
     Specification(
-        'publish_tf', True,
+        'publish_tf',
+        True,
         'Publish /tf and /tf_static. They are left to a robot_state_publisher in the same '
-        'namespace while there is one.'),
+        'namespace while there is one.',
+    ),
     *singularities.TABLE,
     *markers.TABLE,
     *kinematics_markers.TABLE,
@@ -68,9 +72,15 @@ TABLE = (
 
 #: Parameters that decide about what is computed, and those that only decide how it is shown.
 SHAPING = {
-    'frames', 'jacobian_representation', 'twist_representation', 'joint_metric', 'publish_tf'}
-DRAWN = {each.name for each in (
-    *singularities.TABLE, *markers.TABLE, *kinematics_markers.TABLE)} - SHAPING
+    'frames',
+    'jacobian_representation',
+    'twist_representation',
+    'joint_metric',
+    'publish_tf',
+}
+DRAWN = {
+    each.name for each in (*singularities.TABLE, *markers.TABLE, *kinematics_markers.TABLE)
+} - SHAPING
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,8 @@ class Kinematics:
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
-            node, host.parameters['frame_prefix'], self._parameters['publish_tf'])
+            node, host.parameters['frame_prefix'], self._parameters['publish_tf']
+        )
         kinematics_services.register(host, node)
         host.diagnostics.add(self._singularity_status, node)
 
@@ -121,16 +132,23 @@ class Kinematics:
         """Choose the frames."""
         chosen = Frames.choose(self._parameters['frames'], robot)
         transforms = self._transforms.outputs(robot)
-        links = {link: Link(
-            in_ros_order('jacobian', link, self._parameters['jacobian_representation']),
-            in_ros_order('velocity', link, self._parameters['twist_representation']),
-            of_joints(robot, ('jacobian', link, 'body')), ('velocity', link, 'body'),
-        ) for link in chosen.tokens}
-        inertia = (inertia_of_joints(robot)
-                   if self._parameters['joint_metric'] == 'inertia' else None)
+        links = {
+            link: Link(
+                in_ros_order('jacobian', link, self._parameters['jacobian_representation']),
+                in_ros_order('velocity', link, self._parameters['twist_representation']),
+                of_joints(robot, ('jacobian', link, 'body')),
+                ('velocity', link, 'body'),
+            )
+            for link in chosen.tokens
+        }
+        inertia = (
+            inertia_of_joints(robot) if self._parameters['joint_metric'] == 'inertia' else None
+        )
         outputs = [output for link in links.values() for output in link.outputs]
-        return Plan([*transforms, *outputs, *([inertia] if inertia else [])],
-                    details=(chosen, transforms, links, inertia))
+        return Plan(
+            [*transforms, *outputs, *([inertia] if inertia else [])],
+            details=(chosen, transforms, links, inertia),
+        )
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model."""
@@ -141,12 +159,14 @@ class Kinematics:
         self._model, self._links = model, links
         if links:
             self._singularities = Singularities(
-                model, {name: link.body_jacobian for name, link in links.items()}, inertia,
-                self._parameters)
+                model,
+                {name: link.body_jacobian for name, link in links.items()},
+                inertia,
+                self._parameters,
+            )
         for name, link in links.items():
             self._channels += self._link_channels(model, name, link)
-        self._channels += self._markers.bind(
-            self._pictures(model), self._parameters['marker_rate'])
+        self._channels += self._markers.bind(self._pictures(model), self._parameters['marker_rate'])
         return self._channels
 
     def _link_channels(self, model: Model, name: str, link: Link) -> list[Channel]:
@@ -157,17 +177,25 @@ class Kinematics:
         prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
         columns = velocity_labels(model.robot)
         jacobian = templates.matrix(TWIST_ROWS, columns)
-        twist = templates.twist(twist_frame(
-            self._parameters['twist_representation'], prefix + root, prefix + name))
+        twist = templates.twist(
+            twist_frame(self._parameters['twist_representation'], prefix + root, prefix + name)
+        )
         channels = [
-            Channel(get(Float64MultiArray, f'~/jacobian/{token}'), jacobian,
-                    {link.jacobian: jacobian.array(0, 6 * len(columns))}),
-            Channel(get(TwistStamped, f'~/twist/{token}'), twist,
-                    {link.velocity: twist.array(0, 6)}, velocity=True)]
+            Channel(
+                get(Float64MultiArray, f'~/jacobian/{token}'),
+                jacobian,
+                {link.jacobian: jacobian.array(0, 6 * len(columns))},
+            ),
+            Channel(
+                get(TwistStamped, f'~/twist/{token}'),
+                twist,
+                {link.velocity: twist.array(0, 6)},
+                velocity=True,
+            ),
+        ]
         if self._singularities.is_defined:
             publisher = get(Float64MultiArray, f'~/singularity/{token}')
-            channels.append(self._singularities.channel(
-                name, publisher, self._host.drawing))
+            channels.append(self._singularities.channel(name, publisher, self._host.drawing))
         return channels
 
     def _pictures(self, model: Model) -> list[Picture]:
@@ -180,14 +208,22 @@ class Kinematics:
         for name, link in self._links.items():
             frame = prefix + name
             if 'twists' in wanted:
-                pictures.append(kinematics_markers.twist(
-                    frame, parameters, partial(known_twist, model, link.body_velocity)))
+                pictures.append(
+                    kinematics_markers.twist(
+                        frame, parameters, partial(known_twist, model, link.body_velocity)
+                    )
+                )
             kinds = [kind for kind in wanted if kind in kinematics_markers.ELLIPSOIDS]
             if kinds and singularities is not None and singularities.is_defined:
-                pictures.append(kinematics_markers.ellipsoids(
-                    frame, parameters, kinds,
-                    partial(model.results.__getitem__, link.body_jacobian),
-                    singularities.joint_metric))
+                pictures.append(
+                    kinematics_markers.ellipsoids(
+                        frame,
+                        parameters,
+                        kinds,
+                        partial(model.results.__getitem__, link.body_jacobian),
+                        singularities.joint_metric,
+                    )
+                )
         return pictures
 
     def status(self) -> Status:
@@ -235,8 +271,9 @@ def in_ros_order(what: str, link: str, representation: str) -> Formula:
 def inertia_of_joints(robot: Robot) -> Formula:
     """Return the mass matrix of the joints with one coordinate."""
     _, where = coordinates(robot, scalar_joints(robot))
-    return Formula('mass matrix of scalar joints', ('mass_matrix',), block,
-                   (tuple(where.tolist()),))
+    return Formula(
+        'mass matrix of scalar joints', ('mass_matrix',), block, (tuple(where.tolist()),)
+    )
 
 
 def block(M: NDArray[np.float64], indices: tuple[int, ...]) -> NDArray[np.float64]:

@@ -58,17 +58,25 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 TABLE = (
     frames.specification('the wrench of a contact there'),
     Specification(
-        'damping', 0.001,
+        'damping',
+        0.001,
         'Damping of the least squares [m]: a direction with singular value s is estimated short by '
-        's^2 / (s^2 + damping^2).', minimum=0.0),
+        's^2 / (s^2 + damping^2).',
+        minimum=0.0,
+    ),
     Specification(
-        'characteristic_length', 0.2,
+        'characteristic_length',
+        0.2,
         'Lever arm at which a moment counts as much as a force [m]; scales the rotational rows of '
-        'the Jacobian before its singular values are taken.', minimum=1e-6),
+        'the Jacobian before its singular values are taken.',
+        minimum=1e-6,
+    ),
     Specification(
-        'singularity_threshold', 0.02,
+        'singularity_threshold',
+        0.02,
         'Smallest singular value of the scaled Jacobian [m] at which a wrench is published.',
-        minimum=0.0),
+        minimum=0.0,
+    ),
     *tare.TABLE,
     *markers.TABLE,
     *wrench_markers.TABLE,
@@ -126,8 +134,11 @@ class Finite:
     def report(self, status: Status) -> None:
         """Say what was not published of late, and why."""
         if time.monotonic() - self._last < statuses.RECENT:
-            status.report(Level.WARN, f'not published for want of finite numbers: {self._topic}, '
-                          f'{self._count} times so far ({self._cause})')
+            status.report(
+                Level.WARN,
+                f'not published for want of finite numbers: {self._topic}, '
+                f'{self._count} times so far ({self._cause})',
+            )
 
 
 class WrenchEstimator:
@@ -163,10 +174,13 @@ class WrenchEstimator:
         contacts = {link: contact(robot, link) for link in chosen.tokens}
         return Plan(
             [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
-            [external_torque(robot),
-             *(output for c in contacts.values() for output in (c.wrench, c.pivots))],
-            {'offset': offset, 'contact': self._options,
-             'effort_shares': self._host.effort_shares}, (chosen, contacts, offset))
+            [
+                external_torque(robot),
+                *(output for c in contacts.values() for output in (c.wrench, c.pivots)),
+            ],
+            {'offset': offset, 'contact': self._options, 'effort_shares': self._host.effort_shares},
+            (chosen, contacts, offset),
+        )
 
     def bind(self, model: Model, plan: Plan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
@@ -181,26 +195,45 @@ class WrenchEstimator:
         self._channels, self._checks = [], []
         if model.results:
             prefix = self._host.parameters['frame_prefix']
-            self._add(JointState, '~/external_torque', templates.joint_efforts(model.joints),
-                      external_torque(model.robot))
+            self._add(
+                JointState,
+                '~/external_torque',
+                templates.joint_efforts(model.joints),
+                external_torque(model.robot),
+            )
             for link, contact in self._contacts.items():
                 self._add(
-                    WrenchStamped, f'~/wrench/{self._frames.tokens[link]}',
-                    templates.wrench(prefix + link), contact.wrench,
-                    partial(is_observable, contact, model.results[contact.pivots]))
-        self._channels += self._markers.bind(
-            self._pictures(), self._parameters['marker_rate'])
+                    WrenchStamped,
+                    f'~/wrench/{self._frames.tokens[link]}',
+                    templates.wrench(prefix + link),
+                    contact.wrench,
+                    partial(is_observable, contact, model.results[contact.pivots]),
+                )
+        self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
 
-    def _add(self, kind: type, topic: str, template: Template, output: Formula,
-             is_valid: Callable[[], bool] = lambda: True) -> None:
+    def _add(
+        self,
+        kind: type,
+        topic: str,
+        template: Template,
+        output: Formula,
+        is_valid: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Add a topic whose numbers are one output, published when they are finite and valid."""
         publisher, numbers = self._publishers.get(kind, topic), template.array(0)
         is_finite = Finite(publisher.topic_name, numbers, self._model.mapper)
         self._checks.append(is_finite)
-        self._channels.append(Channel(
-            publisher, template, {output: numbers}, velocity=True, effort=True,
-            is_valid=lambda: is_valid() and is_finite()))
+        self._channels.append(
+            Channel(
+                publisher,
+                template,
+                {output: numbers},
+                velocity=True,
+                effort=True,
+                is_valid=lambda: is_valid() and is_finite(),
+            )
+        )
 
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
@@ -210,7 +243,8 @@ class WrenchEstimator:
         self._frames.report(status)
         for link, contact in self._contacts.items() if self._is_heard() else ():
             value = smallest_singular_value(
-                self._model.results[contact.jacobian], self._parameters['characteristic_length'])
+                self._model.results[contact.jacobian], self._parameters['characteristic_length']
+            )
             status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
             if not is_observable(contact, self._model.results[contact.pivots]):
                 status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
@@ -225,8 +259,11 @@ class WrenchEstimator:
         prefix = self._host.parameters['frame_prefix']
         return [
             wrench_markers.wrench(
-                prefix + link, self._parameters, partial(self._known_wrench, contact))
-            for link, contact in self._contacts.items() if self._model.results]
+                prefix + link, self._parameters, partial(self._known_wrench, contact)
+            )
+            for link, contact in self._contacts.items()
+            if self._model.results
+        ]
 
     def _known_wrench(self, contact: Contact) -> Array:
         """Return the present wrench of a contact (6,), zero if it may not be shown."""
@@ -235,9 +272,12 @@ class WrenchEstimator:
     def _is_known(self, contact: Contact) -> bool:
         """Whether the present wrench of a contact may be shown."""
         mapper = self._model.mapper
-        return (mapper.has_velocity and mapper.has_effort
-                and is_observable(contact, self._model.results[contact.pivots])
-                and are_finite(self._model.results[contact.wrench]))
+        return (
+            mapper.has_velocity
+            and mapper.has_effort
+            and is_observable(contact, self._model.results[contact.pivots])
+            and are_finite(self._model.results[contact.wrench])
+        )
 
     def _is_heard(self) -> bool:
         """Whether there are present results."""
@@ -245,10 +285,14 @@ class WrenchEstimator:
 
     def _explain(self, contact: Contact, value: float) -> str:
         if contact.joints < 6:
-            return (f'it is moved by {contact.joints} joints, and the six components of a wrench '
-                    'need six')
-        return (f'near a singularity, smallest singular value {value:.4f} m is not above '
-                f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m')
+            return (
+                f'it is moved by {contact.joints} joints, and the six components of a wrench '
+                'need six'
+            )
+        return (
+            f'near a singularity, smallest singular value {value:.4f} m is not above '
+            f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m'
+        )
 
     # --- tare -----------------------------------------------------------------------------------
 
@@ -272,17 +316,24 @@ class WrenchEstimator:
         if fault:
             raise ScrewDynamicsError(fault)
         output, untared, states = (
-            external_torque(model.robot), np.zeros_like(self._offset), chosen.states)
-        offset = np.mean([model.results_at(q, v, measured=tau, offset=untared)[output]
-                          for q, v, tau in states], axis=0)
+            external_torque(model.robot),
+            np.zeros_like(self._offset),
+            chosen.states,
+        )
+        offset = np.mean(
+            [model.results_at(q, v, measured=tau, offset=untared)[output] for q, v, tau in states],
+            axis=0,
+        )
         for name, torque in zip(model.joints, offset.tolist()):
             if not math.isfinite(torque):
                 raise ScrewDynamicsError(
                     f'the mean external torque of {name} is {torque}: the efforts of the driver '
-                    'are too large to compute with')
+                    'are too large to compute with'
+                )
         self._offset[:], self._is_tared = offset, True
         return f'offset of {len(states)} states: ' + ', '.join(
-            f'{name} {torque:.4g}' for name, torque in zip(model.joints, offset))
+            f'{name} {torque:.4g}' for name, torque in zip(model.joints, offset)
+        )
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._frames is not None:
@@ -298,8 +349,10 @@ class WrenchEstimator:
         frames.check(values, self._host.model.robot if self._host.model else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
-        self._options[:] = [self._parameters[name] for name in (
-            'damping', 'characteristic_length', 'singularity_threshold')]
+        self._options[:] = [
+            self._parameters[name]
+            for name in ('damping', 'characteristic_length', 'singularity_threshold')
+        ]
         if 'frames' in values:
             self._host.reload()
         elif values.keys() & DRAWN:
@@ -314,20 +367,33 @@ def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
     static, so that there are no inertial torques among them.
     """
     payload = robot.elsewhere('payload_torques', a=Formula('rest', ('v',), at_rest))
-    return {term: of_joints(robot, output) for term, output in (
-        (GRAVITY, 'gravity_torques'), (CORIOLIS, 'coriolis_torques'),
-        (FRICTION, 'friction_torques'), (PAYLOAD, payload))}
+    return {
+        term: of_joints(robot, output)
+        for term, output in (
+            (GRAVITY, 'gravity_torques'),
+            (CORIOLIS, 'coriolis_torques'),
+            (FRICTION, 'friction_torques'),
+            (PAYLOAD, payload),
+        )
+    }
 
 
 def external_torque(robot: Robot) -> Formula:
     """Return the external torques of the joints with one coordinate."""
     terms = effort_terms(robot)
-    return Formula('external torques', ('effort_shares', 'measured', 'offset', *terms.values()),
-                   external_torque_of_terms, (tuple(terms),))
+    return Formula(
+        'external torques',
+        ('effort_shares', 'measured', 'offset', *terms.values()),
+        external_torque_of_terms,
+        (tuple(terms),),
+    )
 
 
 def external_torque_of_terms(
-    shares: Array, measured: Array, offset: Array, *torques_and_places: Any,
+    shares: Array,
+    measured: Array,
+    offset: Array,
+    *torques_and_places: Any,
 ) -> Array:
     """Return external torques; last come the torques of each term, and their places in `TERMS`."""
     *torques, places = torques_and_places
@@ -341,7 +407,8 @@ def contact(robot: Robot, link: str) -> Contact:
         jacobian,
         Formula('contact wrench', (jacobian, external_torque(robot), 'contact'), wrench_there),
         Formula('observability pivots', (jacobian, 'contact'), pivots_there),
-        len(joints_that_move(robot, link)))
+        len(joints_that_move(robot, link)),
+    )
 
 
 def wrench_there(J: Array, torques: Array, options: Array) -> Array:

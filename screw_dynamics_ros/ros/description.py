@@ -73,7 +73,8 @@ class DescriptionLoader(Generic[T]):
             self._waiting, self._outcome = tuple(descriptions), None
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=self._work, name='description loader', daemon=True)
+                    target=self._work, name='description loader', daemon=True
+                )
                 self._thread.start()
 
     def poll(self) -> Outcome[T] | None:
@@ -144,8 +145,9 @@ class DescriptionSource:
         if self.in_force is not None:
             wanted.append(self.in_force)
         texts = [description.text for description in wanted]
-        return [description for k, description in enumerate(wanted)
-                if description.text not in texts[:k]]
+        return [
+            description for k, description in enumerate(wanted) if description.text not in texts[:k]
+        ]
 
     @property
     def is_wanted(self) -> bool:
@@ -155,5 +157,9 @@ class DescriptionSource:
     @property
     def ignores_topic(self) -> bool:
         """Whether the topic offers another description than the parameter that is in force."""
-        return (bool(self.from_parameter) and self.from_topic is not None
-                and self.in_force is not None and self.in_force.text != self.from_topic)
+        return (
+            bool(self.from_parameter)
+            and self.from_topic is not None
+            and self.in_force is not None
+            and self.in_force.text != self.from_topic
+        )

@@ -31,7 +31,9 @@ class Diagnostics:
     """
 
     def __init__(
-        self, node: Node, every: Callable[[float, Callable[[], None]], None] | None = None,
+        self,
+        node: Node,
+        every: Callable[[float, Callable[[], None]], None] | None = None,
     ) -> None:
         self._node = node
         self._sources: list[tuple[str, Callable[[], Status]]] = []
@@ -69,9 +71,12 @@ class Diagnostics:
         name = f'{prefix}: {status.name}'
         self._log(name, status)
         return DiagnosticStatus(
-            level=bytes([status.level]), name=name, message=status.summary,
+            level=bytes([status.level]),
+            name=name,
+            message=status.summary,
             hardware_id=self.hardware_id,
-            values=[KeyValue(key=key, value=value) for key, value in status.values.items()])
+            values=[KeyValue(key=key, value=value) for key, value in status.values.items()],
+        )
 
     def _log(self, name: str, status: Status) -> None:
         before = self._levels.get(name, Level.OK)

@@ -58,8 +58,12 @@ def namespace(name: str, value: str) -> str:
     """Return a namespace, '' for none; relative ones are taken as they are."""
     token = r'[A-Za-z_]\w*'
     if value and not re.fullmatch(rf'/|/?{token}(/{token})*', value, re.ASCII):
-        raise refusal(name, value, 'no namespace can be called that',
-                      'names like left or cell/left: letters, digits and _, no digit first')
+        raise refusal(
+            name,
+            value,
+            'no namespace can be called that',
+            'names like left or cell/left: letters, digits and _, no digit first',
+        )
     return value
 
 
@@ -67,20 +71,28 @@ def log_level(name: str, value: str) -> str:
     """Return a log level, or LOGGER:=LEVEL."""
     level = value.rpartition(':=')[2]
     if level.lower() not in LEVELS:
-        raise refusal(name, value, f'there is no level {level!r}',
-                      f'one of {", ".join(LEVELS)}, or LOGGER:=LEVEL')
+        raise refusal(
+            name,
+            value,
+            f'there is no level {level!r}',
+            f'one of {", ".join(LEVELS)}, or LOGGER:=LEVEL',
+        )
     return value
 
 
 def program(name: str, value: str, path: str | None, package: str) -> None:
     """Refuse an argument that needs a program of which `path` says that it is not there."""
     if path is None:
-        raise refusal(name, value, f'{package} is not installed',
-                      f'false, or the package {package}')
+        raise refusal(
+            name, value, f'{package} is not installed', f'false, or the package {package}'
+        )
 
 
 def unknown(
-    launch_file: Path, given: Collection[str], declared: Sequence[str], command: Sequence[str],
+    launch_file: Path,
+    given: Collection[str],
+    declared: Sequence[str],
+    command: Sequence[str],
 ) -> str:
     """Refuse arguments that a launch file does not have, or return a warning, '' for none.
 
@@ -106,18 +118,27 @@ def unknown(
             if any(word.startswith(f'{name}:=') for word in command):
                 like = get_close_matches(name, declared, 1, LIKE)
                 hint = f'did you mean {like[0]}? ' if like else ''
-                raise ArgumentError(f'launch argument {name}: {launch_file.name} has no such '
-                                    f'argument; {hint}expected {", ".join(declared)}')
+                raise ArgumentError(
+                    f'launch argument {name}: {launch_file.name} has no such '
+                    f'argument; {hint}expected {", ".join(declared)}'
+                )
     near = {name: get_close_matches(name, declared, 1, NEAR) for name in names}
-    return '; '.join(f'launch argument {name}: {launch_file.name} has none of that name and goes '
-                     f'without; did you mean {close[0]}?'
-                     for name, close in near.items() if close and close[0] not in given)
+    return '; '.join(
+        f'launch argument {name}: {launch_file.name} has none of that name and goes '
+        f'without; did you mean {close[0]}?'
+        for name, close in near.items()
+        if close and close[0] not in given
+    )
 
 
 def was_asked_for(launch_file: Path, command: Sequence[str]) -> bool:
     """Whether a command launches this file itself, and not one that includes it."""
     return any(
         (before == PACKAGE and word == launch_file.name)
-        or (word.endswith(launch_file.name) and Path(word).exists()
-            and Path(word).samefile(launch_file))
-        for before, word in zip(['', *command], command))
+        or (
+            word.endswith(launch_file.name)
+            and Path(word).exists()
+            and Path(word).samefile(launch_file)
+        )
+        for before, word in zip(['', *command], command)
+    )

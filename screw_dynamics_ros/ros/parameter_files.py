@@ -28,8 +28,10 @@ class _Loader(yaml.SafeLoader):
         """Return the next node, if it is written out."""
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()
-            raise ArgumentError(f'line {event.start_mark.line + 1}: ROS 2 takes no aliases; write '
-                                f'out *{event.anchor}')
+            raise ArgumentError(
+                f'line {event.start_mark.line + 1}: ROS 2 takes no aliases; write '
+                f'out *{event.anchor}'
+            )
         return super().compose_node(parent, index)
 
 
@@ -86,16 +88,21 @@ def read_parameter_file(path: Path) -> list[Section]:
         raise ArgumentError(f'it is empty; {SHAPE}')
     if not isinstance(content, yaml.MappingNode):
         raise ArgumentError(f'it is no parameter file; {SHAPE}')
-    return [section for key, value in content.value
-            for section in _sections('/' + key.value.removeprefix('/'), value)]
+    return [
+        section
+        for key, value in content.value
+        for section in _sections('/' + key.value.removeprefix('/'), value)
+    ]
 
 
 def _sections(pattern: str, content: yaml.Node) -> Iterator[Section]:
     """Yield the section of that name, or those in it if it is a namespace."""
     where = f'line {content.start_mark.line + 1}: section {pattern}'
     if not NODES.fullmatch(pattern):
-        raise ArgumentError(f'{where}: no node can be called that; use letters, digits and _, no '
-                            'digit first, * and ** for any')
+        raise ArgumentError(
+            f'{where}: no node can be called that; use letters, digits and _, no '
+            'digit first, * and ** for any'
+        )
     if not isinstance(content, yaml.MappingNode) or not content.value:
         raise ArgumentError(f'{where} has no {PARAMETERS}; {SHAPE}')
     for key, value in content.value:
@@ -117,5 +124,6 @@ def _names(parameters: yaml.MappingNode, prefix: str) -> Iterator[str]:
             raise ArgumentError(
                 f'line {value.start_mark.line + 1}: parameter {name}: '
                 f'[{", ".join(each.value for each in value.value)}] has numbers with and without '
-                'a decimal point, which ROS 2 refuses; write all of them with one')
+                'a decimal point, which ROS 2 refuses; write all of them with one'
+            )
         yield name

@@ -58,23 +58,37 @@ class Specification:
     def descriptor(self) -> ParameterDescriptor:
         """The rcl_interfaces/ParameterDescriptor; whole numbers are taken for float as well."""
         bounds: dict[str, Any] = {}
-        if isinstance(self.default, (float, int)) and not isinstance(self.default, bool) and (
-                math.isfinite(self.minimum) or math.isfinite(self.maximum)):
+        if (
+            isinstance(self.default, (float, int))
+            and not isinstance(self.default, bool)
+            and (math.isfinite(self.minimum) or math.isfinite(self.maximum))
+        ):
             kind = type(self.default)
-            limits = [value if math.isfinite(value) else math.copysign(
-                1e308 if kind is float else 2**62, value) for value in (self.minimum, self.maximum)]
+            limits = [
+                value
+                if math.isfinite(value)
+                else math.copysign(1e308 if kind is float else 2**62, value)
+                for value in (self.minimum, self.maximum)
+            ]
             range_type = FloatingPointRange if kind is float else IntegerRange
-            bounds = {('floating_point_range' if kind is float else 'integer_range'): [
-                range_type(from_value=kind(limits[0]), to_value=kind(limits[1]))]}
+            bounds = {
+                ('floating_point_range' if kind is float else 'integer_range'): [
+                    range_type(from_value=kind(limits[0]), to_value=kind(limits[1]))
+                ]
+            }
         constraints = [f'one of: {", ".join(self.choices)}'] if self.choices else []
         if isinstance(self.default, list) and math.isfinite(self.minimum):
             constraints.append(f'each >= {self.minimum:g}')
         if self.size is not None:
             constraints.append(f'{self.size} elements')
         return ParameterDescriptor(
-            name=self.name, description=self.description, read_only=self.read_only,
+            name=self.name,
+            description=self.description,
+            read_only=self.read_only,
             dynamic_typing=not isinstance(self.default, (bool, str)),
-            additional_constraints='; '.join(constraints), **bounds)
+            additional_constraints='; '.join(constraints),
+            **bounds,
+        )
 
     def renamed(self, name: str) -> Specification:
         """Return the specification of a parameter with another name."""
@@ -114,10 +128,14 @@ class Specification:
         return value
 
     def _convert_number(self, value: Any, kind: type) -> Any:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or (
-                kind is int and not isinstance(value, int)):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or (kind is int and not isinstance(value, int))
+        ):
             raise self._error(
-                value, 'must be a whole number' if kind is int else 'must be a number')
+                value, 'must be a whole number' if kind is int else 'must be a number'
+            )
         if not math.isfinite(value) or not self.minimum <= value <= self.maximum:
             raise self._error(value, f'must be finite and in [{self.minimum:g}, {self.maximum:g}]')
         return kind(value)
@@ -177,15 +195,21 @@ class Parameters:
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuse new values of some parameters; raises `ScrewDynamicsError`."""
-        values = {name: self._table[name].convert(value)
-                  for name, value in given.items() if name in self._table}
+        values = {
+            name: self._table[name].convert(value)
+            for name, value in given.items()
+            if name in self._table
+        }
         if values:
             self._check(values)
 
     def follow(self, given: Mapping[str, Any]) -> None:
         """Put values that have passed `check` in force, those that differ from the ones before."""
-        values = {name: self._table[name].convert(value)
-                  for name, value in given.items() if name in self._table}
+        values = {
+            name: self._table[name].convert(value)
+            for name, value in given.items()
+            if name in self._table
+        }
         changed = {name: value for name, value in values.items() if value != self._values[name]}
         if changed:
             self._values.update(changed)
@@ -233,7 +257,8 @@ class NodeTables:
             return SetParametersResult(successful=False, reason=str(error))
         except Exception as error:  # a value nobody has thought of must not end the process
             return SetParametersResult(
-                successful=False, reason=f'{", ".join(given)}: {type(error).__name__}: {error}')
+                successful=False, reason=f'{", ".join(given)}: {type(error).__name__}: {error}'
+            )
         if self._later is not None:
             self._later.trigger()
         return SetParametersResult(successful=True)
@@ -254,6 +279,7 @@ def declare(node: Node, specification: Specification) -> Any:
     """Declare a parameter; return the value given at start, or the default."""
     try:
         return node.declare_parameter(
-            specification.name, specification.default, specification.descriptor).value
+            specification.name, specification.default, specification.descriptor
+        ).value
     except Exception as error:  # rclpy has one class for each kind of bad value
         raise ArgumentError(f'parameter {specification.name}: {error}') from None

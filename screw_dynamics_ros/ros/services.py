@@ -105,9 +105,7 @@ class Services:
         """Whether any service was asked for."""
         return bool(self._answered or self._absent)
 
-    def _on_request(
-        self, service: str, kind: str, task: Task, request: Any, response: Any
-    ) -> Any:
+    def _on_request(self, service: str, kind: str, task: Task, request: Any, response: Any) -> Any:
         """Answer a request, whatever happens."""
         try:
             data = serialize_message(request)

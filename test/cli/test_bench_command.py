@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from robots import urdf_path
 
 from screw_dynamics_ros.cli import bench
 from screw_dynamics_ros.cli.bench import BROKEN, FUNCTIONS, MEASURED, REFUSED
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
 
 
 @pytest.fixture(autouse=True)

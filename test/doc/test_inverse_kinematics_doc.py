@@ -3,7 +3,8 @@
 import doctest
 import re
 
-from doc_pages import (
+from screw_dynamics_ros.core import Robot
+from support.doc_pages import (
     ROOT,
     absent,
     missing_functions,
@@ -13,13 +14,33 @@ from doc_pages import (
     rows_of,
 )
 
-from screw_dynamics_ros.core import Robot
-
 PAGE = ROOT / 'doc' / 'inverse_kinematics.md'
 
-REQUIRED = [f'C-{k:03}' for k in (
-    *range(1, 6), 12, 13, 20, 21, 22, 26, 27, *range(41, 46), 48, 49, 50,
-    96, 98, 100, 102, 104, 106, 107, 109)]
+REQUIRED = [
+    f'C-{k:03}'
+    for k in (
+        *range(1, 6),
+        12,
+        13,
+        20,
+        21,
+        22,
+        26,
+        27,
+        *range(41, 46),
+        48,
+        49,
+        50,
+        96,
+        98,
+        100,
+        102,
+        104,
+        106,
+        107,
+        109,
+    )
+]
 
 
 def test_examples_run(monkeypatch):

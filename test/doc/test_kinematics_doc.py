@@ -3,7 +3,8 @@
 import doctest
 
 import pytest
-from doc_pages import (
+
+from support.doc_pages import (
     ROOT,
     absent,
     missing_functions,

@@ -4,9 +4,9 @@ import doctest
 import re
 
 import numpy as np
-from doc_pages import ROOT, missing_tests, named_tests
 
 from screw_dynamics_ros.core import lie
+from support.doc_pages import ROOT, missing_tests, named_tests
 
 PAGE = ROOT / 'doc' / 'lie_groups.md'
 
@@ -21,8 +21,9 @@ def test_examples_run():
 def test_functions_named_exist():
     names = set(re.findall(r'`(so3|se3|so3xr3|quaternions|screws)\.(\w+)`', PAGE.read_text()))
     assert len(names) > 40
-    missing = [f'{module}.{name}' for module, name in names
-               if not hasattr(getattr(lie, module), name)]
+    missing = [
+        f'{module}.{name}' for module, name in names if not hasattr(getattr(lie, module), name)
+    ]
     assert not missing
 
 

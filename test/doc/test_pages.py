@@ -2,12 +2,10 @@
 
 import doctest
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-
+from support.paths import ROOT
 
 PAGES = (
     'README.md',

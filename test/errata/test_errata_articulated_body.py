@@ -13,9 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from compile_support import close
-from models import random_description
-from test_constrained_dynamics import planar_2r
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
@@ -23,6 +20,9 @@ from screw_dynamics_ros.core.dynamics.articulated_body import ArticulatedBodies,
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.se3 import Ad, ad
+from support.compilation import close
+from support.models import random_description
+from support.planar_2r import planar_2r
 
 SWAP = np.eye(6)[[3, 4, 5, 0, 1, 2]]
 SEEDS = pytest.mark.parametrize('seed', range(3))
@@ -50,7 +50,6 @@ class Chain:
     def bias_wrenches(self) -> list[np.ndarray]:
         """Return D(t x (D M t)) of every segment, in the form (m; f)."""
         return [-ad(t).T @ M @ t for t, M in zip(self.t, self.M)]
-
 
     def bodies(self) -> ArticulatedBodies:
         """Return what the package finds."""

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from lagrange import CENTRAL
-from models import random_description
 
+from oracles.lagrange import CENTRAL
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription
+from support.models import random_description
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 WRONG = 1e-2  # least deviation of a printed formula that counts as wrong
@@ -158,9 +158,14 @@ def test_e14_coupling_of_translation_and_rotation(chain):
             )
             a = du + np.cross(omega, u)
             Theta = M[:3, :3]
-            wrenches.append(np.concatenate([
-                Theta @ domega + np.cross(omega, Theta @ omega) + sign * m * np.cross(d, a),
-                m * (a + (hat(domega) + hat(omega) @ hat(omega)) @ d)]))
+            wrenches.append(
+                np.concatenate(
+                    [
+                        Theta @ domega + np.cross(omega, Theta @ omega) + sign * m * np.cross(d, a),
+                        m * (a + (hat(domega) + hat(omega) @ hat(omega)) @ d),
+                    ]
+                )
+            )
         return chain.project(wrenches)
 
     expected = chain.robot.coriolis_torques(chain.q, chain.v)
@@ -177,9 +182,12 @@ def test_e17_momentum_balance_off_the_centre_of_mass(chain):
         at = Chain(robot, chain.q + t * chain.v, chain.v)
         return [Ad_R(C[:3, :3]) @ M @ V for C, M, V in zip(at.C, at.M, at.V)]
 
-    rates = [sum(w * (a - b) for w, a, b in zip(CENTRAL.values(), plus, minus)) / h
-             for plus, minus in zip(zip(*(momentum(k * h) for k in CENTRAL)),
-                                    zip(*(momentum(-k * h) for k in CENTRAL)))]
+    rates = [
+        sum(w * (a - b) for w, a, b in zip(CENTRAL.values(), plus, minus)) / h
+        for plus, minus in zip(
+            zip(*(momentum(k * h) for k in CENTRAL)), zip(*(momentum(-k * h) for k in CENTRAL))
+        )
+    ]
 
     def torque(with_correction: bool) -> np.ndarray:
         wrenches = []
@@ -230,8 +238,9 @@ def test_e25_spatial_columns_from_the_current_screws(chain):
     Y = [Ad(A) @ X for A, X in zip(chain.A, chain.X)]
     for column, C, X in zip(columns, chain.C, chain.X):
         assert same(column, Ad_r(C[:3, 3]) @ Ad_R(C[:3, :3]) @ X)
-    assert all(same(y, column) for y, column in
-               zip(Y, chain.robot.jacobian(0 * chain.q, tip, 'spatial').T))
+    assert all(
+        same(y, column) for y, column in zip(Y, chain.robot.jacobian(0 * chain.q, tip, 'spatial').T)
+    )
     assert same(Y[0], columns[0])
     assert differs(np.stack(Y), columns)
 
@@ -250,7 +259,9 @@ def test_e26_christoffel_symbols(chain):
         return 0.5 * sum(
             J[m][:, k] @ M[m] @ ad(J[m][:, i]) @ J[m][:, j]
             + J[m][:, j] @ M[m] @ ad(J[m][:, i]) @ J[m][:, k]
-            + J[m][:, i] @ M[m] @ ad(J[m][:, s]) @ J[m][:, r] for m in range(first, n))
+            + J[m][:, i] @ M[m] @ ad(J[m][:, s]) @ J[m][:, r]
+            for m in range(first, n)
+        )
 
     expected, worst = christoffel_of_robot(chain), 0.0
     for i, j, k in np.ndindex(n, n, n):
@@ -301,11 +312,20 @@ def test_e36_the_closed_form_of_84_is_not_skew(chain):
         big_M[rows, rows], b[rows, rows] = chain.M[i], ad(chain.V[i])
         a[rows, rows] = chain.v[i] * ad(chain.X[i])
         for j in range(i):
-            A[rows, 6 * j:6 * j + 6] = Ad(np.linalg.inv(chain.C[i]) @ chain.C[j])
+            A[rows, 6 * j : 6 * j + 6] = Ad(np.linalg.inv(chain.C[i]) @ chain.C[j])
     of_84 = -J.T @ (big_M @ A @ a + b.T @ big_M) @ J
     robot = chain.robot
-    rate = sum(w * (robot.mass_matrix(chain.q + k * h * chain.v)
-                    - robot.mass_matrix(chain.q - k * h * chain.v)) for k, w in CENTRAL.items()) / h
+    rate = (
+        sum(
+            w
+            * (
+                robot.mass_matrix(chain.q + k * h * chain.v)
+                - robot.mass_matrix(chain.q - k * h * chain.v)
+            )
+            for k, w in CENTRAL.items()
+        )
+        / h
+    )
     assert same(J.T @ big_M @ J, robot.mass_matrix(chain.q))
     assert same(of_84 @ chain.v, robot.coriolis_torques(chain.q, chain.v))
     skew, own = rate - 2 * of_84, rate - 2 * robot.coriolis_matrix(chain.q, chain.v)

@@ -16,16 +16,19 @@ pytest.importorskip('rclpy')
 from geometry_msgs.msg import TwistStamped
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.serialization import serialize_message
-from robots import urdf_path
-from ros_harness import ERROR, OK, WARN
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import ERROR, OK, WARN
 
 PANDA = urdf_path('panda').read_text()
 PLANAR = urdf_path('planar_2r').read_text()
 TOPICS = GRAVITY, CORIOLIS, EXTERNAL = (
-    'dynamics/gravity', 'dynamics/coriolis', 'wrench_estimator/external_torque')
+    'dynamics/gravity',
+    'dynamics/coriolis',
+    'wrench_estimator/external_torque',
+)
 STATES, DESCRIPTION = 'bad/bringup: joint states', 'bad/bringup: robot description'
 NAN = float('nan')
 
@@ -88,8 +91,9 @@ def silent(client, robot, stamps, topics=TOPICS):
 def refuse(client, robot, level, texts, names, *fields):
     """Send bad states until diagnostics tell; nothing may come of them."""
     stamps = []
-    client.expect(STATES, level, *texts,
-                  meanwhile=lambda: stamps.append(client.send(names, *fields)))
+    client.expect(
+        STATES, level, *texts, meanwhile=lambda: stamps.append(client.send(names, *fields))
+    )
     silent(client, robot, stamps)
 
 
@@ -101,9 +105,13 @@ def test_missing_joint(client, robot):
     q, (v, tau) = good(robot)
     names, arm = robot.joint_names[:7], (q[:7], v[:7], tau[:7])
     stamps = []
-    client.expect(STATES, ERROR, 'without a current state', 'not reported any more: '
-                  'panda_finger_joint1',
-                  meanwhile=lambda: stamps.append(client.send(names, *arm)))
+    client.expect(
+        STATES,
+        ERROR,
+        'without a current state',
+        'not reported any more: panda_finger_joint1',
+        meanwhile=lambda: stamps.append(client.send(names, *arm)),
+    )
     late = [stamp for stamp in stamps if stamp - stamps[0] > 0.6e9]
     assert late
     silent(client, robot, late)
@@ -115,19 +123,36 @@ def test_unknown_joints(client, robot):
     fields = [[NAN, *values, 1e9] for values in (q, v, tau)]
     _stamp, message = client.ask(GRAVITY, names, *fields)
     check_numbers(GRAVITY, message, robot, q, v, tau)
-    client.expect(STATES, WARN, 'not in the description', 'torso_lift, head_pan',
-                  meanwhile=lambda: client.send(names, *fields))
+    client.expect(
+        STATES,
+        WARN,
+        'not in the description',
+        'torso_lift, head_pan',
+        meanwhile=lambda: client.send(names, *fields),
+    )
 
 
 def test_only_unknown_joints(client, robot):
-    refuse(client, robot, ERROR, ['no joint of this robot', 'left_wheel'],
-           ['left_wheel', 'right_wheel'], [1, 2])
+    refuse(
+        client,
+        robot,
+        ERROR,
+        ['no joint of this robot', 'left_wheel'],
+        ['left_wheel', 'right_wheel'],
+        [1, 2],
+    )
 
 
 def test_duplicate_joint(client, robot):
     q, (v, tau) = good(robot)
-    refuse(client, robot, ERROR, ['twice', 'panda_joint3'], [*robot.joint_names, 'panda_joint3'],
-           *([*values, 9.0] for values in (q, v, tau)))
+    refuse(
+        client,
+        robot,
+        ERROR,
+        ['twice', 'panda_joint3'],
+        [*robot.joint_names, 'panda_joint3'],
+        *([*values, 9.0] for values in (q, v, tau)),
+    )
 
 
 def test_reordered_joints(client, robot):
@@ -156,14 +181,30 @@ def test_position_is_nan(client, robot):
     q, (v, tau) = good(robot)
     q = q.copy()
     q[4] = NAN
-    refuse(client, robot, ERROR, ['position is missing or not a finite', 'panda_joint5'],
-           robot.joint_names, q, v, tau)
+    refuse(
+        client,
+        robot,
+        ERROR,
+        ['position is missing or not a finite', 'panda_joint5'],
+        robot.joint_names,
+        q,
+        v,
+        tau,
+    )
 
 
 def test_ragged_positions(client, robot):
     q, (v, tau) = good(robot)
-    refuse(client, robot, ERROR, ['number of positions differs', '6 for 8 names'],
-           robot.joint_names, q[:6], v, tau)
+    refuse(
+        client,
+        robot,
+        ERROR,
+        ['number of positions differs', '6 for 8 names'],
+        robot.joint_names,
+        q[:6],
+        v,
+        tau,
+    )
 
 
 def test_velocity_is_nan_or_empty_or_ragged(client, robot):
@@ -171,15 +212,22 @@ def test_velocity_is_nan_or_empty_or_ragged(client, robot):
     q, (v, tau) = good(robot)
     broken = v.copy()
     broken[2] = NAN
-    for velocity, text in ((broken, 'panda_joint3 (velocity_policy: differentiate)'),
-                           ([], '(velocity_policy: differentiate)'),
-                           (v[:3], '3 for 8 names')):
+    for velocity, text in (
+        (broken, 'panda_joint3 (velocity_policy: differentiate)'),
+        ([], '(velocity_policy: differentiate)'),
+        (v[:3], '3 for 8 names'),
+    ):
         client.ask(CORIOLIS, robot.joint_names, q, v, tau)
         _stamp, message = client.ask(CORIOLIS, robot.joint_names, q, velocity, tau)
         rates = np.where(np.isnan(broken), 0.0, v) if velocity is broken else np.zeros(robot.nv)
         check_numbers(CORIOLIS, message, robot, q, rates, tau)
-        client.expect(STATES, WARN, 'velocity is missing or not a finite', text,
-                      meanwhile=lambda sent=velocity: client.send(robot.joint_names, q, sent, tau))
+        client.expect(
+            STATES,
+            WARN,
+            'velocity is missing or not a finite',
+            text,
+            meanwhile=lambda sent=velocity: client.send(robot.joint_names, q, sent, tau),
+        )
 
 
 def test_velocity_policy_reject(client, robot):
@@ -191,8 +239,13 @@ def test_velocity_policy_reject(client, robot):
     def send():
         stamps.append(client.ask(GRAVITY, robot.joint_names, q, [], tau)[0])
 
-    client.expect('bad/dynamics: outputs', WARN, 'for want of velocity', '/bad/dynamics/coriolis',
-                  meanwhile=send)
+    client.expect(
+        'bad/dynamics: outputs',
+        WARN,
+        'for want of velocity',
+        '/bad/dynamics/coriolis',
+        meanwhile=send,
+    )
     silent(client, robot, stamps, (CORIOLIS, EXTERNAL))
     assert set(stamps) <= set(client.stamps(GRAVITY))
     assert client.set_parameter('bringup', 'velocity_policy', 'differentiate').successful
@@ -215,19 +268,34 @@ def test_effort_is_nan_or_empty_or_ragged(client, robot):
         assert set(stamps) <= set(client.stamps(CORIOLIS))
 
 
-@pytest.mark.parametrize('stamp', [(2**31 - 1, 10**9), (0, 10**9), (5, 2**32 - 1), (-2**31, 10**9)])
+@pytest.mark.parametrize(
+    'stamp', [(2**31 - 1, 10**9), (0, 10**9), (5, 2**32 - 1), (-(2**31), 10**9)]
+)
 def test_stamp_that_is_no_time(client, robot, stamp):
     """Outputs could not carry it; packing it ended the process."""
     q, (v, tau) = good(robot)
-    data = bytearray(serialize_message(JointState(
-        name=robot.joint_names, position=q.tolist(), velocity=v.tolist(), effort=tau.tolist())))
+    data = bytearray(
+        serialize_message(
+            JointState(
+                name=robot.joint_names,
+                position=q.tolist(),
+                velocity=v.tolist(),
+                effort=tau.tolist(),
+            )
+        )
+    )
     data[4:12] = struct.pack('=iI', *stamp)
     publisher = client.publisher(JointState, 'joint_states', qos_profile_sensor_data)
-    client.expect(STATES, ERROR, 'the stamp is not a valid time', f'{stamp[0]} s and {stamp[1]} ns',
-                  meanwhile=lambda: publisher.publish(bytes(data)))
+    client.expect(
+        STATES,
+        ERROR,
+        'the stamp is not a valid time',
+        f'{stamp[0]} s and {stamp[1]} ns',
+        meanwhile=lambda: publisher.publish(bytes(data)),
+    )
 
 
-@pytest.mark.parametrize('start_at', [-2**31, -7, 2**31 - 60])
+@pytest.mark.parametrize('start_at', [-(2**31), -7, 2**31 - 60])
 def test_any_time_is_a_stamp(client, robot, start_at):
     """Before 1970, and at both ends of the range: outputs and services carry the very same."""
     interfaces = pytest.importorskip('screw_dynamics_msgs.srv')
@@ -240,8 +308,10 @@ def test_any_time_is_a_stamp(client, robot, start_at):
         """Return what is said of the state that was sent last, if it came in time."""
         client.ask(GRAVITY, robot.joint_names, q, v, tau)
         response = client.call(
-            interfaces.ForwardKinematics, 'kinematics/forward_kinematics',
-            interfaces.ForwardKinematics.Request(frames=['panda_link1']))
+            interfaces.ForwardKinematics,
+            'kinematics/forward_kinematics',
+            interfaces.ForwardKinematics.Request(frames=['panda_link1']),
+        )
         assert response.success or 'no current measured state' in response.message
         return response.transforms
 
@@ -267,8 +337,9 @@ def test_names_that_are_no_names(client, robot):
     q, (v, tau) = good(robot)
     names = [*robot.joint_names, 'x' * 10_000, '\x1b[2J\n']
     fields = [[*values, 0.0, 0.0] for values in (q, v, tau)]
-    client.expect(STATES, WARN, 'xxx..., \\x1b[2J\\n',
-                  meanwhile=lambda: client.send(names, *fields))
+    client.expect(
+        STATES, WARN, 'xxx..., \\x1b[2J\\n', meanwhile=lambda: client.send(names, *fields)
+    )
     assert client.diagnostics[STATES][1].isprintable()
     assert len(client.diagnostics[STATES][1]) < 2000
 
@@ -287,8 +358,13 @@ def test_time_goes_backwards(client, robot):
     _, message = client.ask(CORIOLIS, robot.joint_names, q + 0.5, [], tau)
     check_numbers(CORIOLIS, message, robot, q + 0.5, np.zeros(robot.nv), tau)
     assert stamp not in client.stamps(CORIOLIS)
-    client.expect(STATES, WARN, 'time went backwards', 'by 9.9',
-                  meanwhile=lambda: client.send(robot.joint_names, q, v, tau))
+    client.expect(
+        STATES,
+        WARN,
+        'time went backwards',
+        'by 9.9',
+        meanwhile=lambda: client.send(robot.joint_names, q, v, tau),
+    )
 
 
 def test_messages_out_of_order_and_repeated(client, robot):
@@ -301,8 +377,13 @@ def test_messages_out_of_order_and_repeated(client, robot):
         client.send(robot.joint_names, q + 1, v, tau, stamp=stamp - 5_000_000)
 
     client.received[GRAVITY].clear()
-    client.expect(STATES, WARN, 'older than that of the message before',
-                  'the stamp is that of the message before', meanwhile=send)
+    client.expect(
+        STATES,
+        WARN,
+        'older than that of the message before',
+        'the stamp is that of the message before',
+        meanwhile=send,
+    )
     check_good(client, robot, seed=1)
     wrong = robot.gravity_torques(q + 1)
     assert not any(np.allclose(message.effort, wrong) for message in client.received[GRAVITY])
@@ -321,8 +402,12 @@ def test_pause(client, robot):
     stamp = client.send(robot.joint_names, q + 0.5, [], tau)  # nothing to differentiate with
     client.ask(GRAVITY, robot.joint_names, q + 0.5, [], tau)
     assert stamp not in client.stamps(CORIOLIS)
-    client.expect(STATES, WARN, 'no joint state for longer than state_timeout',
-                  meanwhile=lambda: client.send(robot.joint_names, q, v, tau))
+    client.expect(
+        STATES,
+        WARN,
+        'no joint state for longer than state_timeout',
+        meanwhile=lambda: client.send(robot.joint_names, q, v, tau),
+    )
 
 
 def test_stamps_far_from_the_clock(client, robot):
@@ -330,12 +415,20 @@ def test_stamps_far_from_the_clock(client, robot):
     q, (v, tau) = good(robot)
     client.stamp = time.time_ns() - 3600 * 10**9
     check_good(client, robot)
-    client.expect(STATES, WARN, 'clock of this node disagree',
-                  meanwhile=lambda: client.send(robot.joint_names, q, v, tau))
+    client.expect(
+        STATES,
+        WARN,
+        'clock of this node disagree',
+        meanwhile=lambda: client.send(robot.joint_names, q, v, tau),
+    )
     assert client.set_parameter('bringup', 'max_stamp_age', 1.0).successful
     refused = []
-    client.expect(STATES, ERROR, 'older than max_stamp_age', meanwhile=lambda: refused.append(
-        client.send(robot.joint_names, q, v, tau)))
+    client.expect(
+        STATES,
+        ERROR,
+        'older than max_stamp_age',
+        meanwhile=lambda: refused.append(client.send(robot.joint_names, q, v, tau)),
+    )
     assert client.set_parameter('bringup', 'max_stamp_age', 0.0).successful
     silent(client, robot, refused)
     client.stamp = time.time_ns()
@@ -360,14 +453,20 @@ def test_driver_is_killed_and_comes_back(client, robot, start):
 # --- description ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('text', 'reason'), [
-    ('', 'not XML'),
-    ('/etc/passwd', 'not XML'),
-    ('<robot name="half">', 'not well-formed XML'),
-    (PANDA.replace('<child link="panda_link3"/>', '<child link="panda_link33"/>'), 'panda_link33'),
-    ('<!DOCTYPE r [<!ENTITY a "aaaa">]><robot name="&a;"><link name="l"/></robot>', 'refused'),
-    (PANDA.replace('<mass value="4.970684"/>', '<mass value="-4.970684"/>'), 'panda_link1'),
-])
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [
+        ('', 'not XML'),
+        ('/etc/passwd', 'not XML'),
+        ('<robot name="half">', 'not well-formed XML'),
+        (
+            PANDA.replace('<child link="panda_link3"/>', '<child link="panda_link33"/>'),
+            'panda_link33',
+        ),
+        ('<!DOCTYPE r [<!ENTITY a "aaaa">]><robot name="&a;"><link name="l"/></robot>', 'refused'),
+        (PANDA.replace('<mass value="4.970684"/>', '<mass value="-4.970684"/>'), 'panda_link1'),
+    ],
+)
 def test_bad_description_by_topic(client, robot, text, reason):
     client.describe(text)
     client.expect(DESCRIPTION, ERROR, 'refused', reason, 'the one before stays in use')
@@ -403,12 +502,17 @@ def test_description_changes_while_running(client, robot, node):
     client.subscribe(TwistStamped, 'kinematics/twist/panda_hand_tcp')
     client.describe(PLANAR)
     q, (v, tau) = good(robot)
-    client.expect(STATES, ERROR, 'no joint of this robot',
-                  meanwhile=lambda: client.send(robot.joint_names, q, v, tau))
+    client.expect(
+        STATES,
+        ERROR,
+        'no joint of this robot',
+        meanwhile=lambda: client.send(robot.joint_names, q, v, tau),
+    )
     for topic in TOPICS:
         _, message = client.ask(topic, planar.joint_names, [0.3, 0.4], [1.0, 2.0], [3.0, 4.0])
-        check_numbers(topic, message, planar, *(np.array(x) for x in (
-            [0.3, 0.4], [1.0, 2.0], [3.0, 4.0])))
+        check_numbers(
+            topic, message, planar, *(np.array(x) for x in ([0.3, 0.4], [1.0, 2.0], [3.0, 4.0]))
+        )
     tip = planar.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     client.describe(PANDA)
@@ -428,11 +532,13 @@ def test_description_by_parameter_shuts_out_the_topic(client, robot):
 
 
 def test_planar_and_floating_joints_are_held(client, robot):
-    text = ('<robot name="boat"><link name="sea"/><link name="hull"/><link name="crane"><inertial>'
-            '<origin xyz="1 0 0"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"'
-            ' iyz="0"/></inertial></link><joint name="swim" type="floating"><parent link="sea"/>'
-            '<child link="hull"/></joint><joint name="boom" type="continuous"><parent link="hull"/>'
-            '<child link="crane"/><axis xyz="0 -1 0"/></joint></robot>')
+    text = (
+        '<robot name="boat"><link name="sea"/><link name="hull"/><link name="crane"><inertial>'
+        '<origin xyz="1 0 0"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"'
+        ' iyz="0"/></inertial></link><joint name="swim" type="floating"><parent link="sea"/>'
+        '<child link="hull"/></joint><joint name="boom" type="continuous"><parent link="hull"/>'
+        '<child link="crane"/><axis xyz="0 -1 0"/></joint></robot>'
+    )
     client.describe(text)
     client.expect(DESCRIPTION, WARN, 'held at zero', 'swim')
     _, message = client.ask(GRAVITY, ['boom'], [0.6], [0.0], [1.0])
@@ -463,16 +569,23 @@ def test_nothing_comes(start, connect):
     client = connect('lonely')
     client.expect('lonely/kinematics: robot description', ERROR, 'no robot description yet')
     client.describe(PLANAR)
-    client.expect('lonely/kinematics: joint states', ERROR,
-                  'nothing has come on /lonely/joint_states', '0 publishers')
+    client.expect(
+        'lonely/kinematics: joint states',
+        ERROR,
+        'nothing has come on /lonely/joint_states',
+        '0 publishers',
+    )
 
 
-@pytest.mark.parametrize(('parameters', 'reason'), [
-    ({'velocity_policy': 'guess'}, 'velocity_policy'),
-    ({'gravity': '[0.0, 1.0]'}, 'gravity'),
-    ({'state_timeout': -1.0}, 'state_timeout'),
-    ({'executor': 'magic'}, 'executor'),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'reason'),
+    [
+        ({'velocity_policy': 'guess'}, 'velocity_policy'),
+        ({'gravity': '[0.0, 1.0]'}, 'gravity'),
+        ({'state_timeout': -1.0}, 'state_timeout'),
+        ({'executor': 'magic'}, 'executor'),
+    ],
+)
 def test_impossible_parameter_at_start(start, parameters, reason):
     node = start('dynamics', parameters, ['-r', '__ns:=/never'])
     assert node.wait() == 1
@@ -495,8 +608,9 @@ def test_two_robots_in_two_namespaces(start, connect, robot):
     for _ in range(3):
         check_good(clients['left'], robot)
         for topic in TOPICS:
-            check_numbers(topic, clients['right'].ask(topic, planar.joint_names, *state)[1], planar,
-                          *state)
+            check_numbers(
+                topic, clients['right'].ask(topic, planar.joint_names, *state)[1], planar, *state
+            )
     for name, client in clients.items():
         client.expect(f'{name}/bringup: robot description', OK)
         assert f'{name}/dynamics: outputs' in client.diagnostics

@@ -13,9 +13,6 @@ pytest.importorskip('screw_dynamics_msgs.srv._annotate_trajectory')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from processes import children, is_running, processor_time, resident, wait_for, workers
-from robots import urdf_path
-from ros_harness import OK, WARN, stamp_of
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
@@ -28,6 +25,9 @@ from screw_dynamics_msgs.srv import (
     Jacobian,
     MassMatrix,
 )
+from support.processes import children, is_running, processor_time, resident, wait_for, workers
+from support.robots import urdf_path
+from support.ros_harness import OK, WARN, stamp_of
 
 URDF = urdf_path('panda').read_text()
 TOOL = 'panda_hand_tcp'
@@ -42,8 +42,13 @@ SERVICES = {
     **{
         kind: 'dynamics/' + re.sub('(?<!^)([A-Z])', r'_\1', kind).lower()
         for kind in (
-            'InverseDynamics', 'ForwardDynamics', 'HybridDynamics', 'Linearize', 'MassMatrix',
-            'AnnotateTrajectory', 'PayloadCapacity',
+            'InverseDynamics',
+            'ForwardDynamics',
+            'HybridDynamics',
+            'Linearize',
+            'MassMatrix',
+            'AnnotateTrajectory',
+            'PayloadCapacity',
         )
     },
 }
@@ -51,8 +56,9 @@ SERVICES = {
 
 @pytest.fixture(scope='module')
 def node(start):
-    return start('bringup', {'state_timeout': '0.0', 'marker_rate': 1000.0},
-                 ['-r', '__ns:=/beside'])
+    return start(
+        'bringup', {'state_timeout': '0.0', 'marker_rate': 1000.0}, ['-r', '__ns:=/beside']
+    )
 
 
 @pytest.fixture(scope='module')
@@ -73,8 +79,11 @@ def search(seconds):
     target = PoseStamped()
     target.pose.position.x = 3.0
     return InverseKinematics.Request(
-        frames=[TOOL], targets=[target], joint_state=state(),
-        timeout=Duration(sec=int(seconds), nanosec=round(seconds % 1 * 1e9)))
+        frames=[TOOL],
+        targets=[target],
+        joint_state=state(),
+        timeout=Duration(sec=int(seconds), nanosec=round(seconds % 1 * 1e9)),
+    )
 
 
 def searching(client, seconds):
@@ -117,6 +126,7 @@ def test_markers_are_drawn_while_a_solution_is_looked_for(client, node):
 
 def test_drawing_has_left_the_thread_that_makes_torques(client, node):
     """While the process that draws stands still, all other outputs come, and none is late."""
+
     def drawn_after(stamp):
         client.ask(TWIST, JOINTS, Q, np.zeros(8))
         return any(stamp_of(message.markers[0]) > stamp for message in client.received[MARKERS])
@@ -151,15 +161,23 @@ def test_a_colour_compiles_nothing(client, node):
 
     def shown():
         client.ask(TWIST, JOINTS, Q, np.zeros(8))
-        return [m for message in client.received[MARKERS] for m in message.markers
-                if m.ns == 'joint_axes' and m.color.g == 0.5]
+        return [
+            m
+            for message in client.received[MARKERS]
+            for m in message.markers
+            if m.ns == 'joint_axes' and m.color.g == 0.5
+        ]
 
     client.wait(shown, what='the color')
     actions = [m.markers[0].action for m in client.received[MARKERS]]
     assert actions.count(Marker.DELETEALL) == 1
     first = actions.index(Marker.DELETEALL)
-    assert not [m for message in client.received[MARKERS][first:] for m in message.markers
-                if m.ns == 'joint_axes' and m.color.g != 0.5]
+    assert not [
+        m
+        for message in client.received[MARKERS][first:]
+        for m in message.markers
+        if m.ns == 'joint_axes' and m.color.g != 0.5
+    ]
     assert client.set_parameter('wrench_estimator', 'force_scale', 0.5).successful
     assert client.set_parameter('kinematics', 'characteristic_length', 0.5).successful
     assert node.output.count('ready:') == ready
@@ -196,12 +214,18 @@ def test_a_process_killed_while_it_draws(client, node):
 
     client.wait(drawn, what='markers')
     os.kill(pid_of(node, 'draws'), signal.SIGKILL)
-    client.expect('beside/bringup: drawing', WARN, 'SIGKILL', 'another one is started',
-                  meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8)))
+    client.expect(
+        'beside/bringup: drawing',
+        WARN,
+        'SIGKILL',
+        'another one is started',
+        meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8)),
+    )
     client.received[MARKERS].clear()
     client.wait(drawn, what='markers again')
-    client.expect('beside/bringup: drawing', OK,
-                  meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8)))
+    client.expect(
+        'beside/bringup: drawing', OK, meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8))
+    )
 
 
 @pytest.mark.parametrize('how', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -248,16 +272,20 @@ def test_requests_around_a_change_of_description(start, connect):
 
     def torques(names, position):
         answer = client.call(
-            InverseDynamics, 'dynamics/inverse_dynamics',
-            InverseDynamics.Request(joint_state=state(position, names)))
+            InverseDynamics,
+            'dynamics/inverse_dynamics',
+            InverseDynamics.Request(joint_state=state(position, names)),
+        )
         return np.array(answer.effort) if answer.success else answer.message
 
     def until(names, position, expected):
         """Ask again and again; every answer is that of one robot or of the other."""
+
         def is_there():
             found = torques(names, position)
             assert isinstance(found, str) or len(found) == len(names)
             return isinstance(found, str) != expected and (found,)
+
         return client.wait(is_there, what=f'an answer for {names}')[0]
 
     for _ in range(2):
@@ -274,11 +302,23 @@ def test_requests_around_a_change_of_description(start, connect):
     np.testing.assert_array_equal(torques(JOINTS, Q), before)
 
     def effort():
-        trajectory = JointTrajectory(joint_names=JOINTS, points=[
-            JointTrajectoryPoint(positions=Q, velocities=[0.0] * 8, accelerations=[0.0] * 8,
-                                 time_from_start=Duration(sec=k)) for k in range(2)])
-        answer = client.call(AnnotateTrajectory, 'dynamics/annotate_trajectory',
-                             AnnotateTrajectory.Request(trajectory=trajectory))
+        trajectory = JointTrajectory(
+            joint_names=JOINTS,
+            points=[
+                JointTrajectoryPoint(
+                    positions=Q,
+                    velocities=[0.0] * 8,
+                    accelerations=[0.0] * 8,
+                    time_from_start=Duration(sec=k),
+                )
+                for k in range(2)
+            ],
+        )
+        answer = client.call(
+            AnnotateTrajectory,
+            'dynamics/annotate_trajectory',
+            AnnotateTrajectory.Request(trajectory=trajectory),
+        )
         assert answer.success, answer.message
         return np.array(answer.trajectory.points[0].effort)
 
@@ -337,9 +377,12 @@ def strange(type_, value, random):
         value.joint_names = [JOINTS[i] for i in random.integers(0, 8, int(random.integers(0, 9)))]
         for k in range(int(random.integers(0, 5))):
             size = len(value.joint_names) if random.random() < 0.8 else 3
-            value.points.append(JointTrajectoryPoint(
-                positions=numbers(size, random),
-                time_from_start=Duration(sec=int(random.choice([k, 0, -5, 2**31 - 1])))))
+            value.points.append(
+                JointTrajectoryPoint(
+                    positions=numbers(size, random),
+                    time_from_start=Duration(sec=int(random.choice([k, 0, -5, 2**31 - 1]))),
+                )
+            )
     else:
         raise AssertionError(f'no garbage for {type_}')
     return value
@@ -355,8 +398,10 @@ def pose(random):
 
 
 def numbers(count, random):
-    return [float(random.choice(STRANGE)) if random.random() < 0.1 else float(random.normal())
-            for _ in range(count)]
+    return [
+        float(random.choice(STRANGE)) if random.random() < 0.1 else float(random.normal())
+        for _ in range(count)
+    ]
 
 
 @pytest.mark.parametrize('kind', SERVICES)
@@ -383,20 +428,41 @@ def test_garbage_in_requests(client, node, kind):
     assert client.call(Jacobian, JACOBIAN, request).success
 
 
-@pytest.mark.parametrize(('kind', 'fields', 'reason'), [
-    ('ForwardKinematics', {'frames': ['nose'] * 10_000}, "no link 'nose'"),
-    ('ForwardKinematics', {'frames': [TOOL] * 10_000, 'joint_state': state()}, ''),
-    ('InverseKinematics', {'frames': [TOOL] * 10_000, 'targets': [PoseStamped()] * 10_000},
-     'name a link twice'),
-    ('Jacobian', {'frame': TOOL, 'joint_state': state(
-        np.zeros(10_000), [f'joint{i}' for i in range(10_000)])}, "joint 'joint0', which the"),
-    ('Jacobian', {'frame': TOOL, 'joint_state': state(
-        np.zeros(10_000), JOINTS * 1250)}, 'twice'),
-    ('InverseKinematics', {'frames': [TOOL], 'targets': [PoseStamped()],
-                           'timeout': Duration(sec=2**31 - 1)}, 'within 0 and 60 s'),
-    ('InverseKinematics', {'frames': [TOOL], 'targets': [PoseStamped()],
-                           'timeout': Duration(sec=-(2**31))}, 'within 0 and 60 s'),
-])
+@pytest.mark.parametrize(
+    ('kind', 'fields', 'reason'),
+    [
+        ('ForwardKinematics', {'frames': ['nose'] * 10_000}, "no link 'nose'"),
+        ('ForwardKinematics', {'frames': [TOOL] * 10_000, 'joint_state': state()}, ''),
+        (
+            'InverseKinematics',
+            {'frames': [TOOL] * 10_000, 'targets': [PoseStamped()] * 10_000},
+            'name a link twice',
+        ),
+        (
+            'Jacobian',
+            {
+                'frame': TOOL,
+                'joint_state': state(np.zeros(10_000), [f'joint{i}' for i in range(10_000)]),
+            },
+            "joint 'joint0', which the",
+        ),
+        (
+            'Jacobian',
+            {'frame': TOOL, 'joint_state': state(np.zeros(10_000), JOINTS * 1250)},
+            'twice',
+        ),
+        (
+            'InverseKinematics',
+            {'frames': [TOOL], 'targets': [PoseStamped()], 'timeout': Duration(sec=2**31 - 1)},
+            'within 0 and 60 s',
+        ),
+        (
+            'InverseKinematics',
+            {'frames': [TOOL], 'targets': [PoseStamped()], 'timeout': Duration(sec=-(2**31))},
+            'within 0 and 60 s',
+        ),
+    ],
+)
 def test_ten_thousand_names_and_huge_timeouts(client, kind, fields, reason):
     type_ = getattr(srv, kind)
     answer = client.call(type_, SERVICES[kind], type_.Request(**fields))

@@ -15,8 +15,6 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from robots import urdf_path
-from ros_harness import ERROR, WARN, stamp_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
@@ -26,6 +24,8 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.dynamics import Dynamics
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.outputs.commands import joint_command
+from support.robots import urdf_path
+from support.ros_harness import ERROR, WARN, stamp_of
 
 PANDA = urdf_path('panda').read_text()
 HEAVY = PANDA.replace('mass value="2', 'mass value="7')  # some of the links
@@ -41,8 +41,15 @@ PERIOD = 0.005  # s between joint states
 ACTIONS = ('hold', 'gravity', 'ramp_to_zero', 'stop')
 
 #: How slow this machine may be: a state counts for 0.3 s, and is answered however late it comes.
-RULES = {'nodes': "['dynamics']", 'enabled': True, 'age_limit': 0.3, 'max_delay': 0.0,
-         'ramp_time': 0.1, 'blend_time': 0.1, 'effort_rate_factor': 1e6}
+RULES = {
+    'nodes': "['dynamics']",
+    'enabled': True,
+    'age_limit': 0.3,
+    'max_delay': 0.0,
+    'ramp_time': 0.1,
+    'blend_time': 0.1,
+    'effort_rate_factor': 1e6,
+}
 
 
 class Controlled:
@@ -65,6 +72,7 @@ class Controlled:
 
     def drive(self, condition, what='', deadline=30.0):
         """Send joint states until something holds; return it."""
+
         def sent():
             self.send()
             self.client.spin(PERIOD)
@@ -78,11 +86,16 @@ class Controlled:
 
     def until(self, torques):
         """Drive until these torques are commanded."""
-        return self.drive(lambda: len(self.received) and np.allclose(
-            self.received[-1].effort, torques, atol=1e-6), f'torques {torques}')
+        return self.drive(
+            lambda: (
+                len(self.received) and np.allclose(self.received[-1].effort, torques, atol=1e-6)
+            ),
+            f'torques {torques}',
+        )
 
     def until_quiet(self, seconds=0.7):
         """Wait, without states, until nothing has come for some time."""
+
         def count():
             before = len(self.received)
             self.client.spin(seconds)
@@ -120,9 +133,17 @@ def control(start, connect):
 @pytest.fixture
 def following(control):
     """The same at the beginning of each test, with the rules of `RULES`."""
-    control.set(on_loss='gravity', on_end='ramp_to_zero', on_new_description='continue',
-                on_refused_description='continue', ramp_time=0.1, blend_time=0.1,
-                effort_limit_factor=1.0, effort_limits=[], limited_joints=[''])
+    control.set(
+        on_loss='gravity',
+        on_end='ramp_to_zero',
+        on_new_description='continue',
+        on_refused_description='continue',
+        ramp_time=0.1,
+        blend_time=0.1,
+        effort_limit_factor=1.0,
+        effort_limits=[],
+        limited_joints=[''],
+    )
     control.set('bringup', payload_mass=0.0)
     control.set('bringup', payload_link='')
     control.enable(True)
@@ -170,15 +191,21 @@ def test_states_stop(following, action):
     begin = time.time_ns()
 
     def answered():
-        return [stamp_of(m) for m in following.received
-                if stamp_of(m) > begin and stamp_of(m) in following.stamps]
+        return [
+            stamp_of(m)
+            for m in following.received
+            if stamp_of(m) > begin and stamp_of(m) in following.stamps
+        ]
 
     first = following.drive(answered, 'a state that comes after the parameter')[0]
     following.drive_for(0.1)
 
     def made_without_states():
-        return [m for m in following.received
-                if stamp_of(m) > first and stamp_of(m) not in following.stamps]
+        return [
+            m
+            for m in following.received
+            if stamp_of(m) > first and stamp_of(m) not in following.stamps
+        ]
 
     if action == 'stop':
         following.until_quiet()
@@ -191,7 +218,8 @@ def test_states_stop(following, action):
         assert any(made_without_states()[0].effort)
     else:
         later = following.client.wait(
-            lambda: len(made_without_states()) > 10 and made_without_states(), what='commands')
+            lambda: len(made_without_states()) > 10 and made_without_states(), what='commands'
+        )
         assert np.allclose([message.effort for message in later], GRAVITY, atol=1e-9)
         stamps = [stamp_of(message) for message in later]
         assert stamps == sorted(set(stamps))
@@ -201,8 +229,10 @@ def test_states_stop(following, action):
     assert begins_with_zero == (action in ('stop', 'ramp_to_zero'))
 
 
-@pytest.mark.parametrize(('action', 'number'), [
-    *((action, signal.SIGINT) for action in ACTIONS), ('ramp_to_zero', signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ('action', 'number'),
+    [*((action, signal.SIGINT) for action in ACTIONS), ('ramp_to_zero', signal.SIGTERM)],
+)
 def test_the_node_ends(start, connect, action, number):
     """What on_end says has been carried out and has arrived when the process is gone."""
     control = Controlled(start, connect, f'end_{action}_{number.name}', on_end=action)
@@ -226,11 +256,16 @@ def test_a_killed_node_is_missed_by_its_listeners(start, connect):
     from rclpy.duration import Duration
     from rclpy.event_handler import SubscriptionEventCallbacks
     from rclpy.qos import QoSProfile
+
     control, missed, commands = Controlled(start, connect, 'killed'), [], []
     control.client.node.create_subscription(
-        Float64MultiArray, 'dynamics/commands', commands.append,
+        Float64MultiArray,
+        'dynamics/commands',
+        commands.append,
         QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
-        event_callbacks=SubscriptionEventCallbacks(deadline=missed.append), raw=True)
+        event_callbacks=SubscriptionEventCallbacks(deadline=missed.append),
+        raw=True,
+    )
     control.drive(lambda: commands, 'commands')
     control.node.process.send_signal(signal.SIGKILL)
     assert control.node.wait() == -signal.SIGKILL
@@ -299,9 +334,14 @@ def test_a_payload_blends(following):
     following.set(blend_time=1.0)
     following.set('bringup', payload_link='panda_hand_tcp')
     following.set('bringup', payload_mass=3.0)
-    following.drive(lambda: len(following.received) > 20 and abs(
-        following.torques[-1, 1] - GRAVITY[1]) > 5.0 and np.ptp(
-        following.torques[-20:, 1]) < 1e-9, 'the end of the blend')
+    following.drive(
+        lambda: (
+            len(following.received) > 20
+            and abs(following.torques[-1, 1] - GRAVITY[1]) > 5.0
+            and np.ptp(following.torques[-20:, 1]) < 1e-9
+        ),
+        'the end of the blend',
+    )
     torques, change = following.torques[:, 1], following.torques[-1, 1] - GRAVITY[1]
     times = np.array([stamp_of(message) for message in following.received]) * 1e-9
     # Commands are made some time after their stamps: a slope over a longer time tells.
@@ -317,8 +357,9 @@ def test_limits_are_named(following):
     following.set(effort_limit_factor=0.1)
     limit = 0.1 * MOVED.limits.effort
     following.until(np.clip(GRAVITY, -limit, limit))
-    following.status(WARN, f"torque of joint '{JOINTS[1]}' limited to {limit[1]:g}, "
-                     f'{GRAVITY[1]:.2g}'[:-3])
+    following.status(
+        WARN, f"torque of joint '{JOINTS[1]}' limited to {limit[1]:g}, {GRAVITY[1]:.2g}"[:-3]
+    )
     following.set(effort_limit_factor=1.0, limited_joints=[JOINTS[3]])
     following.set(effort_limits=[3.0])
     following.status(WARN, f"torque of joint '{JOINTS[3]}' limited to 3, ")
@@ -332,12 +373,15 @@ def test_limits_are_named(following):
     following.set(limited_joints=[''])
 
 
-@pytest.mark.parametrize(('field', 'value', 'text'), [
-    ('positions', 99.0, f"positions of joint '{JOINTS[1]}' in the reference: 99"),
-    ('velocities', 50.0, f"velocities of joint '{JOINTS[1]}' in the reference: 50"),
-    ('accelerations', 1e300, f"accelerations of joint '{JOINTS[1]}' in the reference: 1e+300"),
-    ('positions', float('nan'), f"positions of joint '{JOINTS[1]}' in the reference: nan"),
-])
+@pytest.mark.parametrize(
+    ('field', 'value', 'text'),
+    [
+        ('positions', 99.0, f"positions of joint '{JOINTS[1]}' in the reference: 99"),
+        ('velocities', 50.0, f"velocities of joint '{JOINTS[1]}' in the reference: 50"),
+        ('accelerations', 1e300, f"accelerations of joint '{JOINTS[1]}' in the reference: 1e+300"),
+        ('positions', float('nan'), f"positions of joint '{JOINTS[1]}' in the reference: nan"),
+    ],
+)
 def test_a_reference_that_no_joint_can_follow_is_refused_by_name(following, field, value, text):
     point = {'positions': [0.0], 'velocities': [0.0], 'accelerations': [0.0]}
     point[field] = [value]
@@ -348,8 +392,9 @@ def test_a_reference_that_no_joint_can_follow_is_refused_by_name(following, fiel
         references.publish(message)
         following.send()
 
-    following.client.expect('control/dynamics: outputs', WARN, 'reference refused', text,
-                            meanwhile=send)
+    following.client.expect(
+        'control/dynamics: outputs', WARN, 'reference refused', text, meanwhile=send
+    )
     assert np.allclose(following.torques, GRAVITY, atol=1e-6)
 
 
@@ -364,14 +409,29 @@ def test_commands_by_name_and_in_the_order_of_joints(following):
 
     def ordered():
         messages = client.received['dynamics/commands']
-        return messages and len(messages[-1].data) == 3 and np.allclose(
-            list(messages[-1].data), wanted, atol=1e-9)
+        return (
+            messages
+            and len(messages[-1].data) == 3
+            and np.allclose(list(messages[-1].data), wanted, atol=1e-9)
+        )
 
     following.drive(ordered, 'commands in this order')
-    message = following.drive(lambda: next((m for m in reversed(client.received[
-        'dynamics/joint_command']) if stamp_of(m) in following.stamps), None), 'joint_command')
-    names, numbers = (message.name, message.effort) if kind is JointState else (
-        message.joint_names, message.values)
+    message = following.drive(
+        lambda: next(
+            (
+                m
+                for m in reversed(client.received['dynamics/joint_command'])
+                if stamp_of(m) in following.stamps
+            ),
+            None,
+        ),
+        'joint_command',
+    )
+    names, numbers = (
+        (message.name, message.effort)
+        if kind is JointState
+        else (message.joint_names, message.values)
+    )
     assert list(names) == order
     assert np.allclose(numbers, wanted, atol=1e-9)
     following.set(joints=[''])
@@ -382,8 +442,13 @@ def test_commands_by_name_and_in_the_order_of_joints(following):
 def in_process(ros_domain, connect):
     """Return a node in this process, a client, and a function that lets both work."""
     rclpy.init(domain_id=ros_domain)
-    node = Node('dynamics', namespace='/inside', parameter_overrides=[
-        Parameter(name, value=value) for name, value in RULES.items() if name != 'nodes'])
+    node = Node(
+        'dynamics',
+        namespace='/inside',
+        parameter_overrides=[
+            Parameter(name, value=value) for name, value in RULES.items() if name != 'nodes'
+        ],
+    )
     host = ModelHost(node)
     host.add(Dynamics(node, host), node)
     executor = SingleThreadedExecutor()
@@ -423,8 +488,9 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(in
     assert not {stamp_of(message) for message in received} & set(made)
     for _ in range(5):  # where this machine stands still, the watch is first to send zero
         pause[0] = 0.0
-        host.node.set_parameters([Parameter('ramp_time', value=0.0),
-                                  Parameter('enabled', value=True)])
+        host.node.set_parameters(
+            [Parameter('ramp_time', value=0.0), Parameter('enabled', value=True)]
+        )
         drive(lambda: np.allclose(received[-1].effort, GRAVITY, atol=1e-6))
         made.clear()
         pause[0] = 1.5 * RULES['age_limit']
@@ -435,8 +501,7 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(in
     else:
         pytest.fail('the last command was not sent')
     made.clear()
-    host.node.set_parameters([Parameter('ramp_time', value=10.0),
-                              Parameter('enabled', value=True)])
+    host.node.set_parameters([Parameter('ramp_time', value=10.0), Parameter('enabled', value=True)])
     drive(lambda: len(made) == 3)
     client.spin(0.2)
     assert not {stamp_of(message) for message in received} & set(made)  # a ramp begins with zero

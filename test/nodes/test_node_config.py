@@ -1,16 +1,16 @@
 """Parameters: the files in config/ name each one, at run time each is checked (through DDS)."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip('rclpy')
 
 import yaml
-from robots import urdf_path
 
-CONFIG = Path(__file__).resolve().parents[1] / 'config'
+from support.paths import CONFIG
+from support.robots import urdf_path
+
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
 #: Parameters that rclpy declares by itself.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
@@ -35,8 +35,11 @@ def until_there_is_a_robot(client):
 
 
 def declared(client, node):
-    return {name: value for name, value in client.parameters(node).items()
-            if not FOREIGN.fullmatch(name)}
+    return {
+        name: value
+        for name, value in client.parameters(node).items()
+        if not FOREIGN.fullmatch(name)
+    }
 
 
 def plain(value):
@@ -70,7 +73,8 @@ def test_file_has_every_parameter_with_its_default(client, node, path, sections)
     found = declared(client, node)
     assert set(found) == set(expected)
     assert {name: plain(value) for name, value in found.items()} == {
-        name: plain(value) for name, value in expected.items()}
+        name: plain(value) for name, value in expected.items()
+    }
 
 
 @pytest.mark.parametrize(('node', 'path', 'sections'), CASES)
@@ -91,8 +95,11 @@ def test_file_says_what_changes_at_run_time(client, node, path, sections):
 
 def test_files_are_accepted_by_the_nodes(start, connect):
     """Both files, as they are, and for nodes in any namespace."""
-    start('simulator', {'urdf': str(urdf_path('panda'))},
-          ['--params-file', str(SIMULATOR), '-r', '__ns:=/a/b'])
+    start(
+        'simulator',
+        {'urdf': str(urdf_path('panda'))},
+        ['--params-file', str(SIMULATOR), '-r', '__ns:=/a/b'],
+    )
     changed = start('bringup', arguments=['--params-file', str(MODEL), '-r', '__ns:=/a/b'])
     client = connect('a/b')
     client.expect('a/b/bringup: joint states', 0)
@@ -102,9 +109,11 @@ def test_files_are_accepted_by_the_nodes(start, connect):
 
 def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
     text = MODEL.read_text()
-    for before, after in (("nodes: ['kinematics', 'dynamics', 'wrench_estimator']",
-                           "nodes: ['wrench_estimator']"), ('damping: 0.001', 'damping: 0.25'),
-                          ('gravity: [0.0, 0.0, -9.81]', 'gravity: [0, 0, -1]')):
+    for before, after in (
+        ("nodes: ['kinematics', 'dynamics', 'wrench_estimator']", "nodes: ['wrench_estimator']"),
+        ('damping: 0.001', 'damping: 0.25'),
+        ('gravity: [0.0, 0.0, -9.81]', 'gravity: [0, 0, -1]'),
+    ):
         assert before in text
         text = text.replace(before, after)
     path = tmp_path / 'mine.yaml'
@@ -113,46 +122,56 @@ def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
     client = connect('mine')
     assert client.parameters('wrench_estimator')['damping'] == 0.25
     assert list(client.parameters('bringup')['gravity']) == [0, 0, -1]
-    assert not any(name == 'kinematics' and space == '/mine'
-                   for name, space in client.node.get_node_names_and_namespaces())
+    assert not any(
+        name == 'kinematics' and space == '/mine'
+        for name, space in client.node.get_node_names_and_namespaces()
+    )
 
 
-@pytest.mark.parametrize(('node', 'name', 'value', 'reason'), [
-    ('bringup', 'gravity', [0.0, 0.0], '3 elements'),
-    ('bringup', 'gravity', [0.0, 0.0, float('nan')], 'finite'),
-    ('bringup', 'gravity', 'down', 'gravity'),
-    ('bringup', 'state_timeout', -0.1, 'state_timeout'),
-    ('bringup', 'state_timeout', float('inf'), 'state_timeout'),
-    ('bringup', 'velocity_policy', 'guess', 'reject, differentiate, zero, hold'),
-    ('bringup', 'effort_scale', [1.0], '1 elements for 0 effort_joints'),
-    ('bringup', 'effort_joints', ['knee'], "'knee'"),
-    ('bringup', 'backend', 'python', 'read-only'),
-    ('bringup', 'robot_description', '<robot/>', 'link'),
-    ('kinematics', 'frames', ['nose'], "'nose'"),
-    ('kinematics', 'publish_tf', 'yes', 'BOOL'),
-    ('kinematics', 'twist_representation', 'world', 'body, spatial, hybrid, mixed'),
-    ('kinematics', 'joint_metric', 'best', 'identity, inertia'),
-    ('kinematics', 'markers', ['twists', 'nose'], 'joint_axes, twists'),
-    ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0], '4 elements'),
-    ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0, 2.0], '[0, 1]'),
-    ('kinematics', 'marker_rate', 0.0, 'marker_rate'),
-    ('dynamics', 'compensated_terms', ['wind'], 'gravity, coriolis, friction, inertia, payload'),
-    ('bringup', 'payload_mass', -1.0, 'payload_mass'),
-    ('bringup', 'payload_link', 'nose', "'nose'"),
-    ('bringup', 'payload_center_of_mass', [0.0, 0.0], '3 elements'),
-    ('bringup', 'payload_inertia', [1.0, 0.0, 0.0, 1.0, 0.0, 1.0], 'no mass'),
-    ('dynamics', 'reference_timeout', -1.0, 'reference_timeout'),
-    ('dynamics', 'constraints', ['nose: x'], "'nose'"),
-    ('dynamics', 'constraints', ['panda_hand: up'], "'up'"),
-    ('dynamics', 'constraint_torques', 'guessed', 'measured, feedforward'),
-    ('dynamics', 'constraint_rate', 0.0, 'constraint_rate'),
-    ('wrench_estimator', 'damping', -0.1, 'damping'),
-    ('wrench_estimator', 'characteristic_length', 0.0, 'characteristic_length'),
-    ('wrench_estimator', 'tare_samples', 0, 'tare_samples'),
-    ('wrench_estimator', 'tare_samples', 1.5, 'tare_samples'),
-    ('simulator', 'rate', 100.0, 'read-only'),
-    ('simulator', 'command_timeout', 0.0, 'command_timeout'),
-])
+@pytest.mark.parametrize(
+    ('node', 'name', 'value', 'reason'),
+    [
+        ('bringup', 'gravity', [0.0, 0.0], '3 elements'),
+        ('bringup', 'gravity', [0.0, 0.0, float('nan')], 'finite'),
+        ('bringup', 'gravity', 'down', 'gravity'),
+        ('bringup', 'state_timeout', -0.1, 'state_timeout'),
+        ('bringup', 'state_timeout', float('inf'), 'state_timeout'),
+        ('bringup', 'velocity_policy', 'guess', 'reject, differentiate, zero, hold'),
+        ('bringup', 'effort_scale', [1.0], '1 elements for 0 effort_joints'),
+        ('bringup', 'effort_joints', ['knee'], "'knee'"),
+        ('bringup', 'backend', 'python', 'read-only'),
+        ('bringup', 'robot_description', '<robot/>', 'link'),
+        ('kinematics', 'frames', ['nose'], "'nose'"),
+        ('kinematics', 'publish_tf', 'yes', 'BOOL'),
+        ('kinematics', 'twist_representation', 'world', 'body, spatial, hybrid, mixed'),
+        ('kinematics', 'joint_metric', 'best', 'identity, inertia'),
+        ('kinematics', 'markers', ['twists', 'nose'], 'joint_axes, twists'),
+        ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0], '4 elements'),
+        ('kinematics', 'screw_axis_color', [1.0, 0.0, 0.0, 2.0], '[0, 1]'),
+        ('kinematics', 'marker_rate', 0.0, 'marker_rate'),
+        (
+            'dynamics',
+            'compensated_terms',
+            ['wind'],
+            'gravity, coriolis, friction, inertia, payload',
+        ),
+        ('bringup', 'payload_mass', -1.0, 'payload_mass'),
+        ('bringup', 'payload_link', 'nose', "'nose'"),
+        ('bringup', 'payload_center_of_mass', [0.0, 0.0], '3 elements'),
+        ('bringup', 'payload_inertia', [1.0, 0.0, 0.0, 1.0, 0.0, 1.0], 'no mass'),
+        ('dynamics', 'reference_timeout', -1.0, 'reference_timeout'),
+        ('dynamics', 'constraints', ['nose: x'], "'nose'"),
+        ('dynamics', 'constraints', ['panda_hand: up'], "'up'"),
+        ('dynamics', 'constraint_torques', 'guessed', 'measured, feedforward'),
+        ('dynamics', 'constraint_rate', 0.0, 'constraint_rate'),
+        ('wrench_estimator', 'damping', -0.1, 'damping'),
+        ('wrench_estimator', 'characteristic_length', 0.0, 'characteristic_length'),
+        ('wrench_estimator', 'tare_samples', 0, 'tare_samples'),
+        ('wrench_estimator', 'tare_samples', 1.5, 'tare_samples'),
+        ('simulator', 'rate', 100.0, 'read-only'),
+        ('simulator', 'command_timeout', 0.0, 'command_timeout'),
+    ],
+)
 def test_impossible_values_are_refused_with_a_reason(client, node, name, value, reason):
     until_there_is_a_robot(client)
     before = declared(client, node)[name]
@@ -170,24 +189,40 @@ def test_whole_numbers_are_numbers(client):
 def test_frames_change_while_running(client):
     until_there_is_a_robot(client)
     assert client.set_parameter('kinematics', 'frames', ['panda_link5', 'panda_hand']).successful
-    client.wait(lambda: client.diagnostics.get('config/kinematics: outputs', (0, '', {}))[2].get(
-        'frames') == 'panda_link5, panda_hand', what='other frames')
-    wanted = {f'/config/kinematics/{what}/{frame}' for what in ('jacobian', 'singularity', 'twist')
-              for frame in ('panda_hand', 'panda_link5')}
-    client.wait(lambda: wanted <= {
-        name for name, _ in client.node.get_topic_names_and_types()}, what=wanted)
+    client.wait(
+        lambda: (
+            client.diagnostics.get('config/kinematics: outputs', (0, '', {}))[2].get('frames')
+            == 'panda_link5, panda_hand'
+        ),
+        what='other frames',
+    )
+    wanted = {
+        f'/config/kinematics/{what}/{frame}'
+        for what in ('jacobian', 'singularity', 'twist')
+        for frame in ('panda_hand', 'panda_link5')
+    }
+    client.wait(
+        lambda: wanted <= {name for name, _ in client.node.get_topic_names_and_types()}, what=wanted
+    )
     assert client.set_parameter('kinematics', 'frames', ['']).successful
 
 
 def test_rviz_shows_topics_that_exist():
     text = (CONFIG.parent / 'rviz' / 'model.rviz').read_text()
     displays = yaml.safe_load(text)['Visualization Manager']['Displays']
-    topics = [(display['Class'].split('/')[1],
-               display.get('Topic', display.get('Description Topic'))['Value'])
-              for display in displays if 'Topic' in str(display.keys())]
-    assert topics == [('RobotModel', 'robot_description'),
-                      ('MarkerArray', 'kinematics/markers'),
-                      ('MarkerArray', 'wrench_estimator/markers')]
+    topics = [
+        (
+            display['Class'].split('/')[1],
+            display.get('Topic', display.get('Description Topic'))['Value'],
+        )
+        for display in displays
+        if 'Topic' in str(display.keys())
+    ]
+    assert topics == [
+        ('RobotModel', 'robot_description'),
+        ('MarkerArray', 'kinematics/markers'),
+        ('MarkerArray', 'wrench_estimator/markers'),
+    ]
 
 
 def test_unknown_frame_at_start_is_reported(start, connect):
@@ -199,8 +234,26 @@ def test_unknown_frame_at_start_is_reported(start, connect):
 
 
 #: Of types and sizes that some parameter has, and of none.
-ANYTHING = [True, 5, -3, 1.5, float('nan'), float('inf'), 1e308, '', 'x', '\x00\n' * 100, [True],
-            [5], [1.5], [1e308] * 3, [float('nan')] * 6, ['x'], ['x'] * 4, ['']]
+ANYTHING = [
+    True,
+    5,
+    -3,
+    1.5,
+    float('nan'),
+    float('inf'),
+    1e308,
+    '',
+    'x',
+    '\x00\n' * 100,
+    [True],
+    [5],
+    [1.5],
+    [1e308] * 3,
+    [float('nan')] * 6,
+    ['x'],
+    ['x'] * 4,
+    [''],
+]
 
 
 @pytest.mark.parametrize('node', ['bringup', 'kinematics', 'dynamics', 'wrench_estimator'])
@@ -217,10 +270,19 @@ def test_one_parameter_does_not_end_the_process(client, node):
     assert declared(client, 'bringup')
 
 
-@pytest.mark.parametrize(('name', 'value'), [
-    ('joints', '5'), ('gravity', '1.5'), ('frames', 'tool0'), ('velocity_color', '1.0'),
-    ('joint_axis_color', '5'), ('payload_mass', 'heavy'), ('enabled', '3'), ('nodes', '7'),
-])
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('joints', '5'),
+        ('gravity', '1.5'),
+        ('frames', 'tool0'),
+        ('velocity_color', '1.0'),
+        ('joint_axis_color', '5'),
+        ('payload_mass', 'heavy'),
+        ('enabled', '3'),
+        ('nodes', '7'),
+    ],
+)
 def test_one_parameter_of_a_wrong_type_at_start_is_told_in_one_line(start, name, value):
     node = start('bringup', {name: value}, ['-r', '__ns:=/wrong'])
     assert node.wait() == 1

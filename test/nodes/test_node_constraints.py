@@ -11,25 +11,25 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from constraint_oracle import dense_kkt
 from geometry_msgs.msg import WrenchStamped
-from robots import urdf_path
-from ros_harness import ERROR, OK, WARN, vector
 from sensor_msgs.msg import JointState
 
+from oracles.constraints import dense_kkt
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_point,
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.parameters.constraints import BlockedMotions, check, choose, read
+from support.robots import urdf_path
+from support.ros_harness import ERROR, OK, WARN, vector
 
 POINT_MASS = (
     '<inertial><origin xyz="1 0 0"/><mass value="1"/>'
     '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
 )
 #: The arm of case 8.2: unit lengths, unit point masses at the tips, axes z.
-PLANAR = f'''<robot name="planar">
+PLANAR = f"""<robot name="planar">
   <link name="base"/> <link name="one">{POINT_MASS}</link> <link name="two">{POINT_MASS}</link>
   <link name="tip"/>
   <joint name="j1" type="continuous">
@@ -38,7 +38,7 @@ PLANAR = f'''<robot name="planar">
     <parent link="one"/> <child link="two"/> <axis xyz="0 0 1"/> <origin xyz="1 0 0"/> </joint>
   <joint name="j3" type="fixed">
     <parent link="two"/> <child link="tip"/> <origin xyz="1 0 0"/> </joint>
-</robot>'''
+</robot>"""
 GRAVITY = '[0.0, -9.81, 0.0]'
 CASE = ['j1', 'j2'], [0.3, 0.4], [0.5, -0.2], [1.0, 2.0]
 TIP = 'dynamics/constraint_wrench/tip'

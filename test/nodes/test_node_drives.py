@@ -1,7 +1,6 @@
 """Drives as parameters of the nodes (C-054, B-008), through DDS, against Pinocchio and the laws."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +10,18 @@ pytest.importorskip('rclpy')
 
 import yaml
 from geometry_msgs.msg import WrenchStamped
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import DIRECT, ERROR, OK, matrix, vector
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Drive, Robot
+from support.paths import CONFIG
+from support.robots import urdf_path
+from support.ros_harness import DIRECT, ERROR, OK, matrix, vector
 
-CONFIG = Path(__file__).resolve().parents[1] / 'config' / 'model.yaml'
+CONFIG = CONFIG / 'model.yaml'
 DAMPING, COULOMB = 0.3, 0.8  # of all joints, in the description
 URDF = re.sub(
     '(<axis [^>]*/>)',

@@ -9,14 +9,14 @@ pytest.importorskip('pinocchio')
 pytest.importorskip('rclpy')
 
 import pinocchio as pin
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import DIRECT, ERROR, OK, WARN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import DIRECT, ERROR, OK, WARN
 
 DAMPING, COULOMB, SMOOTHING = 0.3, 0.8, 0.01  # the last one is the default of a drive
 URDF = re.sub(
@@ -250,9 +250,7 @@ def test_what_the_robot_adds_is_left_out(
     """Gravity and Coriolis torques where the robot is, the others of the reference."""
     rng, rest = np.random.default_rng(13), np.zeros(robot.nv)
     (q, v), a = state, rng.normal(size=robot.nv)
-    wanted_q = np.clip(
-        q + rng.uniform(-0.1, 0.1, robot.nv), robot.limits.lower, robot.limits.upper
-    )
+    wanted_q = np.clip(q + rng.uniform(-0.1, 0.1, robot.nv), robot.limits.lower, robot.limits.upper)
     wanted_v = velocities(robot, rng)
     follow(wanted_q, wanted_v, a)
     assert client.set_parameter('dynamics', 'compensated_terms', list(compensated)).successful

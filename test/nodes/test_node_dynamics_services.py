@@ -12,13 +12,11 @@ pytest.importorskip('pinocchio')
 import pinocchio as pin
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, WrenchStamped
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import ERROR
 from scipy.interpolate import CubicSpline
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_msgs.srv import (
     AnnotateTrajectory,
     ForwardDynamics,
@@ -29,6 +27,8 @@ from screw_dynamics_msgs.srv import (
     PayloadCapacity,
 )
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import ERROR
 
 DAMPING = 0.3
 URDF = re.sub(

@@ -7,14 +7,14 @@ pytest.importorskip('pinocchio')
 pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import WrenchStamped
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import ERROR, OK, WARN, vector
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.tare import LEAST_SAMPLES
+from support.robots import urdf_path
+from support.ros_harness import ERROR, OK, WARN, vector
 
 PLAIN = urdf_path('panda').read_text()
 DAMPING = 0.3
@@ -90,8 +90,12 @@ def oracle(robot, loaded=False):
     made = Pinocchio(PLAIN, robot, mimic=True)
     if loaded:
         xx, xy, xz, yy, yz, zz = LOAD['payload_inertia']
-        made.carry(TOOL, LOAD['payload_mass'], LOAD['payload_center_of_mass'],
-                   [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        made.carry(
+            TOOL,
+            LOAD['payload_mass'],
+            LOAD['payload_center_of_mass'],
+            [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]],
+        )
     return made
 
 
@@ -146,7 +150,8 @@ def test_gravity_free_efforts_of_an_untouched_arm_show_no_contact(client, robot,
     np.testing.assert_allclose(torques.effort, 0.0, **TOLERANCE)
     np.testing.assert_allclose(vector(still.wrench.force), 0.0, atol=1e-6)
     _, (torques, pushed) = client.ask_all(
-        [EXTERNAL, WRENCH], robot.joint_names, q, v, measured - contact)
+        [EXTERNAL, WRENCH], robot.joint_names, q, v, measured - contact
+    )
     np.testing.assert_allclose(torques.effort, contact, **TOLERANCE)
     np.testing.assert_allclose(vector(pushed.wrench.force), wrench[3:], atol=1e-6)
     np.testing.assert_allclose(vector(pushed.wrench.torque), wrench[:3], atol=1e-6)
@@ -162,13 +167,15 @@ def test_effort_terms_that_do_not_exist_are_refused(client):
 
 
 @pytest.mark.parametrize('partial', [False, True])
-def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(
-        client, robot, state, partial):
+def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(client, robot, state, partial):
     """The names are in another order than the joints, and messages may be of some joints only."""
     (q, v), chosen = state, {'panda_joint6': (0.5, 3.0), 'panda_joint2': (-1.0, 0.25)}
     scale, offset = zip(*chosen.values())
-    for name, value in (('effort_joints', list(chosen)), ('effort_scale', list(scale)),
-                        ('effort_offset', list(offset))):
+    for name, value in (
+        ('effort_joints', list(chosen)),
+        ('effort_scale', list(scale)),
+        ('effort_offset', list(offset)),
+    ):
         assert client.set_parameter(NODE, name, value).successful
     reported = np.arange(1.0, robot.nv + 1.0)
     torque = reported.copy()
@@ -184,8 +191,9 @@ def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(
 
     def found():
         for half in halves:
-            stamp = client.send([robot.joint_names[i] for i in half],
-                                q[half], v[half], reported[half])
+            stamp = client.send(
+                [robot.joint_names[i] for i in half], q[half], v[half], reported[half]
+            )
         client.spin(0.05)
         return client.with_stamp(EXTERNAL, stamp)
 
@@ -325,8 +333,14 @@ def test_finite_efforts_never_give_wrenches_that_are_not(client, robot, state):
     def send():
         stamps.append(client.ask(EXTERNAL, robot.joint_names, q, v, tau)[0])
 
-    client.expect(OUTPUTS, WARN, 'not published for want of finite numbers', f'/{WRENCH}',
-                  'effort -1.7e+308 at panda_joint5', meanwhile=send)
+    client.expect(
+        OUTPUTS,
+        WARN,
+        'not published for want of finite numbers',
+        f'/{WRENCH}',
+        'effort -1.7e+308 at panda_joint5',
+        meanwhile=send,
+    )
     client.ask(WRENCH, robot.joint_names, q, v, np.ones(robot.nv))
     assert not set(stamps) & set(client.stamps(WRENCH))
     for message in client.received[WRENCH]:

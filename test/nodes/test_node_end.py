@@ -12,14 +12,13 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from processes import wait_for
 from rclpy.qos import qos_profile_sensor_data
-from robots import urdf_path
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.cli.demo.processes import end_with_parent
-
-ROOT = Path(__file__).resolve().parents[1]
+from support.paths import ROOT
+from support.processes import wait_for
+from support.robots import urdf_path
 
 
 @pytest.mark.parametrize('executor', ['auto', 'single'])
@@ -27,10 +26,16 @@ ROOT = Path(__file__).resolve().parents[1]
 def test_signal_while_publishing(start, connect, number, executor):
     """With driver and model nodes in one process, at a rate they cannot keep."""
     name = f'end_{number.name.lower()}_{executor}'
-    node = start('bringup', {
-        'nodes': "['kinematics', 'dynamics', 'simulator']", 'executor': executor,
-        'rate': 2000.0, 'robot_description': f"'{urdf_path('planar_2r').read_text()}'",
-    }, ['-r', f'__ns:=/{name}'])
+    node = start(
+        'bringup',
+        {
+            'nodes': "['kinematics', 'dynamics', 'simulator']",
+            'executor': executor,
+            'rate': 2000.0,
+            'robot_description': f"'{urdf_path('planar_2r').read_text()}'",
+        },
+        ['-r', f'__ns:=/{name}'],
+    )
     client = connect(name)
     client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
     client.subscribe(JointState, 'dynamics/gravity')
@@ -48,8 +53,10 @@ def test_signal_while_starting(start, connect, tmp_path):
     os.mkfifo(path)
     client = connect('early')
     node = start('simulator', {'urdf': path}, ['-r', '__ns:=/early'])
-    client.wait(lambda: ('simulator', '/early') in
-                client.node.get_node_names_and_namespaces(), what='the node')
+    client.wait(
+        lambda: ('simulator', '/early') in client.node.get_node_names_and_namespaces(),
+        what='the node',
+    )
     assert node.stop() == 0
     assert 'Traceback' not in node.output
 
@@ -59,8 +66,14 @@ STARTS = {
     'bringup': ['-m', 'screw_dynamics_ros.nodes.bringup'],
     'simulator': ['-m', 'screw_dynamics_ros.nodes.simulator'],
     'doctor': ['-m', 'screw_dynamics_ros.cli.doctor', '--wait', '60'],
-    'compile': ['-c', 'import sys; from screw_dynamics_ros.entry import compile; '
-                'sys.exit(compile())', URDF, 'mass_matrix', '--folder', '{folder}'],
+    'compile': [
+        '-c',
+        'import sys; from screw_dynamics_ros.entry import compile; sys.exit(compile())',
+        URDF,
+        'mass_matrix',
+        '--folder',
+        '{folder}',
+    ],
     'bench': ['-m', 'screw_dynamics_ros.cli.bench', URDF, 'mass_matrix', 'inverse_dynamics'],
     'dynamics': ['-c', 'from screw_dynamics_ros.entry import dynamics; dynamics()'],
 }
@@ -78,13 +91,22 @@ def interrupted(name, imports, presses, domain, folder):
     output : list of str
         Without the lines about imports, which PYTHONPROFILEIMPORTTIME makes.
     """
-    environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPROFILEIMPORTTIME': '1',
-                   'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])}
+    environment = {
+        **os.environ,
+        'ROS_DOMAIN_ID': str(domain),
+        'PYTHONPROFILEIMPORTTIME': '1',
+        'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
+    }
     log = Path(folder) / f'{name}_{imports}_{presses}.log'
     command = [word.format(folder=folder) for word in STARTS[name]]
     with log.open('w') as file:
-        process = subprocess.Popen([sys.executable, *command], env=environment, stdout=file,
-                                   stderr=file, preexec_fn=end_with_parent)
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            env=environment,
+            stdout=file,
+            stderr=file,
+            preexec_fn=end_with_parent,
+        )
 
     def count():
         """Return how many imports there have been."""
@@ -105,16 +127,32 @@ def interrupted(name, imports, presses, domain, folder):
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f'{name} did not end:\n{log.read_text()}') from None
-    return status, [line for line in log.read_text(errors='replace').splitlines()
-                    if line and not line.startswith('import time:')]
+    return status, [
+        line
+        for line in log.read_text(errors='replace').splitlines()
+        if line and not line.startswith('import time:')
+    ]
 
 
-@pytest.mark.parametrize(('name', 'imports', 'presses'), [
-    ('bringup', 1, 1), ('bringup', 150, 1), ('bringup', 500, 2), ('bringup', 10_000, 1),
-    ('simulator', 40, 2), ('simulator', 700, 1), ('dynamics', 1, 2), ('dynamics', 300, 1),
-    ('doctor', 1, 1), ('doctor', 250, 1), ('doctor', 10_000, 2), ('compile', 200, 1),
-    ('bench', 1, 1), ('bench', 10_000, 1),
-])
+@pytest.mark.parametrize(
+    ('name', 'imports', 'presses'),
+    [
+        ('bringup', 1, 1),
+        ('bringup', 150, 1),
+        ('bringup', 500, 2),
+        ('bringup', 10_000, 1),
+        ('simulator', 40, 2),
+        ('simulator', 700, 1),
+        ('dynamics', 1, 2),
+        ('dynamics', 300, 1),
+        ('doctor', 1, 1),
+        ('doctor', 250, 1),
+        ('doctor', 10_000, 2),
+        ('compile', 200, 1),
+        ('bench', 1, 1),
+        ('bench', 10_000, 1),
+    ],
+)
 def test_sigint_while_starting_prints_no_traceback(name, imports, presses, ros_domain, tmp_path):
     """Whatever it imports just then; tools say that they were interrupted, and nodes nothing."""
     status, output = interrupted(name, imports, presses, ros_domain, tmp_path)
@@ -133,8 +171,7 @@ def compilers_of(process):
     with suppress(OSError):  # threads come and go
         for task in Path(f'/proc/{process.pid}/task').iterdir():
             found += map(int, (task / 'children').read_text().split())
-    return [pid for pid in found
-            if 'compiler_process' in Path(f'/proc/{pid}/cmdline').read_text()]
+    return [pid for pid in found if 'compiler_process' in Path(f'/proc/{pid}/cmdline').read_text()]
 
 
 @pytest.mark.skipif(not Path('/proc/self/task').exists(), reason='processes are found by /proc')

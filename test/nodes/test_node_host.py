@@ -6,19 +6,20 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
-from host_bench import Bench, serialized
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from robots import urdf_path
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
 
 PLANAR = urdf_path('planar_2r').read_text()
 BOUNDED = PLANAR.replace('continuous', 'revolute').replace(
-    '<limit ', '<limit lower="-3" upper="3" ')
+    '<limit ', '<limit lower="-3" upper="3" '
+)
 JOINTS = ('joint1', 'joint2')
 
 
@@ -70,8 +71,9 @@ def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
 def test_stamps_at_the_ends_of_time_are_answered_or_refused(bench, stamp):
     describe(bench)
     message = bytearray(serialized(JOINTS, (0.0, 0.0), 0))
-    message[4:12] = (stamp // 10**9).to_bytes(4, 'little', signed=True) + (
-        stamp % 10**9).to_bytes(4, 'little')
+    message[4:12] = (stamp // 10**9).to_bytes(4, 'little', signed=True) + (stamp % 10**9).to_bytes(
+        4, 'little'
+    )
     before = FAULTS.status().values.get('a joint state')
     bench.host._on_joint_state(bytes(message), {})
     assert FAULTS.status().values.get('a joint state') == before
@@ -86,7 +88,8 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
         bench.sent.clear()
         now = bench.clock.time_ns()
         bench.host._on_joint_state(
-            serialized(JOINTS, (0.0, 0.0), now), {'source_timestamp': now - round(late * 1e9)})
+            serialized(JOINTS, (0.0, 0.0), now), {'source_timestamp': now - round(late * 1e9)}
+        )
         assert bool(bench.sent) == is_answered
     status = bench.host.joint_state_status()
     assert status.level == Level.WARN
@@ -113,16 +116,19 @@ def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
     assert status.values['feedforward follows'] == 'measured state'
 
 
-@pytest.mark.parametrize(('message', 'reason'), [
-    (reference((99.0, 0.0)), "positions of joint 'joint1'"),
-    (reference((0.0, -99.0)), "positions of joint 'joint2'"),
-    (reference(velocities=[0.0, 1e9]), "velocities of joint 'joint2'"),
-    (reference(accelerations=[-1e9, 0.0]), "accelerations of joint 'joint1'"),
-    (reference((float('nan'), 0.0)), "positions of joint 'joint1'"),
-    (reference((0.0,)), '1 positions for 2 joints'),
-    (reference(names=('joint1', 'nose')), "'nose'"),
-    (JointTrajectory(joint_names=JOINTS), 'no points'),
-])
+@pytest.mark.parametrize(
+    ('message', 'reason'),
+    [
+        (reference((99.0, 0.0)), "positions of joint 'joint1'"),
+        (reference((0.0, -99.0)), "positions of joint 'joint2'"),
+        (reference(velocities=[0.0, 1e9]), "velocities of joint 'joint2'"),
+        (reference(accelerations=[-1e9, 0.0]), "accelerations of joint 'joint1'"),
+        (reference((float('nan'), 0.0)), "positions of joint 'joint1'"),
+        (reference((0.0,)), '1 positions for 2 joints'),
+        (reference(names=('joint1', 'nose')), "'nose'"),
+        (JointTrajectory(joint_names=JOINTS), 'no points'),
+    ],
+)
 def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reason):
     """And the one before stays in force."""
     describe(bench)
@@ -150,8 +156,7 @@ def test_ages_follow_use_sim_time_when_it_is_set_later(bench):
     describe(bench)
     send(bench)
     assert abs(bench.host.model.mapper.age) < 60.0
-    assert bench.node.set_parameters_atomically(
-        [Parameter('use_sim_time', value=True)]).successful
+    assert bench.node.set_parameters_atomically([Parameter('use_sim_time', value=True)]).successful
     assert bench.host._clock() == 0  # nothing has come on /clock
     bench.host.model.mapper.reset()
     send(bench)
@@ -162,12 +167,13 @@ def test_a_volatile_robot_description_is_told_from_none(bench):
     assert 'volatile' not in bench.host.description_status().summary
     other = rclpy.create_node('volatile_publisher', enable_rosout=False)
     other.create_publisher(
-        String, '/life/robot_description',
-        QoSProfile(depth=1, durability=DurabilityPolicy.VOLATILE))
+        String, '/life/robot_description', QoSProfile(depth=1, durability=DurabilityPolicy.VOLATILE)
+    )
 
     def told():
         return '/volatile_publisher publishes /life/robot_description with volatile durability' in (
-            bench.host.description_status().summary)
+            bench.host.description_status().summary
+        )
 
     bench.wait(told)
     other.destroy_node()

@@ -10,12 +10,12 @@ pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from geometry_msgs.msg import TransformStamped, TwistStamped
-from robots import urdf_path
-from ros_harness import LATCHED, OK
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import LATCHED, OK
 
 PLANAR = urdf_path('planar_2r').read_text()
 STATE = ['joint1', 'joint2'], [0.3, 0.4], [1.0, 2.0]
@@ -36,9 +36,18 @@ def launch(start, connect, request):
 
     def make(parameters, text=PLANAR):
         namespace = 'k' + str(abs(hash(request.node.name)) % 10**6)
-        node = start('kinematics', parameters, ['-r', f'__ns:=/{namespace}',
-                                                '-r', f'/tf:=/{namespace}/tf',
-                                                '-r', f'/tf_static:=/{namespace}/tf_static'])
+        node = start(
+            'kinematics',
+            parameters,
+            [
+                '-r',
+                f'__ns:=/{namespace}',
+                '-r',
+                f'/tf:=/{namespace}/tf',
+                '-r',
+                f'/tf_static:=/{namespace}/tf_static',
+            ],
+        )
         client = connect(namespace)
         client.describe(text)
         client.prefix = f'{namespace}/kinematics: '
@@ -56,11 +65,18 @@ def test_robot_state_publisher_has_the_frames(launch, robot):
     client = launch({})
     client.subscribe(TFMessage, 'tf')
     client.ask('tf', *STATE)
-    rival = rclpy.create_node('robot_state_publisher', context=client.context,
-                              namespace=client.node.get_namespace())
+    rival = rclpy.create_node(
+        'robot_state_publisher', context=client.context, namespace=client.node.get_namespace()
+    )
     rival.create_publisher(TFMessage, 'tf_static', LATCHED)
-    client.wait(lambda: client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2].get(
-        'tf', '').endswith('/robot_state_publisher'), what='giving way')
+    client.wait(
+        lambda: (
+            client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2]
+            .get('tf', '')
+            .endswith('/robot_state_publisher')
+        ),
+        what='giving way',
+    )
     tip = robot.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
@@ -80,7 +96,8 @@ def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
     other.create_publisher(TFMessage, f'{space}/tf', 10)
     frames = TransformStamped(child_frame_id=child)
     other.create_publisher(TFMessage, f'{space}/tf_static', LATCHED).publish(
-        TFMessage(transforms=[frames]))
+        TFMessage(transforms=[frames])
+    )
     tip, is_rival = robot.link_names[-1], child in robot.link_names
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     client.expect(f'{client.prefix}outputs', OK)
@@ -97,8 +114,12 @@ def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
 
 def test_frames_can_be_switched_off_and_on(launch, robot):
     client = launch({'publish_tf': 'false'})
-    client.wait(lambda: client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2].get(
-        'tf') == 'off', what='frames switched off')
+    client.wait(
+        lambda: (
+            client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2].get('tf') == 'off'
+        ),
+        what='frames switched off',
+    )
     assert not client.node.count_publishers(f'{client.node.get_namespace()}/tf')
     assert client.set_parameter('kinematics', 'publish_tf', True).successful
     client.subscribe(TFMessage, 'tf')
@@ -115,7 +136,8 @@ def test_frame_prefix(launch, robot):
     client.subscribe(TFMessage, 'tf')
     _, message = client.ask('tf', *STATE)
     assert {t.child_frame_id for t in message.transforms} <= {
-        f'left_{link}' for link in robot.link_names}
+        f'left_{link}' for link in robot.link_names
+    }
     tip = robot.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     _, message = client.ask(f'kinematics/twist/{tip}', *STATE)
@@ -131,9 +153,12 @@ def test_frame_names_that_are_no_topic_names(launch):
 
 
 def test_robot_without_joints_has_static_frames(launch):
-    client = launch({}, '<robot name="r"><link name="a"/><link name="b"/>'
-                        '<joint name="j" type="fixed"><parent link="a"/><child link="b"/>'
-                        '<origin xyz="1 2 3"/></joint></robot>')
+    client = launch(
+        {},
+        '<robot name="r"><link name="a"/><link name="b"/>'
+        '<joint name="j" type="fixed"><parent link="a"/><child link="b"/>'
+        '<origin xyz="1 2 3"/></joint></robot>',
+    )
     client.subscribe(TFMessage, 'tf_static', profile=LATCHED)
     client.wait(lambda: client.received['tf_static'])
     (transform,) = client.received['tf_static'][-1].transforms
@@ -142,10 +167,16 @@ def test_robot_without_joints_has_static_frames(launch):
     client.expect(f'{client.prefix}joint states', 0, 'no joints')
 
 
-@pytest.mark.parametrize('parameters', [
-    {'executor': 'single'}, {'executor': 'events'}, {'backend': 'python'}, {'backend': 'reference'},
-    {'realtime_priority': '7'},
-])
+@pytest.mark.parametrize(
+    'parameters',
+    [
+        {'executor': 'single'},
+        {'executor': 'events'},
+        {'backend': 'python'},
+        {'backend': 'reference'},
+        {'realtime_priority': '7'},
+    ],
+)
 def test_executors_and_backends(launch, robot, parameters):
     if parameters.get('executor') == 'events':
         try:
@@ -161,8 +192,9 @@ def test_executors_and_backends(launch, robot, parameters):
         _, message = client.ask(topic, STATE[0], [0.3, 0.4], [scale, 2 * scale])
         expected = robot.jacobian([0.3, 0.4], tip) @ [scale, 2 * scale]
         linear, angular = message.twist.linear, message.twist.angular
-        np.testing.assert_allclose([angular.x, angular.y, angular.z, linear.x, linear.y, linear.z],
-                                   expected, atol=1e-12)
+        np.testing.assert_allclose(
+            [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z], expected, atol=1e-12
+        )
     assert client.process.stop() == 0
     assert 'Traceback' not in client.process.output
 

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
-from host_bench import Bench, serialized
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -24,15 +23,16 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from rclpy.parameter import Parameter
-from robots import urdf_path
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
 
 FEW = 40
-#: Sequences; `LIFE_CYCLE_SEQUENCES=10000 pytest test/test_node_life_cycle.py` tries others.
+#: Sequences; `LIFE_CYCLE_SEQUENCES=10000 pytest test/nodes/test_node_life_cycle.py` tries others.
 SEQUENCES = int(os.environ.get('LIFE_CYCLE_SEQUENCES', FEW))
 
 PLANAR = urdf_path('planar_2r').read_text()
@@ -42,35 +42,59 @@ ROBOTS = {
     'renamed': PLANAR.replace('joint2', 'elbow').replace('"tip"', '"finger"'),
 }
 assert len(set(ROBOTS.values())) == 3
-REFUSED = {'garbage': 'robot', 'no robot': '<robot name="x"/>', 'empty': '',
-           'no parent': PLANAR.replace('<parent link="base"', '<parent link="nobody"', 1)}
-JOINTS = {'light': ('joint1', 'joint2'), 'heavy': ('joint1', 'joint2'),
-          'renamed': ('joint1', 'elbow')}
+REFUSED = {
+    'garbage': 'robot',
+    'no robot': '<robot name="x"/>',
+    'empty': '',
+    'no parent': PLANAR.replace('<parent link="base"', '<parent link="nobody"', 1),
+}
+JOINTS = {
+    'light': ('joint1', 'joint2'),
+    'heavy': ('joint1', 'joint2'),
+    'renamed': ('joint1', 'elbow'),
+}
 TIP = {'light': 'tip', 'heavy': 'tip', 'renamed': 'finger'}
 EFFORT_LIMIT = 2.0
 
 DEFAULTS = {
-    'gravity': [0.0, 0.0, -9.81], 'payload_mass': 0.0, 'payload_link': '',
-    'compensated_terms': [''], 'effort_joints': [''], 'effort_scale': [], 'state_timeout': 0.5,
-    'velocity_policy': 'differentiate', 'reference_timeout': 0.5, 'enabled': False,
-    'on_loss': 'gravity', 'joints': [''],
+    'gravity': [0.0, 0.0, -9.81],
+    'payload_mass': 0.0,
+    'payload_link': '',
+    'compensated_terms': [''],
+    'effort_joints': [''],
+    'effort_scale': [],
+    'state_timeout': 0.5,
+    'velocity_policy': 'differentiate',
+    'reference_timeout': 0.5,
+    'enabled': False,
+    'on_loss': 'gravity',
+    'joints': [''],
 }
 GOOD = {
     'gravity': [[0.0, 0.0, -9.81], [1.0, 2.0, 3.0], [0.0, 0.0, 0.0]],
-    'payload_mass': [0.0, 1.5, 2.0], 'payload_link': ['', 'link1', 'link2'],
+    'payload_mass': [0.0, 1.5, 2.0],
+    'payload_link': ['', 'link1', 'link2'],
     'compensated_terms': [[''], ['gravity'], ['gravity', 'payload']],
-    'effort_joints': [[''], ['joint1']], 'state_timeout': [0.5, 1.0],
-    'velocity_policy': ['differentiate', 'zero', 'reject'], 'reference_timeout': [0.5, 0.1],
-    'enabled': [False, True], 'on_loss': ['gravity', 'hold', 'ramp_to_zero', 'stop'],
+    'effort_joints': [[''], ['joint1']],
+    'state_timeout': [0.5, 1.0],
+    'velocity_policy': ['differentiate', 'zero', 'reject'],
+    'reference_timeout': [0.5, 0.1],
+    'enabled': [False, True],
+    'on_loss': ['gravity', 'hold', 'ramp_to_zero', 'stop'],
     'joints': [[''], ['joint1']],
 }
 BAD = {
     'gravity': [[0.0, 1.0], 1.5, 'down', [float('nan')] * 3, None],
     'payload_mass': [-1.0, 'x', None],
-    'payload_link': ['nose', 3, None], 'compensated_terms': [['wind'], 'gravity', 5, None],
-    'effort_joints': [['nose'], 5, 'joint1', None], 'effort_scale': [[1.0, 2.0, 3.0], 2.0],
-    'state_timeout': [-1.0, 'x', float('inf')], 'velocity_policy': ['guess', 4, None],
-    'reference_timeout': [-0.1, None], 'enabled': ['yes', 1, None], 'on_loss': ['faint', None],
+    'payload_link': ['nose', 3, None],
+    'compensated_terms': [['wind'], 'gravity', 5, None],
+    'effort_joints': [['nose'], 5, 'joint1', None],
+    'effort_scale': [[1.0, 2.0, 3.0], 2.0],
+    'state_timeout': [-1.0, 'x', float('inf')],
+    'velocity_policy': ['guess', 4, None],
+    'reference_timeout': [-0.1, None],
+    'enabled': ['yes', 1, None],
+    'on_loss': ['faint', None],
     'joints': [['nose'], 5, None],
 }
 
@@ -87,9 +111,14 @@ class LifeCycle(RuleBasedStateMachine):
     def begin(self):
         bench = type(self).bench
         bench.finish()
-        bench.node.set_parameters_atomically([
-            Parameter(name, value=value) for name, value in DEFAULTS.items()
-            if name != 'effort_scale'] + [Parameter('effort_scale', value=[])])
+        bench.node.set_parameters_atomically(
+            [
+                Parameter(name, value=value)
+                for name, value in DEFAULTS.items()
+                if name != 'effort_scale'
+            ]
+            + [Parameter('effort_scale', value=[])]
+        )
         bench.host._on_description(String(data=ROBOTS['light']))
         bench.finish()
         self.values = dict(DEFAULTS)
@@ -120,9 +149,12 @@ class LifeCycle(RuleBasedStateMachine):
     @rule(mass=st.sampled_from([0.0, 1.5]), link=st.sampled_from(['link1', 'link2']))
     def tool(self, mass, link):
         """Another tool, as scripts change it: the payload, and then the description."""
-        assert self.bench.node.set_parameters_atomically([
-            Parameter('payload_mass', value=mass), Parameter('payload_link', value=link),
-        ]).successful
+        assert self.bench.node.set_parameters_atomically(
+            [
+                Parameter('payload_mass', value=mass),
+                Parameter('payload_link', value=link),
+            ]
+        ).successful
         self.values.update(payload_mass=mass, payload_link=link)
         self.description('heavy' if mass else 'light')
 
@@ -147,8 +179,11 @@ class LifeCycle(RuleBasedStateMachine):
         """Whether a description can be in force with the parameters there are."""
         return name in ROBOTS and set(self.values['effort_joints']) <= {'', *JOINTS[name]}
 
-    @rule(data=st.data(), names=st.sets(st.sampled_from(sorted(GOOD)), min_size=1, max_size=4),
-          spoiled=st.booleans())
+    @rule(
+        data=st.data(),
+        names=st.sets(st.sampled_from(sorted(GOOD)), min_size=1, max_size=4),
+        spoiled=st.booleans(),
+    )
     def parameters(self, data, names, spoiled):
         """Set some at once, one of them impossible if `spoiled`."""
         given = {name: data.draw(st.sampled_from(GOOD[name]), name) for name in names}
@@ -156,7 +191,8 @@ class LifeCycle(RuleBasedStateMachine):
             name = data.draw(st.sampled_from(sorted(BAD)))
             given[name] = data.draw(st.sampled_from(BAD[name]), f'bad {name}')
         result = self.bench.node.set_parameters_atomically(
-            [Parameter(name, value=value) for name, value in given.items()])
+            [Parameter(name, value=value) for name, value in given.items()]
+        )
         possible = not spoiled and self.suit(given)
         assert result.successful == possible, (given, result.reason)
         if possible:
@@ -167,8 +203,9 @@ class LifeCycle(RuleBasedStateMachine):
     def suit(self, given):
         """Whether names are those of the robot in force."""
         joints = {'', *JOINTS[self.robot]}
-        return (set(given.get('effort_joints', ())) <= joints
-                and set(given.get('joints', ())) <= joints)
+        return (
+            set(given.get('effort_joints', ())) <= joints and set(given.get('joints', ())) <= joints
+        )
 
     @rule(name=st.sampled_from(sorted(DEFAULTS)))
     def deleted(self, name):
@@ -183,8 +220,9 @@ class LifeCycle(RuleBasedStateMachine):
         self.bench.sent.clear()
         self.bench.part._commands._watch()
         topics = {topic for topic, _ in self.bench.sent}
-        assert topics <= {f'/life/dynamics/{name}'
-                          for name in ('feedforward', 'commands', 'joint_command')}
+        assert topics <= {
+            f'/life/dynamics/{name}' for name in ('feedforward', 'commands', 'joint_command')
+        }
         if self.values['on_loss'] == 'stop' and seconds > 0.1:
             assert not topics
 
@@ -205,13 +243,16 @@ class LifeCycle(RuleBasedStateMachine):
         if self.carries():
             body = RigidBody(self.values['payload_mass'], np.zeros(3), np.zeros((3, 3)))
             carried = robot.payload_torques(
-                q, np.zeros(2), np.zeros(2), {self.values['payload_link']: body})
+                q, np.zeros(2), np.zeros(2), {self.values['payload_link']: body}
+            )
         added = self.values['compensated_terms']
         np.testing.assert_allclose(model.results[terms.gravity], gravity, atol=1e-12)
         np.testing.assert_allclose(model.results[terms.payload], carried, atol=1e-12)
         np.testing.assert_allclose(
             model.results[terms.feedforward],
-            ('gravity' not in added) * gravity + ('payload' not in added) * carried, atol=1e-12)
+            ('gravity' not in added) * gravity + ('payload' not in added) * carried,
+            atol=1e-12,
+        )
         self.check_commands()
 
     def carries(self):
@@ -235,7 +276,8 @@ class LifeCycle(RuleBasedStateMachine):
         np.testing.assert_array_equal(bench.host.gravity, values['gravity'])
         np.testing.assert_array_equal(bench.host.model.robot.gravity, values['gravity'])
         np.testing.assert_array_equal(
-            bench.part._shares, [term not in values['compensated_terms'] for term in TERMS])
+            bench.part._shares, [term not in values['compensated_terms'] for term in TERMS]
+        )
         policies = bench.host.model.mapper.policies
         assert policies.velocity == values['velocity_policy']
         assert policies.state_timeout == values['state_timeout']
@@ -246,8 +288,11 @@ class LifeCycle(RuleBasedStateMachine):
 
 
 def plain(value):
-    return [each for each in value if each != ''] if isinstance(value, (list, tuple)) or hasattr(
-        value, 'tolist') else value
+    return (
+        [each for each in value if each != '']
+        if isinstance(value, (list, tuple)) or hasattr(value, 'tolist')
+        else value
+    )
 
 
 _robots = {}
@@ -270,7 +315,14 @@ def bench(monkeypatch, ros_domain):
 
 
 def test_what_is_in_force_is_what_was_asked_for_last(bench):
-    run_state_machine_as_test(LifeCycle, settings=settings(
-        max_examples=SEQUENCES, stateful_step_count=30, deadline=None,
-        derandomize=SEQUENCES == FEW, database=None,
-        suppress_health_check=list(HealthCheck)))
+    run_state_machine_as_test(
+        LifeCycle,
+        settings=settings(
+            max_examples=SEQUENCES,
+            stateful_step_count=30,
+            deadline=None,
+            derandomize=SEQUENCES == FEW,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from robots import example_robots, robot_id, urdf_path
+
+from support.robots import example_robots, robot_id, urdf_path
 
 pytest.importorskip('rclpy')
 
@@ -18,8 +19,10 @@ from screw_dynamics_ros.nodes.hosting.running_model import (
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
-BOX = ('<inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>'
-       '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>')
+BOX = (
+    '<inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
 
 
 def tree(*joints):
@@ -28,9 +31,12 @@ def tree(*joints):
     text = '<robot name="tree">' + ''.join(f'<link name="{link}">{BOX}</link>' for link in links)
     for joint in joints:
         name, kind, parent, child, *mimic = joint.split()
-        text += (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
-                 f'<child link="{child}"/><origin xyz="0.1 0.2 0.3"/><axis xyz="0 0 1"/>'
-                 + ''.join(f'<mimic joint="{master}"/>' for master in mimic) + '</joint>')
+        text += (
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
+            f'<child link="{child}"/><origin xyz="0.1 0.2 0.3"/><axis xyz="0 0 1"/>'
+            + ''.join(f'<mimic joint="{master}"/>' for master in mimic)
+            + '</joint>'
+        )
     return Robot.from_urdf(text + '</robot>', backend='reference')
 
 
@@ -38,21 +44,31 @@ def test_tool_of_an_arm_with_a_gripper():
     assert leaf_links(Robot.from_urdf(urdf_path('panda'))) == ['panda_hand_tcp']
 
 
-@pytest.mark.parametrize(('joints', 'ends'), [
-    (['j continuous a b'], ['b']),
-    (['j continuous a b', 'f fixed b tool'], ['tool']),
-    (['j continuous a b', 'f fixed b camera', 'g fixed b tool'], ['tool']),      # one body
-    (['j continuous a b', 'k continuous a c', 'l continuous c d'], ['d', 'b']),  # longest first
-    (['f fixed a sensor', 'j continuous a b'], ['b']),                           # does not move
-    (['f fixed a b'], []),
-    # Two fingers at the end of an arm:
-    (['j continuous a b', 'l continuous b left', 'r continuous b right l', 'f fixed left pad'],
-     ['b']),
-    # A parallel rod that follows the shoulder of an arm is no end, the arm is:
-    (['s continuous a b', 'e continuous b c', 'rod continuous a r s'], ['c']),
-    # A finger of two joints, the second following the first:
-    (['j continuous a b', 'k continuous b knuckle', 't continuous knuckle tip k'], ['b']),
-])
+@pytest.mark.parametrize(
+    ('joints', 'ends'),
+    [
+        (['j continuous a b'], ['b']),
+        (['j continuous a b', 'f fixed b tool'], ['tool']),
+        (['j continuous a b', 'f fixed b camera', 'g fixed b tool'], ['tool']),  # one body
+        (['j continuous a b', 'k continuous a c', 'l continuous c d'], ['d', 'b']),  # longest first
+        (['f fixed a sensor', 'j continuous a b'], ['b']),  # does not move
+        (['f fixed a b'], []),
+        # Two fingers at the end of an arm:
+        (
+            [
+                'j continuous a b',
+                'l continuous b left',
+                'r continuous b right l',
+                'f fixed left pad',
+            ],
+            ['b'],
+        ),
+        # A parallel rod that follows the shoulder of an arm is no end, the arm is:
+        (['s continuous a b', 'e continuous b c', 'rod continuous a r s'], ['c']),
+        # A finger of two joints, the second following the first:
+        (['j continuous a b', 'k continuous b knuckle', 't continuous knuckle tip k'], ['b']),
+    ],
+)
 def test_moving_ends(joints, ends):
     assert leaf_links(tree(*joints)) == ends
 
@@ -73,8 +89,12 @@ def test_ends_of_real_robots(path):
 
 
 def test_planar_and_floating_joints_are_held_at_zero():
-    robot = tree('swim floating sea hull', 'boom continuous hull crane',
-                 'slide planar crane sledge', 'hook continuous sledge tool')
+    robot = tree(
+        'swim floating sea hull',
+        'boom continuous hull crane',
+        'slide planar crane sledge',
+        'hook continuous sledge tool',
+    )
     outputs = ['gravity_torques', 'mass_matrix', ('jacobian', 'tool', 'body')]
     own = [of_joints(robot, 'gravity_torques'), of_joints(robot, outputs[2])]
     model = Model('', robot, [*outputs, *own])
@@ -92,8 +112,12 @@ def test_planar_and_floating_joints_are_held_at_zero():
     columns = [6, 10]
     np.testing.assert_array_equal(model.results[own[0]], model.results['gravity_torques'][columns])
     np.testing.assert_array_equal(model.results[own[1]], model.results[outputs[2]][:, columns])
-    assert velocity_labels(robot) == [*(f'swim.{i}' for i in range(6)), 'boom',
-                                     *(f'slide.{i}' for i in range(3)), 'hook']
+    assert velocity_labels(robot) == [
+        *(f'swim.{i}' for i in range(6)),
+        'boom',
+        *(f'slide.{i}' for i in range(3)),
+        'hook',
+    ]
     assert joints_that_move(robot, 'tool') == {'boom', 'hook'}
     assert joints_that_move(robot, 'crane') == {'boom'}
     elsewhere = model.results_at(np.array([0.1, 0.2]), np.zeros(2))
@@ -125,8 +149,10 @@ def test_results_that_are_not_finite_are_noticed():
 
 def test_results_go_where_they_are_wanted():
     robot = Robot.from_urdf(urdf_path('panda'))
-    model, mapper = Model('', robot, ['gravity_torques', 'mass_matrix']), JointStateMapper(
-        robot.joint_names)
+    model, mapper = (
+        Model('', robot, ['gravity_torques', 'mass_matrix']),
+        JointStateMapper(robot.joint_names),
+    )
     mapper.q[:] = 0.3
     target = np.zeros(64)
     model.connect(mapper, GRAVITY, {'mass_matrix': target})
@@ -141,8 +167,9 @@ def test_robot_with_no_joint_that_states_can_carry():
     model.connect(JointStateMapper(model.joints), GRAVITY)
     assert model.joints == ()
     assert model.evaluate()
-    np.testing.assert_allclose(model.results['gravity_torques'],
-                               robot.gravity_torques(neutral(robot)))
+    np.testing.assert_allclose(
+        model.results['gravity_torques'], robot.gravity_torques(neutral(robot))
+    )
 
 
 def test_robot_without_joints():

@@ -12,16 +12,16 @@ pytest.importorskip('tf2_msgs.msg')
 
 import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import DIRECT, LATCHED, matrix, vector
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import DIRECT, LATCHED, matrix, vector
 
 URDF = urdf_path('panda').read_text()
 TOOL = 'panda_hand_tcp'
@@ -43,17 +43,27 @@ def oracle(robot):
 @pytest.fixture(scope='module', params=['bringup', 'separate'])
 def client(request, start, connect, robot):
     namespace, frames, late = f'/{request.param}', {'frames': FRAMES}, {'max_delay': 0.0}
-    nodes = {'bringup': {**frames, **DIRECT}} if request.param == 'bringup' else {
-        'kinematics': {**frames, **late}, 'dynamics': DIRECT,
-        'wrench_estimator': {**frames, **late}}
+    nodes = (
+        {'bringup': {**frames, **DIRECT}}
+        if request.param == 'bringup'
+        else {
+            'kinematics': {**frames, **late},
+            'dynamics': DIRECT,
+            'wrench_estimator': {**frames, **late},
+        }
+    )
     for name, parameters in nodes.items():
         start(name, parameters, ['-r', f'__ns:={namespace}'])
     made = connect(namespace)
     made.describe(URDF)
     made.subscribe(JointState, 'dynamics/feedforward')
     middle = 0.5 * (robot.limits.lower + robot.limits.upper)
-    made.until_active(diagnostics_name(made, 'dynamics', 'commands'),
-                      robot.joint_names, middle, np.zeros(robot.nv))
+    made.until_active(
+        diagnostics_name(made, 'dynamics', 'commands'),
+        robot.joint_names,
+        middle,
+        np.zeros(robot.nv),
+    )
     return made
 
 
@@ -69,8 +79,11 @@ def rng():
 
 def random_state(rng, robot):
     limits = robot.limits
-    return (rng.uniform(limits.lower, limits.upper), rng.normal(size=robot.nv),
-            rng.normal(scale=10.0, size=robot.nv))
+    return (
+        rng.uniform(limits.lower, limits.upper),
+        rng.normal(size=robot.nv),
+        rng.normal(scale=10.0, size=robot.nv),
+    )
 
 
 def shuffled(rng, robot, *vectors):
@@ -111,8 +124,7 @@ def ask_unstamped(client, robot, rng, topic, witness):
 def test_tf(client, robot, oracle, rng):
     """Composing /tf and /tf_static gives the poses of all links."""
     static = []
-    client.node.create_subscription(
-        TFMessage, '/tf_static', static.append, LATCHED)
+    client.node.create_subscription(TFMessage, '/tf_static', static.append, LATCHED)
     q, _v, _tau, message = ask(client, robot, rng, TFMessage, '/tf')
     client.wait(lambda: static, what='/tf_static')
     local = {}
@@ -134,7 +146,8 @@ def test_jacobian(client, robot, oracle, rng):
     """Rows as in geometry_msgs/Twist; the origin of the frame, in the axes of the root frame."""
     for frame in (TOOL, 'panda_link4'):
         q, _, _, message = ask_unstamped(
-            client, robot, rng, f'kinematics/jacobian/{frame}', 'dynamics/gravity')
+            client, robot, rng, f'kinematics/jacobian/{frame}', 'dynamics/gravity'
+        )
         rows, columns = message.layout.dim
         assert rows.label == 'vx,vy,vz,wx,wy,wz'
         assert columns.label == ','.join(robot.joint_names)
@@ -200,34 +213,42 @@ def test_coriolis(client, robot, oracle, rng):
 
 
 def test_mass_matrix(client, robot, oracle, rng):
-    q, _, _, message = ask_unstamped(
-        client, robot, rng, 'dynamics/mass_matrix', 'dynamics/gravity')
+    q, _, _, message = ask_unstamped(client, robot, rng, 'dynamics/mass_matrix', 'dynamics/gravity')
     M = matrix(message)
     np.testing.assert_allclose(M, M.T, atol=1e-12)
     a, zero = rng.normal(size=robot.nv), np.zeros(robot.nv)
     np.testing.assert_allclose(
-        M @ a, oracle.inverse_dynamics(q, zero, a) - gravity(oracle, q), **TOLERANCE)
+        M @ a, oracle.inverse_dynamics(q, zero, a) - gravity(oracle, q), **TOLERANCE
+    )
 
 
 def test_feedforward_and_commands_of_the_measured_state(client, robot, oracle, rng):
     q, v, _, message = ask(client, robot, rng, JointState, 'dynamics/feedforward')
     check_efforts(message, robot, gravity(oracle, q) + coriolis(oracle, q, v))
     q, v, _, commands = ask_unstamped(
-        client, robot, rng, 'dynamics/commands', 'dynamics/feedforward')
+        client, robot, rng, 'dynamics/commands', 'dynamics/feedforward'
+    )
     np.testing.assert_allclose(
-        commands.data, gravity(oracle, q) + coriolis(oracle, q, v), **TOLERANCE)
+        commands.data, gravity(oracle, q) + coriolis(oracle, q, v), **TOLERANCE
+    )
     assert commands.layout.dim[0].label == ','.join(robot.joint_names)
 
 
 def follow(client, robot, names, q, v, a):
     """Make a reference count: publish it until diagnostics say that it is followed."""
-    message = JointTrajectory(joint_names=list(names), points=[JointTrajectoryPoint(
-        positions=list(q), velocities=list(v), accelerations=list(a))])
+    message = JointTrajectory(
+        joint_names=list(names),
+        points=[JointTrajectoryPoint(positions=list(q), velocities=list(v), accelerations=list(a))],
+    )
     publisher = client.publisher(JointTrajectory, 'dynamics/reference')
     publisher.publish(message)
     name = diagnostics_name(client, 'dynamics')
-    client.wait(lambda: client.diagnostics.get(name, (0, '', {}))[2].get(
-        'feedforward follows') == 'reference', what='following the reference')
+    client.wait(
+        lambda: (
+            client.diagnostics.get(name, (0, '', {}))[2].get('feedforward follows') == 'reference'
+        ),
+        what='following the reference',
+    )
 
 
 def diagnostics_name(client, node, what='outputs'):
@@ -241,16 +262,21 @@ def test_feedforward_of_a_reference(client, robot, oracle, rng):
     (qr, _, _), ar = random_state(rng, robot), rng.normal(size=robot.nv)
     vr = rng.uniform(-0.9, 0.9, robot.nv) * robot.limits.velocity
     chosen = [6, 1, 3]
-    follow(client, robot, [robot.joint_names[i] for i in chosen],
-           qr[chosen], vr[chosen], ar[chosen])
+    follow(
+        client, robot, [robot.joint_names[i] for i in chosen], qr[chosen], vr[chosen], ar[chosen]
+    )
     q, v, a = state[0].copy(), state[1].copy(), np.zeros(robot.nv)
     q[chosen], v[chosen], a[chosen] = qr[chosen], vr[chosen], ar[chosen]
     wanted = oracle.inverse_dynamics(q, v, a)
     g, c = gravity(oracle, state[0]), coriolis(oracle, state[0], state[1])
     inertia = wanted - oracle.inverse_dynamics(q, v, np.zeros(robot.nv))
     topic = 'dynamics/feedforward'
-    for terms, expected in ((['gravity'], wanted - g), (['gravity', 'coriolis'], wanted - g - c),
-                            (['inertia'], wanted - inertia), ([''], wanted)):
+    for terms, expected in (
+        (['gravity'], wanted - g),
+        (['gravity', 'coriolis'], wanted - g - c),
+        (['inertia'], wanted - inertia),
+        ([''], wanted),
+    ):
         assert client.set_parameter('dynamics', 'compensated_terms', terms).successful
         message = ask(client, robot, rng, JointState, topic, state)[3]
         check_efforts(message, robot, expected)
@@ -262,11 +288,15 @@ def test_feedforward_of_a_reference(client, robot, oracle, rng):
 
 def test_bad_reference_is_refused_with_a_reason(client, robot, rng):
     publisher = client.publisher(JointTrajectory, 'dynamics/reference')
-    publisher.publish(JointTrajectory(joint_names=['knee'], points=[
-        JointTrajectoryPoint(positions=[1.0])]))
+    publisher.publish(
+        JointTrajectory(joint_names=['knee'], points=[JointTrajectoryPoint(positions=[1.0])])
+    )
     client.expect(diagnostics_name(client, 'dynamics'), 1, 'reference refused', "'knee'")
-    publisher.publish(JointTrajectory(joint_names=['panda_joint1'], points=[
-        JointTrajectoryPoint(positions=[1.0])]))
+    publisher.publish(
+        JointTrajectory(
+            joint_names=['panda_joint1'], points=[JointTrajectoryPoint(positions=[1.0])]
+        )
+    )
     name = diagnostics_name(client, 'dynamics')
     client.wait(lambda: 'refused' not in client.diagnostics[name][1], what='a reference again')
 
@@ -347,8 +377,12 @@ def test_nothing_is_published_near_a_singularity(client, robot, rng):
     ask(client, robot, rng, WrenchStamped, topic)
     stamps = []
     values = client.expect(
-        name, 1, f'no wrench at {TOOL}', 'near a singularity',
-        meanwhile=lambda: stamps.append(client.send(robot.joint_names, q, q, q)))
+        name,
+        1,
+        f'no wrench at {TOOL}',
+        'near a singularity',
+        meanwhile=lambda: stamps.append(client.send(robot.joint_names, q, q, q)),
+    )
     assert float(values[f'{TOOL} smallest singular value [m]']) < 0.02
     ask(client, robot, rng, WrenchStamped, topic)  # back in the open
     assert not set(stamps) & set(client.stamps(topic))
@@ -358,9 +392,12 @@ def test_wrench_at_a_frame_few_joints_move(client, robot, rng):
     topic = 'wrench_estimator/wrench/panda_link4'
     client.subscribe(WrenchStamped, topic)
     state = random_state(rng, robot)
-    client.expect(diagnostics_name(client, 'wrench_estimator'), 1,
-                  'no wrench at panda_link4: it is moved by 4 joints',
-                  meanwhile=lambda: client.send(robot.joint_names, *state))
+    client.expect(
+        diagnostics_name(client, 'wrench_estimator'),
+        1,
+        'no wrench at panda_link4: it is moved by 4 joints',
+        meanwhile=lambda: client.send(robot.joint_names, *state),
+    )
     assert not client.received[topic]
 
 
@@ -407,8 +444,9 @@ def test_nothing_is_published_that_nobody_hears(client, robot, rng):
         return client.diagnostics.get(name, (0, '', {}))[2].get(full, '')
 
     for what in ('no listeners', 'the node to have looked'):  # which it does less often
-        client.wait(lambda: count().endswith(' 0 listeners') and not count().startswith('0 '),
-                    what=what)
+        client.wait(
+            lambda: count().endswith(' 0 listeners') and not count().startswith('0 '), what=what
+        )
         before = count()
         client.diagnostics.clear()
     for _ in range(5):

@@ -7,12 +7,12 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from robots import urdf_path
-from ros_harness import WARN
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.simulation import middle_of_range
+from support.robots import urdf_path
+from support.ros_harness import WARN
 
 OUTPUT = 'dynamics/coriolis'
 
@@ -21,8 +21,11 @@ OUTPUT = 'dynamics/coriolis'
 def test_the_newest_states_are_answered(start, connect, executor):
     """The reference backend takes milliseconds for a state; they come at some kHz."""
     panda = Robot.from_urdf(urdf_path('panda'))
-    start('bringup', {'backend': 'reference', 'nodes': "['dynamics']", 'max_delay': 0.02,
-                      'executor': executor}, ['-r', f'__ns:=/overload/{executor}'])
+    start(
+        'bringup',
+        {'backend': 'reference', 'nodes': "['dynamics']", 'max_delay': 0.02, 'executor': executor},
+        ['-r', f'__ns:=/overload/{executor}'],
+    )
     client = connect(f'overload/{executor}')
     client.describe(urdf_path('panda').read_text())
     client.subscribe(JointState, OUTPUT)
@@ -41,8 +44,13 @@ def test_the_newest_states_are_answered(start, connect, executor):
     # What else there is to do is done all the same, however many joint states have come.
     client.wait(lambda: burst() or len(stamps) > 10_000, what='joint states')
     for _ in range(3):
-        client.expect(f'overload/{executor}/bringup: joint states', WARN,
-                      'overtaken by newer ones', 'install llvmlite', meanwhile=burst)
+        client.expect(
+            f'overload/{executor}/bringup: joint states',
+            WARN,
+            'overtaken by newer ones',
+            'install llvmlite',
+            meanwhile=burst,
+        )
     assert client.set_parameter('bringup', 'payload_mass', 0.5, meanwhile=burst).successful
     assert len(client.received[OUTPUT]) < len(stamps)
     client.wait(answered, what='an answer to a state that comes alone')

@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import TwistStamped, WrenchStamped
-from robots import urdf_path
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
 
 TOOL = 'panda_hand_tcp'
 TOPICS = {
@@ -73,8 +73,16 @@ def listening(connect, namespace, robot):
 def send(client, robot, count):
     """Send states that differ; return their stamps."""
     q = np.random.default_rng(8).uniform(robot.limits.lower, robot.limits.upper)
-    return [client.send(robot.joint_names, q + 1e-3 * np.sin(k), np.zeros(robot.nv),
-                        np.zeros(robot.nv), step=0.002) for k in range(count)]
+    return [
+        client.send(
+            robot.joint_names,
+            q + 1e-3 * np.sin(k),
+            np.zeros(robot.nv),
+            np.zeros(robot.nv),
+            step=0.002,
+        )
+        for k in range(count)
+    ]
 
 
 def published(client):
@@ -83,18 +91,23 @@ def published(client):
     client.diagnostics.clear()
 
     def counts():
-        found = [client.diagnostics.get(name, (0, '', {}))[2].get(f'/pauses/{topic}')
-                 for topic, name in names.items()]
-        return all(found) and {
-            topic: int(text.split()[0]) for topic, text in zip(names, found)}
+        found = [
+            client.diagnostics.get(name, (0, '', {}))[2].get(f'/pauses/{topic}')
+            for topic, name in names.items()
+        ]
+        return all(found) and {topic: int(text.split()[0]) for topic, text in zip(names, found)}
 
     return client.wait(counts, what='/diagnostics of all topics')
 
 
 def check_answers(client, before, stamps):
     """Every state is answered on every topic, in the order in which they came."""
-    client.wait(lambda: published(client) == {
-        topic: count + len(stamps) for topic, count in before.items()}, what='answers')
+    client.wait(
+        lambda: (
+            published(client) == {topic: count + len(stamps) for topic, count in before.items()}
+        ),
+        what='answers',
+    )
     for topic in TOPICS:
         client.wait(lambda topic=topic: client.with_stamp(topic, stamps[-1]), what=topic)
         got = [stamp for stamp in client.stamps(topic) if stamp >= stamps[0]]
@@ -129,8 +142,15 @@ def test_old_torques_after_a_pause(start, connect, robot):
         """Send states at 500 Hz with true stamps."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            sent.append(client.send(robot.joint_names, q, np.zeros(robot.nv), np.zeros(robot.nv),
-                                    stamp=time.time_ns()))
+            sent.append(
+                client.send(
+                    robot.joint_names,
+                    q,
+                    np.zeros(robot.nv),
+                    np.zeros(robot.nv),
+                    stamp=time.time_ns(),
+                )
+            )
             client.spin(0.002)
 
     rounds = 0
@@ -142,12 +162,17 @@ def test_old_torques_after_a_pause(start, connect, robot):
             resumed = time.time_ns()
         drive(0.3)
         answered = set(client.stamps(topic))
-        old = [stamp for stamp in sent if stopped + 10**7 < stamp
-               < resumed - round((delay + margin) * 1e9)]
+        old = [
+            stamp
+            for stamp in sent
+            if stopped + 10**7 < stamp < resumed - round((delay + margin) * 1e9)
+        ]
         assert not answered.intersection(old)
         after = len(sent)
-        client.wait(lambda after=after: drive(0.05) or set(sent[after:]).intersection(
-            client.stamps(topic)), what='answers after the pause')
+        client.wait(
+            lambda after=after: drive(0.05) or set(sent[after:]).intersection(client.stamps(topic)),
+            what='answers after the pause',
+        )
         rounds += len(old) > 50  # a busy machine holds up this process as well
         if rounds == 3:
             return
@@ -164,5 +189,6 @@ def test_a_slow_replay_is_no_pause(start, connect, robot):
     client.ask('dynamics/gravity', robot.joint_names, q)
     for _ in range(50):
         stamp = client.send(robot.joint_names, q, step=0.001)
-        client.wait(lambda stamp=stamp: client.with_stamp('dynamics/gravity', stamp), 2.0,
-                    what='an answer')
+        client.wait(
+            lambda stamp=stamp: client.with_stamp('dynamics/gravity', stamp), 2.0, what='an answer'
+        )

@@ -10,14 +10,13 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from processes import wait_for
-
 from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.messages.serialized import packed
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from support.processes import wait_for
 
 MAPPER = SimpleNamespace(stamp=5_000_000_007, has_velocity=True, has_effort=True)
 
@@ -34,9 +33,16 @@ def publisher(name, sent):
 def channel(name, sent, rank=0):
     """Return a topic that says when it is published."""
     return SimpleNamespace(
-        topic=name, enabled=True, velocity=True, effort=True, is_valid=lambda: True, listened=True,
-        count_listeners=lambda: None, rank=rank,
-        publish=lambda stamp: sent.append(f'{name} at {int.from_bytes(stamp[:4], "little")}'))
+        topic=name,
+        enabled=True,
+        velocity=True,
+        effort=True,
+        is_valid=lambda: True,
+        listened=True,
+        count_listeners=lambda: None,
+        rank=rank,
+        publish=lambda stamp: sent.append(f'{name} at {int.from_bytes(stamp[:4], "little")}'),
+    )
 
 
 @pytest.fixture
@@ -48,8 +54,17 @@ def sent():
 def host(sent):
     """Return a host with four topics, without a node."""
     made = ModelHost.__new__(ModelHost)
-    made._parts = [(None, [channel('markers', sent, 2), channel('tf', sent),
-                           channel('singularity', sent, 2), channel('gravity', sent)])]
+    made._parts = [
+        (
+            None,
+            [
+                channel('markers', sent, 2),
+                channel('tf', sent),
+                channel('singularity', sent, 2),
+                channel('gravity', sent),
+            ],
+        )
+    ]
     made._look_for_listeners()
     return made
 

@@ -25,15 +25,23 @@ def host():
     load.arrived(now)
     parameter = SimpleNamespace(value=False)
     return SimpleNamespace(
-        load=load, model_since=now - 60.0,
+        load=load,
+        model_since=now - 60.0,
         node=SimpleNamespace(get_parameter=lambda name: parameter),
-        model=SimpleNamespace(joints=('a',), mapper=JointStateMapper(['a'])))
+        model=SimpleNamespace(joints=('a',), mapper=JointStateMapper(['a'])),
+    )
 
 
 def joint_state_status(host):
     return statuses.joint_state_status(
-        host.node, host.model, host.load, [], timeout=TIMEOUT, model_since=host.model_since,
-        scheduling_fault='')
+        host.node,
+        host.model,
+        host.load,
+        [],
+        timeout=TIMEOUT,
+        model_since=host.model_since,
+        scheduling_fault='',
+    )
 
 
 def test_messages_of_no_use(host):

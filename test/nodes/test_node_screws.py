@@ -8,19 +8,20 @@ pytest.importorskip('pinocchio')
 
 import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import ERROR, OK, WARN, matrix, stamp_of, vector
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import ERROR, OK, WARN, matrix, stamp_of, vector
 
 URDF = urdf_path('panda').read_text()
 TOOL, ELBOW = 'panda_hand_tcp', 'panda_link4'
 SWAP = [3, 4, 5, 0, 1, 2]
-TWIST, JACOBIAN, SINGULARITY = (f'kinematics/{what}/{TOOL}' for what in (
-    'twist', 'jacobian', 'singularity'))
+TWIST, JACOBIAN, SINGULARITY = (
+    f'kinematics/{what}/{TOOL}' for what in ('twist', 'jacobian', 'singularity')
+)
 MARKERS = 'kinematics/markers'
 STATUS = 'screws/kinematics: singularities'
 
@@ -37,8 +38,16 @@ def oracle(robot):
 
 @pytest.fixture(scope='module')
 def client(start, connect):
-    start('bringup', {'frames': f"['{TOOL}', '{ELBOW}']", 'frame_prefix': 'left_',
-                      'marker_rate': 1000.0, 'singularity_rate': 1000.0}, ['-r', '__ns:=/screws'])
+    start(
+        'bringup',
+        {
+            'frames': f"['{TOOL}', '{ELBOW}']",
+            'frame_prefix': 'left_',
+            'marker_rate': 1000.0,
+            'singularity_rate': 1000.0,
+        },
+        ['-r', '__ns:=/screws'],
+    )
     made = connect('screws')
     made.describe(URDF)
     made.subscribe(TwistStamped, TWIST)
@@ -80,22 +89,33 @@ def ask_until(client, robot, state, kind, topic, condition):
 # --- representations -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('representation', 'frame'), [
-    ('body', f'left_{TOOL}'), ('spatial', 'left_panda_link0'), ('hybrid', 'left_panda_link0'),
-    ('mixed', f'left_panda_link0 (linear), left_{TOOL} (angular)'),
-])
+@pytest.mark.parametrize(
+    ('representation', 'frame'),
+    [
+        ('body', f'left_{TOOL}'),
+        ('spatial', 'left_panda_link0'),
+        ('hybrid', 'left_panda_link0'),
+        ('mixed', f'left_panda_link0 (linear), left_{TOOL} (angular)'),
+    ],
+)
 def test_representations(client, robot, oracle, state, representation, frame):
     """The frame_id names the axes; no frame is called like that of a mixed twist."""
     configure(client, twist_representation=representation, jacobian_representation=representation)
     J = jacobian_of(oracle, state[0], representation)[SWAP]
     message = ask_until(
-        client, robot, state, Float64MultiArray, JACOBIAN,
-        lambda m: np.allclose(matrix(m), J, rtol=1e-10, atol=1e-10))
+        client,
+        robot,
+        state,
+        Float64MultiArray,
+        JACOBIAN,
+        lambda m: np.allclose(matrix(m), J, rtol=1e-10, atol=1e-10),
+    )
     assert message.layout.dim[0].label == 'vx,vy,vz,wx,wy,wz'
     _, message = client.ask(TWIST, robot.joint_names, *state)
     assert message.header.frame_id == frame
     np.testing.assert_allclose(
-        [*vector(message.twist.linear), *vector(message.twist.angular)], J @ state[1], atol=1e-10)
+        [*vector(message.twist.linear), *vector(message.twist.angular)], J @ state[1], atol=1e-10
+    )
 
 
 # --- singularities -------------------------------------------------------------------------------
@@ -115,17 +135,25 @@ def mass_matrix(oracle, q):
     return np.array([oracle.inverse_dynamics(q, zero, a) - still for a in np.eye(len(q))])
 
 
-@pytest.mark.parametrize(('length', 'joint_metric'), [
-    (0.2, 'identity'), (1.0, 'identity'), (0.3, 'inertia')])
+@pytest.mark.parametrize(
+    ('length', 'joint_metric'), [(0.2, 'identity'), (1.0, 'identity'), (0.3, 'inertia')]
+)
 def test_singularity_measures(client, robot, oracle, state, length, joint_metric):
     """Measures in stated metrics (B-130, B-079), six freedoms of the tool of seven joints."""
     configure(client, characteristic_length=length, joint_metric=joint_metric)
     s = singular_values(oracle, state[0], length, joint_metric)
     expected = [s[-1], s[0] / s[-1], 6, np.prod(s)]
-    message = ask_until(client, robot, state, Float64MultiArray, SINGULARITY,
-                        lambda m: np.allclose(m.data, expected, rtol=1e-6))
+    message = ask_until(
+        client,
+        robot,
+        state,
+        Float64MultiArray,
+        SINGULARITY,
+        lambda m: np.allclose(m.data, expected, rtol=1e-6),
+    )
     assert message.layout.dim[0].label == (
-        'smallest_singular_value,condition_number,rank,manipulability')
+        'smallest_singular_value,condition_number,rank,manipulability'
+    )
     configure(client, characteristic_length=0.2, joint_metric='identity')
 
 
@@ -133,21 +161,35 @@ def test_singularity_of_a_link_that_few_joints_move(client, robot, oracle, state
     """Four joints: the fourth singular value, and the product of four."""
     s = singular_values(oracle, state[0], 0.2, 'identity', ELBOW)
     expected = [s[3], s[0] / s[3], 4, np.prod(s[:4])]
-    ask_until(client, robot, state, Float64MultiArray, f'kinematics/singularity/{ELBOW}',
-              lambda m: np.allclose(m.data, expected, rtol=1e-6))
+    ask_until(
+        client,
+        robot,
+        state,
+        Float64MultiArray,
+        f'kinematics/singularity/{ELBOW}',
+        lambda m: np.allclose(m.data, expected, rtol=1e-6),
+    )
 
 
 def test_near_singular_states_show_in_diagnostics(client, robot, state):
     """Whether anybody listens to the measures or not; at zero the Panda is singular."""
     zero = np.zeros(robot.nv)
-    values = client.expect(STATUS, WARN, f'{TOOL} is singular: rank 5 of 6',
-                           meanwhile=lambda: client.send(robot.joint_names, zero, zero))
+    values = client.expect(
+        STATUS,
+        WARN,
+        f'{TOOL} is singular: rank 5 of 6',
+        meanwhile=lambda: client.send(robot.joint_names, zero, zero),
+    )
     assert values['characteristic length [m]'] == '0.2'
     assert float(values[f'{TOOL} smallest singular value']) < 1e-6
     client.expect(STATUS, OK, meanwhile=lambda: client.send(robot.joint_names, *state))
     configure(client, singularity_threshold=10.0)
-    client.expect(STATUS, WARN, f'{TOOL} is near a singularity: rank 6 of 6',
-                  meanwhile=lambda: client.send(robot.joint_names, *state))
+    client.expect(
+        STATUS,
+        WARN,
+        f'{TOOL} is near a singularity: rank 6 of 6',
+        meanwhile=lambda: client.send(robot.joint_names, *state),
+    )
     configure(client, singularity_threshold=0.02)
 
 
@@ -155,18 +197,22 @@ def test_a_joint_metric_that_is_none_is_told(start, connect):
     """Links without mass: no measures by inertia, everything else."""
     start('kinematics', {'joint_metric': 'inertia'}, ['-r', '__ns:=/massless'])
     other = connect('massless')
-    other.describe('<robot name="r"><link name="a"/><link name="b"/><joint name="j" '
-                   'type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
+    other.describe(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" '
+        'type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+    )
     other.expect('massless/kinematics: singularities', ERROR, 'set joint_metric to identity')
     other.subscribe(TwistStamped, 'kinematics/twist/b')
     _, message = other.ask('kinematics/twist/b', ['j'], [0.0], [2.0])
     assert message.twist.angular.x == 2.0
     assert set(other.set_parameter('kinematics', 'joint_metric', 'identity').reason) == set()
     other.subscribe(Float64MultiArray, 'kinematics/singularity/b')
-    other.wait(lambda: (other.send(['j'], [0.0], [2.0]),
-                        other.received['kinematics/singularity/b'])[1])
-    np.testing.assert_allclose(other.received['kinematics/singularity/b'][-1].data,
-                               [0.2, 1.0, 1.0, 0.2])
+    other.wait(
+        lambda: (other.send(['j'], [0.0], [2.0]), other.received['kinematics/singularity/b'])[1]
+    )
+    np.testing.assert_allclose(
+        other.received['kinematics/singularity/b'][-1].data, [0.2, 1.0, 1.0, 0.2]
+    )
     other.close()
 
 
@@ -188,8 +234,9 @@ def ask_markers(client, robot, state, topic=MARKERS, witness=(TwistStamped, TWIS
         found = [m.markers for m in client.received[topic] if stamp_of(m.markers[0]) > before]
         return found and found[-1]
 
-    return {(m.ns, m.header.frame_id.removeprefix('left_')): m
-            for m in client.wait(answer, what=topic)}
+    return {
+        (m.ns, m.header.frame_id.removeprefix('left_')): m for m in client.wait(answer, what=topic)
+    }
 
 
 def test_joint_axes(client, robot, oracle, state):
@@ -199,7 +246,10 @@ def test_joint_axes(client, robot, oracle, state):
     J = jacobian_of(oracle, state[0], 'spatial')
     turning = [f'panda_link{i}' for i in range(1, 8)]
     assert {frame for ns, frame in shown if ns == 'joint_axes'} == {
-        *turning, 'panda_leftfinger', 'panda_rightfinger'}
+        *turning,
+        'panda_leftfinger',
+        'panda_rightfinger',
+    }
     for i, link in enumerate(turning):
         marker = shown['joint_axes', link]
         ends = points(marker) @ poses[link][:3, :3].T + poses[link][:3, 3]
@@ -209,7 +259,9 @@ def test_joint_axes(client, robot, oracle, state):
         assert marker.type == Marker.ARROW
         np.testing.assert_allclose(
             [marker.color.r, marker.color.g, marker.color.b, marker.color.a],
-            [0.2, 0.6, 1.0, 0.8], rtol=1e-6)
+            [0.2, 0.6, 1.0, 0.8],
+            rtol=1e-6,
+        )
 
 
 def test_twist_and_its_screw_axis(client, robot, oracle, state):
@@ -218,7 +270,8 @@ def test_twist_and_its_screw_axis(client, robot, oracle, state):
     V = jacobian_of(oracle, state[0], 'body') @ state[1]
     for what, expected in (('angular', 0.2 * V[:3]), ('linear', 0.5 * V[3:])):
         np.testing.assert_allclose(
-            points(shown[f'{what}_velocities', TOOL]), [np.zeros(3), expected], atol=1e-9)
+            points(shown[f'{what}_velocities', TOOL]), [np.zeros(3), expected], atol=1e-9
+        )
     for point in points(shown['screw_axes', TOOL]):
         np.testing.assert_allclose(np.cross(V[3:] + np.cross(V[:3], point), V[:3]), 0, atol=1e-9)
     ends = points(shown['screw_axes', TOOL])
@@ -244,7 +297,8 @@ def test_ellipsoids(client, robot, oracle, state):
 
     shown = client.wait(answer, what='larger ellipsoids')
     np.testing.assert_allclose(
-        ellipsoid_matrix(shown['velocity_ellipsoids', TOOL], 0.2), J @ J.T, atol=1e-9)
+        ellipsoid_matrix(shown['velocity_ellipsoids', TOOL], 0.2), J @ J.T, atol=1e-9
+    )
     configure(client, ellipsoid_limit=0.5)
 
 
@@ -252,8 +306,7 @@ def test_ellipsoids_of_a_singular_state_stay_finite(client, robot):
     zero = np.zeros(robot.nv)
 
     def answer():
-        scale = vector(ask_markers(client, robot, (zero, zero))[
-            'force_ellipsoids', ELBOW].scale)
+        scale = vector(ask_markers(client, robot, (zero, zero))['force_ellipsoids', ELBOW].scale)
         return np.isfinite(scale).all() and scale.max() <= 1.0 + 1e-9
 
     client.wait(answer, what='ellipsoids within limits')
@@ -278,15 +331,23 @@ def test_other_frames_delete_what_was_shown(client, robot, state):
     ask_markers(client, robot, state)
     client.received[MARKERS].clear()
     configure(client, frames=[TOOL])
-    client.wait(lambda: [m for m in client.received[MARKERS]
-                         if m.markers[0].action == Marker.DELETEALL], what='deletion')
+    client.wait(
+        lambda: [m for m in client.received[MARKERS] if m.markers[0].action == Marker.DELETEALL],
+        what='deletion',
+    )
     client.received[MARKERS].clear()
-    assert not [frame for _, frame in ask_markers(client, robot, state) if frame == ELBOW
-                and _ != 'joint_axes']
+    assert not [
+        frame
+        for _, frame in ask_markers(client, robot, state)
+        if frame == ELBOW and _ != 'joint_axes'
+    ]
     configure(client, markers=['velocity_ellipsoids'])
     client.wait(lambda: set(ask_markers(client, robot, state)) == {('velocity_ellipsoids', TOOL)})
-    configure(client, frames=[TOOL, ELBOW], markers=[
-        'joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids'])
+    configure(
+        client,
+        frames=[TOOL, ELBOW],
+        markers=['joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids'],
+    )
 
 
 def test_wrench_markers(client, robot, oracle, state):
@@ -300,7 +361,6 @@ def test_wrench_markers(client, robot, oracle, state):
     np.testing.assert_allclose(points(shown['forces', TOOL])[1], 0.02 * force, atol=1e-9)
     np.testing.assert_allclose(points(shown['moments', TOOL])[1], 0.1 * moment, atol=1e-9)
     for point in points(shown['wrench_axes', TOOL]):
-        np.testing.assert_allclose(
-            np.cross(moment - np.cross(point, force), force), 0.0, atol=1e-6)
+        np.testing.assert_allclose(np.cross(moment - np.cross(point, force), force), 0.0, atol=1e-6)
     # Too few joints to tell: nothing is shown that could be mistaken for a wrench.
     assert not points(shown['forces', ELBOW]).any()

@@ -10,13 +10,13 @@ pytest.importorskip('pinocchio')
 import pinocchio as pin
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
-from ros_harness import ERROR, WARN, stamp_of, vector
 from sensor_msgs.msg import JointState
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_msgs.srv import ForwardKinematics, InverseKinematics, Jacobian
 from screw_dynamics_ros.core import Robot
+from support.robots import urdf_path
+from support.ros_harness import ERROR, WARN, stamp_of, vector
 
 URDF = urdf_path('panda').read_text()
 TOOL, ELBOW = 'panda_hand_tcp', 'panda_link4'
@@ -125,7 +125,8 @@ def test_twists_come_with_velocities(client, robot, oracle, q, representation):
     (twist,) = answer.twists
     root, link = f'left_{robot.link_names[0]}', f'left_{TOOL}'
     assert twist.header.frame_id == {
-        'body': link, 'mixed': f'{root} (linear), {link} (angular)',
+        'body': link,
+        'mixed': f'{root} (linear), {link} (angular)',
     }.get(representation, root)
     expected = oracle.jacobians(q, [TOOL], representation or 'hybrid')[0] @ v
     linear, angular = twist.twist.linear, twist.twist.angular

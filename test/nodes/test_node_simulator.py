@@ -7,14 +7,14 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
-from robots import UNIT_INERTIA, joint, urdf_path
-from robots import robot as robot_of
-from ros_harness import DIRECT, LATCHED, stamp_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.simulation import middle_of_range
+from support.robots import UNIT_INERTIA, joint, urdf_path
+from support.robots import robot as robot_of
+from support.ros_harness import DIRECT, LATCHED, stamp_of
 
 TOOL = 'panda_hand_tcp'
 NAME = 'sim/simulator: simulation'
@@ -27,8 +27,7 @@ def robot():
 
 @pytest.fixture(scope='module')
 def client(start, connect):
-    start('simulator', {'rate': 200.0, 'motion_amplitude': 0.0},
-          ['-r', '__ns:=/sim'])
+    start('simulator', {'rate': 200.0, 'motion_amplitude': 0.0}, ['-r', '__ns:=/sim'])
     made = connect('sim')
     made.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
     return made
@@ -39,9 +38,15 @@ def states(client, count):
     client.received['joint_states'].clear()
     client.wait(lambda: len(client.received['joint_states']) >= count, what='joint states')
     got = client.received['joint_states'][:count]
-    return [np.array(values) for values in (
-        [stamp_of(m) for m in got], [m.position for m in got], [m.velocity for m in got],
-        [m.effort for m in got])]
+    return [
+        np.array(values)
+        for values in (
+            [stamp_of(m) for m in got],
+            [m.position for m in got],
+            [m.velocity for m in got],
+            [m.effort for m in got],
+        )
+    ]
 
 
 def test_description_is_latched(client, robot):
@@ -65,8 +70,10 @@ def test_it_holds_still_against_gravity(client, robot):
 def test_push_and_release(client, robot):
     """Under a constant wrench it yields until the springs carry it; then both balance."""
     wrench = np.array([0.2, -0.1, 0.3, 6.0, -4.0, 5.0])
-    message = WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(
-        torque=Vector3(x=0.2, y=-0.1, z=0.3), force=Vector3(x=6.0, y=-4.0, z=5.0)))
+    message = WrenchStamped(
+        header=Header(frame_id=TOOL),
+        wrench=Wrench(torque=Vector3(x=0.2, y=-0.1, z=0.3), force=Vector3(x=6.0, y=-4.0, z=5.0)),
+    )
     publisher = client.publisher(WrenchStamped, 'simulator/external_wrench')
     client.wait(lambda: np.abs(states(client, 1)[2]).max() < 1e-6, what='coming to rest')
     start = states(client, 1)[1][0]
@@ -97,21 +104,29 @@ def test_it_moves_as_forward_dynamics_says(client, robot):
     client.wait(is_obeying, what='obeyed commands')
     publisher.publish(Float64MultiArray(data=list(command)))
     stamps, q, v, tau = states(client, 12)
-    consecutive = np.flatnonzero((np.diff(stamps) == 5_000_000)
-                                 & (np.abs(tau[:-1] - command).max(axis=1) < 1e-12)
-                                 & (np.abs(tau[1:] - command).max(axis=1) < 1e-12))
+    consecutive = np.flatnonzero(
+        (np.diff(stamps) == 5_000_000)
+        & (np.abs(tau[:-1] - command).max(axis=1) < 1e-12)
+        & (np.abs(tau[1:] - command).max(axis=1) < 1e-12)
+    )
     assert len(consecutive) > 3
     dt = 0.005
     for k in consecutive:
-        a = (robot.forward_dynamics(q[k], v[k], command)
-             + robot.forward_dynamics(q[k + 1], v[k + 1], command)) / 2  # trapezoidal rule
+        a = (
+            robot.forward_dynamics(q[k], v[k], command)
+            + robot.forward_dynamics(q[k + 1], v[k + 1], command)
+        ) / 2  # trapezoidal rule
         np.testing.assert_allclose(v[k + 1] - v[k], a * dt, atol=2e-3 * np.abs(a).max() * dt + 1e-5)
         np.testing.assert_allclose(q[k + 1] - q[k], (v[k] + v[k + 1]) / 2 * dt, atol=1e-5)
     # Without further commands it holds where it is, at rest.
     client.wait(lambda: np.abs(states(client, 1)[2]).max() < 1e-3, what='coming to rest')
     client.diagnostics.pop(NAME, None)
-    client.wait(lambda: client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by')
-                == 'gravity compensation', what='a status made since then')
+    client.wait(
+        lambda: (
+            client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by') == 'gravity compensation'
+        ),
+        what='a status made since then',
+    )
 
 
 @pytest.mark.parametrize('data', [[1.0], [float('nan')] * 8, []])
@@ -122,10 +137,13 @@ def test_bad_commands_are_refused(client, data):
     assert np.isfinite(states(client, 3)[1]).all()
 
 
-@pytest.mark.parametrize('message', [
-    WrenchStamped(header=Header(frame_id='nose')),
-    WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(x=float('inf')))),
-])
+@pytest.mark.parametrize(
+    'message',
+    [
+        WrenchStamped(header=Header(frame_id='nose')),
+        WrenchStamped(header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(x=float('inf')))),
+    ],
+)
 def test_bad_wrenches_are_refused(client, message):
     client.publisher(WrenchStamped, 'simulator/external_wrench').publish(message)
     client.expect(NAME, 1, '~/external_wrench', 'is no link, or a number is not finite')
@@ -135,10 +153,14 @@ def test_bad_wrenches_are_refused(client, message):
 def test_commands_of_the_dynamics_node_balance_the_robot(client, start, connect, robot):
     """dynamics ~/commands feed the simulator directly: it floats, weightless and unharmed."""
     node = start(
-        'dynamics', DIRECT,
-        ['-r', '__ns:=/sim', '-r', '~/commands:=simulator/effort_commands'])
-    client.wait(lambda: client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by')
-                == '~/effort_commands', what='obeyed commands')
+        'dynamics', DIRECT, ['-r', '__ns:=/sim', '-r', '~/commands:=simulator/effort_commands']
+    )
+    client.wait(
+        lambda: (
+            client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by') == '~/effort_commands'
+        ),
+        what='obeyed commands',
+    )
     before = states(client, 1)[1]
     _, q, v, tau = states(client, 200)
     np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=0.2)
@@ -162,20 +184,26 @@ def test_bringup_hosts_it_too(start, connect, robot):
         return None
 
     state, message = client.wait(pair, what='gravity of a state')
-    np.testing.assert_allclose(message.effort, robot.gravity_torques(np.array(state.position)),
-                               rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        message.effort, robot.gravity_torques(np.array(state.position)), rtol=1e-9, atol=1e-9
+    )
 
 
-@pytest.mark.parametrize(('parameters', 'reason'), [
-    ({'urdf': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
-    ({'robot_description': '"<robot"'}, 'XML'),
-    ({'initial_joints': "['knee']", 'initial_positions': '[1.0]'}, "'knee'"),
-    ({'initial_joints': "['panda_joint1']"}, '0 initial_positions for 1'),
-    ({'rate': 0.0}, 'rate'),
-    ({'integrator': 'momentum_preserving'}, 'integrator'),
-    ({'initial_joints': "['panda_joint4']", 'initial_positions': '[0.0]'},
-     "0 of 'panda_joint4' is beyond its limits, -3.0718 to -0.0698"),
-])
+@pytest.mark.parametrize(
+    ('parameters', 'reason'),
+    [
+        ({'urdf': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
+        ({'robot_description': '"<robot"'}, 'XML'),
+        ({'initial_joints': "['knee']", 'initial_positions': '[1.0]'}, "'knee'"),
+        ({'initial_joints': "['panda_joint1']"}, '0 initial_positions for 1'),
+        ({'rate': 0.0}, 'rate'),
+        ({'integrator': 'momentum_preserving'}, 'integrator'),
+        (
+            {'initial_joints': "['panda_joint4']", 'initial_positions': '[0.0]'},
+            "0 of 'panda_joint4' is beyond its limits, -3.0718 to -0.0698",
+        ),
+    ],
+)
 def test_it_ends_with_a_reason_when_it_cannot_start(start, parameters, reason):
     node = start('simulator', parameters, ['-r', '__ns:=/never'])
     assert node.wait() == 1
@@ -195,10 +223,18 @@ def test_no_robots_that_no_motor_moves(start, tmp_path, kind):
 
 
 def test_initial_positions_and_motion(start, connect, robot):
-    start('simulator', {'rate': 100.0, 'initial_joints': "['panda_joint2', 'panda_joint1']",
-                        'initial_positions': '[0.5, -0.25]', 'motion_period': 0.5,
-                        'motion_amplitude': 0.1, 'integrator': 'semi_implicit'},
-          ['-r', '__ns:=/moving'])
+    start(
+        'simulator',
+        {
+            'rate': 100.0,
+            'initial_joints': "['panda_joint2', 'panda_joint1']",
+            'initial_positions': '[0.5, -0.25]',
+            'motion_period': 0.5,
+            'motion_amplitude': 0.1,
+            'integrator': 'semi_implicit',
+        },
+        ['-r', '__ns:=/moving'],
+    )
     client = connect('moving')
     client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
     _, q, _, _ = states(client, 80)

@@ -16,14 +16,14 @@ pytest.importorskip('rclpy')
 import rclpy
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
-from robots import UNIT_INERTIA, joint, urdf_path
-from robots import robot as robot_of
-from ros_harness import stamp_of
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.simulator import Simulator
+from support.robots import UNIT_INERTIA, joint, urdf_path
+from support.robots import robot as robot_of
+from support.ros_harness import stamp_of
 
 TOOL = 'panda_hand_tcp'
 
@@ -32,20 +32,30 @@ class Driver:
     """A client of one simulator, with its process; commands and pushes last on a busy machine."""
 
     def __init__(self, start, connect, namespace, **parameters):
-        self.process = start('simulator', {
-            'rate': 200.0, 'motion_amplitude': 0.0, 'command_timeout': 1.0, 'wrench_timeout': 1.0,
-            **parameters}, ['-r', f'__ns:=/{namespace}'])
+        self.process = start(
+            'simulator',
+            {
+                'rate': 200.0,
+                'motion_amplitude': 0.0,
+                'command_timeout': 1.0,
+                'wrench_timeout': 1.0,
+                **parameters,
+            },
+            ['-r', f'__ns:=/{namespace}'],
+        )
         self.client = connect(namespace)
         self.client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
         self._name = f'{namespace}/simulator: simulation'
 
     def command(self, torques):
         self.client.publisher(Float64MultiArray, 'simulator/effort_commands').publish(
-            Float64MultiArray(data=[float(torque) for torque in torques]))
+            Float64MultiArray(data=[float(torque) for torque in torques])
+        )
 
     def push(self, frame, force):
         self.client.publisher(WrenchStamped, 'simulator/external_wrench').publish(
-            WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=Vector3(x=force))))
+            WrenchStamped(header=Header(frame_id=frame), wrench=Wrench(force=Vector3(x=force)))
+        )
 
     def states(self, count, act=lambda: None):
         """Return stamps, q, v, tau of the next states; call `act` all the while."""
@@ -57,12 +67,19 @@ class Driver:
             return len(received) >= count
 
         self.client.wait(are_there, 60.0, what='joint states')
-        return [np.array(x) for x in (
-            [stamp_of(m) for m in received], [m.position for m in received],
-            [m.velocity for m in received], [m.effort for m in received])]
+        return [
+            np.array(x)
+            for x in (
+                [stamp_of(m) for m in received],
+                [m.position for m in received],
+                [m.velocity for m in received],
+                [m.effort for m in received],
+            )
+        ]
 
     def until(self, condition, act=lambda: None):
         """Return the first state (q, v, tau) of which `condition` holds."""
+
         def found():
             _, *arrays = self.states(1, act)
             return next((state for state in zip(*arrays) if condition(*state)), None)
@@ -72,8 +89,11 @@ class Driver:
     def divergences(self):
         """Return how many were told, at rest and with nothing acting any more."""
         self.until(is_at_rest)
-        return int(self.report(values=lambda said: said['pushed at'] == 'nothing')[1][
-            'divergences'].split(';')[0])
+        return int(
+            self.report(values=lambda said: said['pushed at'] == 'nothing')[1]['divergences'].split(
+                ';'
+            )[0]
+        )
 
     def report(self, *texts, values=lambda values: True, act=lambda: None):
         """Wait for diagnostics that say all of the texts; return level and values."""
@@ -82,8 +102,12 @@ class Driver:
         def found():
             act()
             level, summary, said = self.client.diagnostics.get(self._name, (0, '', None))
-            return (said is not None and all(text in summary for text in texts)
-                    and values(said) and (level, said))
+            return (
+                said is not None
+                and all(text in summary for text in texts)
+                and values(said)
+                and (level, said)
+            )
 
         return self.client.wait(found, 60.0, what=f'a report of {texts}')
 
@@ -127,8 +151,9 @@ def test_efforts_at_the_joint_limits_leave_it_working(driver, robot):
 
     check(robot, *driver.states(400, act))
     driver.until(lambda q, v, tau: (q == robot.limits.upper).all(), act)
-    driver.report(values=lambda said: said['at stops'].split(', ') == list(robot.joint_names),
-                  act=act)
+    driver.report(
+        values=lambda said: said['at stops'].split(', ') == list(robot.joint_names), act=act
+    )
     assert driver.divergences() == before
 
 
@@ -200,10 +225,14 @@ def test_an_effort_limit_of_zero_is_told(start, connect, tmp_path):
     """It takes all torque from the joint: its weight is not held either."""
     path = tmp_path / 'weak.urdf'
     inertial = f'<inertial><origin xyz="1 0 0"/><mass value="1"/>{UNIT_INERTIA}</inertial>'
-    path.write_text(robot_of(
-        '<link name="a"/>', *(f'<link name="{name}">{inertial}</link>' for name in 'bc'),
-        joint('knee', 'a', 'b', '<limit velocity="1" effort="0"/>', 'continuous'),
-        joint('foot', 'b', 'c', '<limit velocity="1" effort="9"/>', 'continuous')))
+    path.write_text(
+        robot_of(
+            '<link name="a"/>',
+            *(f'<link name="{name}">{inertial}</link>' for name in 'bc'),
+            joint('knee', 'a', 'b', '<limit velocity="1" effort="0"/>', 'continuous'),
+            joint('foot', 'b', 'c', '<limit velocity="1" effort="9"/>', 'continuous'),
+        )
+    )
     weak = Driver(start, connect, 'weak', urdf=path)
     level, _ = weak.report('the effort limit of knee is 0', 'correct <limit effort=')
     assert level == 1
@@ -216,8 +245,9 @@ def test_a_divergence_is_told_and_the_simulation_goes_on(start, connect, tmp_pat
     path = tmp_path / 'wheel.urdf'
     path.write_text(robot_of('<link name="a"/>', body, joint('j', 'a', 'b', kind='continuous')))
     wheel = Driver(start, connect, 'wheel', urdf=path)
-    level, said = wheel.report('diverged and went on from its last state, at rest',
-                               act=lambda: wheel.command([1e308]))
+    level, said = wheel.report(
+        'diverged and went on from its last state, at rest', act=lambda: wheel.command([1e308])
+    )
     assert level == 2
     assert int(said['divergences'].split(';')[0]) > 0
     assert np.isfinite(wheel.until(is_at_rest)[0]).all()
@@ -233,19 +263,24 @@ def callbacks(ros_domain):
     rclpy.init(context=context, domain_id=ros_domain)
     node = rclpy.create_node('simulator', context=context, start_parameter_services=False)
     simulator = Simulator(node)
-    found = {subscription.topic_name.rsplit('/')[-1]: subscription.callback
-             for subscription in node.subscriptions}
-    tick, = (timer.callback for timer in node.timers if timer.timer_period_ns == 2_000_000)
+    found = {
+        subscription.topic_name.rsplit('/')[-1]: subscription.callback
+        for subscription in node.subscriptions
+    }
+    (tick,) = (timer.callback for timer in node.timers if timer.timer_period_ns == 2_000_000)
     yield simulator, {**found, 'tick': tick}
     node.destroy_node()
     rclpy.shutdown(context=context)
 
 
-@pytest.mark.parametrize(('what', 'part', 'message'), [
-    ('tick', '_template', ()),
-    ('effort_commands', '_refused', (Float64MultiArray(data=[1.0] * 8),)),
-    ('external_wrench', '_wrenches', (WrenchStamped(header=Header(frame_id=TOOL)),)),
-])
+@pytest.mark.parametrize(
+    ('what', 'part', 'message'),
+    [
+        ('tick', '_template', ()),
+        ('effort_commands', '_refused', (Float64MultiArray(data=[1.0] * 8),)),
+        ('external_wrench', '_wrenches', (WrenchStamped(header=Header(frame_id=TOOL)),)),
+    ],
+)
 def test_no_exception_of_a_tick_or_a_message_ends_it(callbacks, what, part, message):
     """Something is broken for a time: each call is counted and told; afterwards all works."""
     simulator, calls = callbacks

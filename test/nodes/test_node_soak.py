@@ -13,8 +13,9 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import TwistStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from robots import urdf_path
 from std_msgs.msg import Float64MultiArray
+
+from support.robots import urdf_path
 
 CHANGES = 60  # of frames; publishers that were destroyed ended the process after 6 to 21
 BUSY = 8  # listeners at most at a time
@@ -35,14 +36,24 @@ class Listeners:
         choice = self._random.choice
         if len(self._alive) >= BUSY or (self._alive and self._random.random() < 0.3):
             self._node.destroy_subscription(
-                self._alive.pop(self._random.randrange(len(self._alive))))
+                self._alive.pop(self._random.randrange(len(self._alive)))
+            )
             return
         kind, link = choice(list(KINDS)), choice(['link1', 'link2', 'tip'])
-        self._alive.append(self._node.create_subscription(
-            KINDS[kind], f'kinematics/{kind}/{link}', lambda message: None,
-            QoSProfile(depth=1, durability=choice([
-                DurabilityPolicy.TRANSIENT_LOCAL, DurabilityPolicy.VOLATILE]),
-                reliability=choice([ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT]))))
+        self._alive.append(
+            self._node.create_subscription(
+                KINDS[kind],
+                f'kinematics/{kind}/{link}',
+                lambda message: None,
+                QoSProfile(
+                    depth=1,
+                    durability=choice(
+                        [DurabilityPolicy.TRANSIENT_LOCAL, DurabilityPolicy.VOLATILE]
+                    ),
+                    reliability=choice([ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT]),
+                ),
+            )
+        )
 
     def close(self):
         for subscription in self._alive:
@@ -51,11 +62,18 @@ class Listeners:
 
 @pytest.mark.parametrize('executor', ['auto', 'single'])
 def test_latched_listeners_come_and_go_while_frames_change(start, connect, executor):
-    node = start('bringup', {
-        'nodes': "['kinematics']", 'frames': "['tip']",
-        'executor': executor, 'max_delay': 0.0, 'backend': 'reference',
-        'robot_description': f"'{urdf_path('planar_2r').read_text()}'",
-    }, ['-r', f'__ns:=/soak_{executor}'])
+    node = start(
+        'bringup',
+        {
+            'nodes': "['kinematics']",
+            'frames': "['tip']",
+            'executor': executor,
+            'max_delay': 0.0,
+            'backend': 'reference',
+            'robot_description': f"'{urdf_path('planar_2r').read_text()}'",
+        },
+        ['-r', f'__ns:=/soak_{executor}'],
+    )
     client = connect(f'soak_{executor}')
     client.expect(f'soak_{executor}/bringup: robot description', 0, 'robot planar_2r')
     client.subscribe(TwistStamped, 'kinematics/twist/tip')
@@ -74,8 +92,8 @@ def test_latched_listeners_come_and_go_while_frames_change(start, connect, execu
     client.subscribe(TwistStamped, *topics)
     client.ask_all(topics, NAMES, *STATE)
     values = client.expect(
-        f'soak_{executor}/bringup: faults', 0,
-        meanwhile=lambda: client.send(NAMES, *STATE))
+        f'soak_{executor}/bringup: faults', 0, meanwhile=lambda: client.send(NAMES, *STATE)
+    )
     assert values == {}
     listeners.change()  # some are still there
     assert node.stop(signal.SIGINT) == 0, node.output

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lagrange import CENTRAL
 
+from oracles.lagrange import CENTRAL
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.lie import quaternions, screws, se3

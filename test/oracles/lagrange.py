@@ -17,12 +17,17 @@ from screw_dynamics_ros.core.description import Joint, RobotDescription
 CENTRAL = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # differences of order 8
 
 
-def gradient(function: Callable[[np.ndarray], np.ndarray], q: np.ndarray, h: float = 0.02
-             ) -> np.ndarray:
+def gradient(
+    function: Callable[[np.ndarray], np.ndarray], q: np.ndarray, h: float = 0.02
+) -> np.ndarray:
     """Return the derivatives of function(q) by the elements of q, stacked along a first axis."""
-    return np.stack([
-        sum(w * (function(q + k * h * e) - function(q - k * h * e)) for k, w in CENTRAL.items()) / h
-        for e in np.eye(len(q))])
+    return np.stack(
+        [
+            sum(w * (function(q + k * h * e) - function(q - k * h * e)) for k, w in CENTRAL.items())
+            / h
+            for e in np.eye(len(q))
+        ]
+    )
 
 
 def cross_matrix(x: np.ndarray) -> np.ndarray:
@@ -42,8 +47,11 @@ class Lagrange:
         self.description = description
         self.gravity = np.array(gravity)
         self._joints = {joint.name: joint for joint in description.joints}
-        self.names = [joint.name for joint in description.joints
-                      if joint.type != 'fixed' and joint.mimic is None]
+        self.names = [
+            joint.name
+            for joint in description.joints
+            if joint.type != 'fixed' and joint.mimic is None
+        ]
 
     def joint_value(self, joint: Joint, q: np.ndarray) -> np.ndarray:
         """Return the joint's coordinate, (...,), through its masters."""
@@ -65,8 +73,11 @@ class Lagrange:
                     motion[..., :3, 3] = (value * joint.axis)[..., 0, :]
                 else:  # Rodrigues with the dyad of the axis, not the square of its cross matrix
                     dyad = np.outer(joint.axis, joint.axis)
-                    motion[..., :3, :3] = (dyad + np.cos(value) * (np.eye(3) - dyad)
-                                           + np.sin(value) * cross_matrix(joint.axis))
+                    motion[..., :3, :3] = (
+                        dyad
+                        + np.cos(value) * (np.eye(3) - dyad)
+                        + np.sin(value) * cross_matrix(joint.axis)
+                    )
             poses[joint.child] = poses[joint.parent] @ joint.origin @ motion
         return poses
 
@@ -96,9 +107,12 @@ class Lagrange:
     def first_moment(self, q: np.ndarray) -> np.ndarray:
         """Return the sum of mass times position, (..., 3), of all links; q may be complex."""
         poses = self.poses(q)
-        return sum(link.inertia.mass * (poses[link.name][..., :3, :3] @ link.inertia.com
-                                        + poses[link.name][..., :3, 3])
-                   for link in self.description.links if link.inertia is not None)
+        return sum(
+            link.inertia.mass
+            * (poses[link.name][..., :3, :3] @ link.inertia.com + poses[link.name][..., :3, 3])
+            for link in self.description.links
+            if link.inertia is not None
+        )
 
     def potential_energy(self, q: np.ndarray) -> np.ndarray:
         """Return U(q), zero at the origin of the root frame; q may be complex."""
@@ -117,8 +131,13 @@ class Lagrange:
         """Return C_ij = sum_k Gamma_ijk v_k."""
         return self.christoffel_symbols(q) @ v
 
-    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray,
-                         wrenches: dict[str, np.ndarray] | None = None) -> np.ndarray:
+    def inverse_dynamics(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: dict[str, np.ndarray] | None = None,
+    ) -> np.ndarray:
         """Return M a + C v + g - sum J^T w; wrenches (moment, force) at and in the link frames."""
         Q = self.mass_matrix(q) @ a + self.coriolis_matrix(q, v) @ v + self.gravity_torques(q)
         kinematics = self.jacobians(q)

@@ -71,9 +71,16 @@ class Pinocchio:
             if not (free and index == 1):
                 master, multiplier, offset = resolve_mimic(robot.description, name)
                 own = robot.joint_coordinates(master)
-            self.maps.append((
-                KINDS[joint.nq, joint.nv], slice(joint.idx_q, joint.idx_q + joint.nq),
-                slice(joint.idx_v, joint.idx_v + joint.nv), *own, multiplier, offset))
+            self.maps.append(
+                (
+                    KINDS[joint.nq, joint.nv],
+                    slice(joint.idx_q, joint.idx_q + joint.nq),
+                    slice(joint.idx_v, joint.idx_v + joint.nv),
+                    *own,
+                    multiplier,
+                    offset,
+                )
+            )
 
     def q(self, q: np.ndarray) -> np.ndarray:
         """Return Pinocchio's configuration."""
@@ -134,8 +141,9 @@ class Pinocchio:
 
     def link_poses(self, q: np.ndarray) -> np.ndarray:
         pin.framesForwardKinematics(self.model, self.data, self.q(q))
-        return np.stack([self.data.oMf[self.frame_id(link)].homogeneous
-                         for link in self.robot.link_names])
+        return np.stack(
+            [self.data.oMf[self.frame_id(link)].homogeneous for link in self.robot.link_names]
+        )
 
     def jacobians(self, q: np.ndarray, links: Sequence[str], representation: str) -> np.ndarray:
         """Return the Jacobians of some links, (number of links, 6, nv)."""
@@ -144,26 +152,44 @@ class Pinocchio:
             return np.concatenate([body[:, :3], hybrid[:, 3:]], axis=1)
         pin.computeJointJacobians(self.model, self.data, self.q(q))
         pin.updateFramePlacements(self.model, self.data)
-        return np.stack([
-            pin.getFrameJacobian(self.model, self.data, self.frame_id(link),
-                                 FRAMES[representation])[SWAP]
-            for link in links]) @ self.G(q)
+        return np.stack(
+            [
+                pin.getFrameJacobian(
+                    self.model, self.data, self.frame_id(link), FRAMES[representation]
+                )[SWAP]
+                for link in links
+            ]
+        ) @ self.G(q)
 
-    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray,
-                         wrenches: Wrenches | None = None) -> np.ndarray:
+    def inverse_dynamics(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Wrenches | None = None
+    ) -> np.ndarray:
         G = self.G(q)
-        return G.T @ pin.rnea(self.model, self.data, self.q(q), G @ v,
-                              G @ a + self.dG(q, v) @ v, self.external(wrenches or {}))
+        return G.T @ pin.rnea(
+            self.model,
+            self.data,
+            self.q(q),
+            G @ v,
+            G @ a + self.dG(q, v) @ v,
+            self.external(wrenches or {}),
+        )
 
-    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
-                         wrenches: Wrenches | None = None) -> np.ndarray:
+    def forward_dynamics(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches | None = None
+    ) -> np.ndarray:
         """Articulated bodies; the dense reduced equations where joints mimic others."""
         if self.model.nv > self.robot.nv:
             h = self.inverse_dynamics(q, v, np.zeros_like(v), wrenches)
             return np.linalg.solve(self.mass_matrix(q), tau - h)
         G = self.G(q)
-        a = pin.aba(self.model, self.data, self.q(q), G @ v, np.linalg.solve(G.T, tau),
-                    self.external(wrenches or {}))
+        a = pin.aba(
+            self.model,
+            self.data,
+            self.q(q),
+            G @ v,
+            np.linalg.solve(G.T, tau),
+            self.external(wrenches or {}),
+        )
         return np.linalg.solve(G, a - self.dG(q, v) @ v)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -257,14 +283,21 @@ class Pinocchio:
                 frame = self.model.frames[self.frame_id(contact.link)]
                 kind = 'CONTACT_6D' if contact.point is None else 'CONTACT_3D'
                 place = frame.placement * pin.SE3(np.eye(3), contact.origin)
-                models.append(pin.RigidConstraintModel(
-                    getattr(pin.ContactType, kind), self.model, frame.parentJoint, place, pin.LOCAL
-                ))
+                models.append(
+                    pin.RigidConstraintModel(
+                        getattr(pin.ContactType, kind),
+                        self.model,
+                        frame.parentJoint,
+                        place,
+                        pin.LOCAL,
+                    )
+                )
                 datas.append(models[-1].createData())
             pin.initConstraintDynamics(self.model, self.data, models, datas)
             G = self.G(q)
-            a = pin.constraintDynamics(self.model, self.data, self.q(q), G @ v,
-                                       np.linalg.solve(G.T, tau), models, datas)
+            a = pin.constraintDynamics(
+                self.model, self.data, self.q(q), G @ v, np.linalg.solve(G.T, tau), models, datas
+            )
             a = np.linalg.solve(G, a - self.dG(q, v) @ v)
             forces = [data.contact_force.vector[SWAP] for data in datas]
         wrenches = []
@@ -320,8 +353,11 @@ def resolve_mimic(description: RobotDescription, name: str) -> tuple[str, float,
     if joint.mimic is None:
         return name, 1.0, 0.0
     master, multiplier, offset = resolve_mimic(description, joint.mimic.joint)
-    return (master, joint.mimic.multiplier * multiplier,
-            joint.mimic.multiplier * offset + joint.mimic.offset)
+    return (
+        master,
+        joint.mimic.multiplier * multiplier,
+        joint.mimic.multiplier * offset + joint.mimic.offset,
+    )
 
 
 def moved_parameters(C: np.ndarray) -> np.ndarray:

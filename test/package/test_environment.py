@@ -12,7 +12,8 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from support.paths import ROOT
+
 TOOLS = ROOT / 'tools/environment'
 
 
@@ -40,8 +41,13 @@ def tool():
 def make(target: str, tmp_path: Path, path: str = os.defpath, **variables: str):
     """Run a make target with a bare environment and a virtual environment of its own."""
     return subprocess.run(
-        ['make', '--no-print-directory', target, f'VENV={tmp_path / "venv"}'], cwd=ROOT, text=True,
-        env={'PATH': path, 'HOME': str(tmp_path), **variables}, capture_output=True, timeout=60)
+        ['make', '--no-print-directory', target, f'VENV={tmp_path / "venv"}'],
+        cwd=ROOT,
+        text=True,
+        env={'PATH': path, 'HOME': str(tmp_path), **variables},
+        capture_output=True,
+        timeout=60,
+    )
 
 
 def commands(tmp_path: Path, *names: str, **scripts: str) -> str:
@@ -62,10 +68,12 @@ PYTHON = f'exec {Path(sys.executable).resolve()} "$@"'
 # Elsewhere the set-up stops earlier, with the message that `test_machine_without_wheels` is about.
 where_wheels_exist = pytest.mark.skipif(
     platform.machine() != 'x86_64' or sys.version_info >= (3, 14),
-    reason='there are no ROS 2 wheels for this machine and Python')
+    reason='there are no ROS 2 wheels for this machine and Python',
+)
 
 
 # --- what is missing is named, with what installs it ---
+
 
 @where_wheels_exist
 def test_missing_compilers(tmp_path):
@@ -135,12 +143,20 @@ def test_sourced_ros_that_does_not_import(tool, monkeypatch, tmp_path):
     assert 'sudo apt install ros-lyrical-ros-base' in str(error.value)
 
 
-@pytest.mark.parametrize(('name', 'attribute', 'value', 'message'), [
-    ('platform', 'machine', lambda: 'aarch64', 'no ROS 2 wheels for Linux aarch64'),
-    ('os', 'confstr', lambda name: None, 'glibc 2.28 or newer, this machine has another C library'),
-    ('os', 'confstr', lambda name: 'glibc 2.27', 'this machine has glibc 2.27'),
-    ('sys', 'version_info', (3, 14, 0), 'no ROS 2 wheels for Python'),
-])
+@pytest.mark.parametrize(
+    ('name', 'attribute', 'value', 'message'),
+    [
+        ('platform', 'machine', lambda: 'aarch64', 'no ROS 2 wheels for Linux aarch64'),
+        (
+            'os',
+            'confstr',
+            lambda name: None,
+            'glibc 2.28 or newer, this machine has another C library',
+        ),
+        ('os', 'confstr', lambda name: 'glibc 2.27', 'this machine has glibc 2.27'),
+        ('sys', 'version_info', (3, 14, 0), 'no ROS 2 wheels for Python'),
+    ],
+)
 def test_machine_without_wheels(tool, monkeypatch, name, attribute, value, message):
     prerequisites = tool['prerequisites']
     monkeypatch.setattr(getattr(prerequisites, name), attribute, value)
@@ -166,8 +182,13 @@ def test_clean_removes_what_was_made_here(tmp_path, foreign):
     (tmp_path / '.venv' / ('bin' if foreign else 'setup')).mkdir(parents=True)
     for folder in ('results', 'src/__pycache__', 'src/kept'):
         (tmp_path / folder).mkdir(parents=True)
-    subprocess.run(['make', 'clean'], cwd=tmp_path, env={'PATH': os.defpath}, check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ['make', 'clean'],
+        cwd=tmp_path,
+        env={'PATH': os.defpath},
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob('*')}
     assert left == {'Makefile', 'src', 'src/kept'} | ({'.venv', '.venv/bin'} if foreign else set())
 
@@ -184,6 +205,7 @@ def test_failing_command_shows_its_last_lines(tool, tmp_path):
 
 # --- steps, interruptions, concurrency ---
 
+
 @pytest.fixture
 def environment(tool, monkeypatch, tmp_path):
     """Returns new set-ups of a small repository whose steps only write down that they ran."""
@@ -192,8 +214,14 @@ def environment(tool, monkeypatch, tmp_path):
     for name in ('run', 'develop', 'oracles', 'ros-wheels'):
         (root / f'requirements/{name}.txt').parent.mkdir(parents=True, exist_ok=True)
         (root / f'requirements/{name}.txt').touch()
-    for name in ('setup.py', 'setup.cfg', 'package.xml', 'tools/environment/interfaces.py',
-                 'screw_dynamics_msgs/srv/Ask.srv', 'tools/tf2_msgs/msg/TFMessage.msg'):
+    for name in (
+        'setup.py',
+        'setup.cfg',
+        'package.xml',
+        'tools/environment/interfaces.py',
+        'screw_dynamics_msgs/srv/Ask.srv',
+        'tools/tf2_msgs/msg/TFMessage.msg',
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
     monkeypatch.setattr(module, 'ROOT', root)
@@ -254,19 +282,28 @@ def test_demo_needs_no_test_tools(environment):
     assert test.ran == ALL[4:]
 
 
-@pytest.mark.parametrize(('failure', 'passes'), [
-    ('ERROR: ResolutionImpossible: for help visit', True),
-    ('ERROR: No matching distribution found for oracle-b>=2', True),
-    ('The disk is full', False),
-])
+@pytest.mark.parametrize(
+    ('failure', 'passes'),
+    [
+        ('ERROR: ResolutionImpossible: for help visit', True),
+        ('ERROR: No matching distribution found for oracle-b>=2', True),
+        ('The disk is full', False),
+    ],
+)
 def test_oracles_that_do_not_fit_a_sourced_ros_are_left_out(
-    environment, tool, monkeypatch, capsys, failure, passes,
+    environment,
+    tool,
+    monkeypatch,
+    capsys,
+    failure,
+    passes,
 ):
     """Its NumPy stays; Pinocchio's wheels, for one, want NumPy 2."""
     module = tool['__main__']
     monkeypatch.setattr(module, 'sourced_ros', lambda python: 'humble')
     (module.ROOT / 'requirements/oracles.txt').write_text(
-        '# Oracles.\noracle-a>=1   # why\noracle-b>=2\n\noracle-c>=3\n')
+        '# Oracles.\noracle-a>=1   # why\noracle-b>=2\n\noracle-c>=3\n'
+    )
 
     class Unfit(environment):
         def _pip_install(self, *arguments: str) -> None:
@@ -284,18 +321,28 @@ def test_oracles_that_do_not_fit_a_sourced_ros_are_left_out(
             first.update('all')
         return
     first.update('all')
-    assert first.ran == ['environment', 'run', 'interfaces', 'package', 'develop', 'oracle-a>=1',
-                         'oracle-c>=3']
+    assert first.ran == [
+        'environment',
+        'run',
+        'interfaces',
+        'package',
+        'develop',
+        'oracle-a>=1',
+        'oracle-c>=3',
+    ]
     assert 'without oracle-b>=2' in capsys.readouterr().err
     assert not Unfit().update('all')
 
 
-@pytest.mark.parametrize(('changed', 'due'), [
-    ('requirements/run.txt', ALL[1:]),
-    ('requirements/oracles.txt', ['develop+oracles']),
-    ('screw_dynamics_msgs/srv/Ask.srv', ['interfaces']),
-    ('package.xml', ['package']),
-])
+@pytest.mark.parametrize(
+    ('changed', 'due'),
+    [
+        ('requirements/run.txt', ALL[1:]),
+        ('requirements/oracles.txt', ['develop+oracles']),
+        ('screw_dynamics_msgs/srv/Ask.srv', ['interfaces']),
+        ('package.xml', ['package']),
+    ],
+)
 def test_a_change_redoes_what_rests_on_it(environment, tool, changed, due):
     environment().update('all')
     (tool['__main__'].ROOT / changed).write_text('changed')
@@ -310,7 +357,7 @@ def test_goes_on_where_it_was_interrupted(environment, interrupted):
         environment(interrupted).update('all')
     again = environment()
     again.update('all')
-    assert again.ran == ALL[ALL.index(interrupted):]
+    assert again.ran == ALL[ALL.index(interrupted) :]
 
 
 @pytest.mark.parametrize('interrupted', ['environment', 'run+ros-wheels', 'develop+oracles'])
@@ -341,8 +388,11 @@ def test_concurrent_run_waits(tmp_path):
     with open(tmp_path / 'venv.lock', 'w') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with subprocess.Popen(
-            ['make', 'setup', f'VENV={tmp_path / "venv"}'], cwd=ROOT, stderr=subprocess.PIPE,
-            text=True, env={'PATH': path, 'HOME': str(tmp_path)},
+            ['make', 'setup', f'VENV={tmp_path / "venv"}'],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={'PATH': path, 'HOME': str(tmp_path)},
         ) as run:
             assert 'another set-up' in run.stderr.readline()
             assert run.poll() is None
@@ -352,11 +402,14 @@ def test_concurrent_run_waits(tmp_path):
 
 # --- interface packages ---
 
+
 def test_wheel_exports_get_this_machines_headers(tool, tmp_path):
     export = tmp_path / 'share/some_msgs/cmake/some_msgs__rosidl_generator_pyExport.cmake'
     export.parent.mkdir(parents=True)
-    export.write_text('INTERFACE_INCLUDE_DIRECTORIES "/opt/python/cp313-cp313/include/python3.13;'
-                      '/opt/python/cp313-cp313/lib/python3.13/site-packages/numpy/_core/include"')
+    export.write_text(
+        'INTERFACE_INCLUDE_DIRECTORIES "/opt/python/cp313-cp313/include/python3.13;'
+        '/opt/python/cp313-cp313/lib/python3.13/site-packages/numpy/_core/include"'
+    )
     (tmp_path / 'bin').mkdir()
     python = tmp_path / 'bin/python'
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -371,8 +424,12 @@ def test_wheel_exports_get_this_machines_headers(tool, tmp_path):
 
 def test_older_interfaces_are_removed(tool, tmp_path):
     """A type that was deleted from the sources must not stay importable."""
-    for name in ('setup/a_msgs.files', 'lib/a_msgs/srv/old.py', 'lib/a_msgs/__pycache__/old.pyc',
-                 'lib/other.py'):
+    for name in (
+        'setup/a_msgs.files',
+        'lib/a_msgs/srv/old.py',
+        'lib/a_msgs/__pycache__/old.pyc',
+        'lib/other.py',
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / 'setup/a_msgs.files').write_text('lib/a_msgs/srv/old.py\nlib/a_msgs/gone.py\n')

@@ -47,8 +47,11 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
 
 @pytest.mark.parametrize('folder', ['core', 'ros', 'cli'])
 def test_no_circle_of_imports(folder):
-    imports = {module: set(imported(file.read_text(encoding='utf-8')))
-               for module, file in FILES.items() if module.startswith(f'{NAME}.{folder}')}
+    imports = {
+        module: set(imported(file.read_text(encoding='utf-8')))
+        for module, file in FILES.items()
+        if module.startswith(f'{NAME}.{folder}')
+    }
     assert len(imports) > 10
     assert circle(imports) == []
 

@@ -2,7 +2,6 @@
 
 import logging
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,11 @@ from launch.actions import DeclareLaunchArgument, ExecuteProcess
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
 from launch import LaunchContext
+from support.paths import LAUNCH
 
 # launch makes all loggers that are created from now on its own, which pytest does not hear.
 logging.setLoggerClass(logging.Logger)
 
-LAUNCH = Path(__file__).resolve().parents[1] / 'launch'
 BRINGUP, SIMULATION = 'bringup.launch.py', 'simulation.launch.py'
 
 
@@ -57,22 +56,25 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         assert node._ExecuteLocal__respawn_delay >= 1.0
 
 
-@pytest.mark.parametrize(('name', 'argument', 'value'), [
-    (BRINGUP, 'params_file', '/nowhere'),
-    (BRINGUP, 'params_file', str(LAUNCH)),
-    (BRINGUP, 'params_file', __file__),
-    (BRINGUP, 'urdf', '/nowhere.urdf'),
-    (BRINGUP, 'log_level', 'loud'),
-    (BRINGUP, 'use_sim_time', 'maybe'),
-    (BRINGUP, 'respawn', 'never'),
-    (BRINGUP, 'namespace', 'my-arm'),
-    (SIMULATION, 'model', '/nowhere.urdf'),
-    (SIMULATION, 'simulator_params_file', '/nowhere'),
-    (SIMULATION, 'params_file', '/nowhere'),
-    (SIMULATION, 'rviz', 'maybe'),
-    (SIMULATION, 'log_level', 'loud'),
-    (SIMULATION, 'namespace', '1left'),
-])
+@pytest.mark.parametrize(
+    ('name', 'argument', 'value'),
+    [
+        (BRINGUP, 'params_file', '/nowhere'),
+        (BRINGUP, 'params_file', str(LAUNCH)),
+        (BRINGUP, 'params_file', __file__),
+        (BRINGUP, 'urdf', '/nowhere.urdf'),
+        (BRINGUP, 'log_level', 'loud'),
+        (BRINGUP, 'use_sim_time', 'maybe'),
+        (BRINGUP, 'respawn', 'never'),
+        (BRINGUP, 'namespace', 'my-arm'),
+        (SIMULATION, 'model', '/nowhere.urdf'),
+        (SIMULATION, 'simulator_params_file', '/nowhere'),
+        (SIMULATION, 'params_file', '/nowhere'),
+        (SIMULATION, 'rviz', 'maybe'),
+        (SIMULATION, 'log_level', 'loud'),
+        (SIMULATION, 'namespace', '1left'),
+    ],
+)
 def test_wrong_arguments_start_nothing(name, argument, value):
     with pytest.raises(Exception, match=argument) as refusal:
         visit(name, **{argument: value})
@@ -92,13 +94,21 @@ def test_rviz_that_is_not_installed_is_told(monkeypatch, tmp_path):
         visit(SIMULATION, rviz='true')
 
 
-@pytest.mark.parametrize(('namespace', 'absolute'), [
-    ('', '/'), ('left', '/left'), ('/left', '/left'),
-])
+@pytest.mark.parametrize(
+    ('namespace', 'absolute'),
+    [
+        ('', '/'),
+        ('left', '/left'),
+        ('/left', '/left'),
+    ],
+)
 def test_rviz_is_in_the_namespace_of_the_robot(namespace, absolute, monkeypatch, tmp_path):
     program = tmp_path / 'rviz2'
     program.touch(0o755)
     monkeypatch.setenv('PATH', str(tmp_path))
-    (rviz,) = (action for action in visit(SIMULATION, rviz='true', namespace=namespace)
-               if type(action) is ExecuteProcess)
+    (rviz,) = (
+        action
+        for action in visit(SIMULATION, rviz='true', namespace=namespace)
+        if type(action) is ExecuteProcess
+    )
     assert ''.join(each.text for each in rviz.cmd[-1]) == f'__ns:={absolute}'

@@ -16,14 +16,17 @@ import pytest
 import setuptools
 
 import screw_dynamics_ros
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / 'screw_dynamics_ros'
 
 # rosdep keys of what is imported under another name; what is not here is a ROS package.
 ROSDEP_KEYS = {
-    'defusedxml': 'python3-defusedxml', 'llvmlite': 'python3-numba',
-    'matplotlib': 'python3-matplotlib', 'numpy': 'python3-numpy', 'scipy': 'python3-scipy',
+    'defusedxml': 'python3-defusedxml',
+    'llvmlite': 'python3-numba',
+    'matplotlib': 'python3-matplotlib',
+    'numpy': 'python3-numpy',
+    'scipy': 'python3-scipy',
     'yaml': 'python3-yaml',
 }
 # Used where they are: services (rosdep cannot see a package inside this one), a window on request,
@@ -66,6 +69,7 @@ def imported_packages(path: Path) -> set[str]:
 
 # --- one version, one manifest ---
 
+
 def test_one_version():
     version = manifest().findtext('version')
     assert manifest(ROOT / 'screw_dynamics_msgs').findtext('version') == version
@@ -88,6 +92,7 @@ def test_manifests_are_format_3(folder):
 
 
 # --- what is installed ---
+
 
 def test_every_source_file_is_packaged(arguments):
     """A folder without __init__.py would be missing from an installation."""
@@ -129,6 +134,7 @@ def test_executables_exist(arguments):
 
 # --- dependencies ---
 
+
 def test_dependencies_are_those_imported():
     imported = set().union(*map(imported_packages, sources(PACKAGE, ROOT / 'launch'))) - OPTIONAL
     needed = {ROSDEP_KEYS.get(name, name) for name in imported}
@@ -143,9 +149,13 @@ def test_core_imports_no_ros():
         assert imported_packages(path) <= allowed, path
 
 
-@pytest.mark.parametrize(('kind', 'key'), [
-    ('exec_depend', 'python3-numba'), ('test_depend', 'python3-hypothesis'),
-])
+@pytest.mark.parametrize(
+    ('kind', 'key'),
+    [
+        ('exec_depend', 'python3-numba'),
+        ('test_depend', 'python3-hypothesis'),
+    ],
+)
 def test_some_are_asked_for_only_on_demand(kind, key):
     """There is no rosdep rule for them on RHEL, where a plain dependency would break the build."""
     (element,) = (element for element in manifest().iter(kind) if element.text == key)
@@ -160,11 +170,15 @@ def test_requirements_hold_what_is_imported():
 
 # --- interface packages ---
 
+
 def test_interfaces_are_all_generated():
     folder = ROOT / 'screw_dynamics_msgs'
     listed = set(re.findall(r'(?:srv|msg)/\w+\.\w+', (folder / 'CMakeLists.txt').read_text()))
-    assert listed == {str(path.relative_to(folder)) for kind in ('srv', 'msg')
-                      for path in folder.glob(f'{kind}/*')}
+    assert listed == {
+        str(path.relative_to(folder))
+        for kind in ('srv', 'msg')
+        for path in folder.glob(f'{kind}/*')
+    }
 
 
 def test_interface_fields_are_explained():
@@ -192,10 +206,12 @@ def test_stand_in_is_what_tf2_msgs_is():
     """The type that a real tf2_msgs has; DDS matches the two by it."""
     messages = pytest.importorskip('tf2_msgs.msg')
     assert messages.TFMessage.get_fields_and_field_types() == {
-        'transforms': 'sequence<geometry_msgs/TransformStamped>'}
+        'transforms': 'sequence<geometry_msgs/TransformStamped>'
+    }
 
 
 # --- tests beside a ROS 2 ---
+
 
 @pytest.mark.parametrize('plugin', ['launch_testing', 'launch_ros'])
 def test_plugins_of_launch_do_not_collect(request, plugin):
@@ -204,6 +220,7 @@ def test_plugins_of_launch_do_not_collect(request, plugin):
 
 
 # --- sources ---
+
 
 def test_no_machine_paths():
     """Nothing in the repository knows the machine it was written on."""

@@ -143,19 +143,24 @@ def source(topic=None, parameter='', in_force=None):
     return made
 
 
-@pytest.mark.parametrize(('made', 'texts'), [
-    (source(), []),
-    (source(topic='new'), ['new']),
-    (source(topic=''), ['']),
-    (source(topic='new', in_force=OLD), ['new', 'old']),
-    (source(topic='old', in_force=OLD), ['old']),
-    (source(parameter='given', topic='new'), ['given', 'new']),
-    (source(parameter='given', topic='new', in_force=OLD), ['given', 'new', 'old']),
-    (source(parameter='given', topic='new', in_force=Description('mine', PARAMETER)),
-     ['given', 'mine']),
-    (source(topic='new', in_force=Description('mine', PARAMETER)), ['new', 'mine']),
-    (source(parameter='old', topic='new', in_force=OLD), ['old', 'new']),
-])
+@pytest.mark.parametrize(
+    ('made', 'texts'),
+    [
+        (source(), []),
+        (source(topic='new'), ['new']),
+        (source(topic=''), ['']),
+        (source(topic='new', in_force=OLD), ['new', 'old']),
+        (source(topic='old', in_force=OLD), ['old']),
+        (source(parameter='given', topic='new'), ['given', 'new']),
+        (source(parameter='given', topic='new', in_force=OLD), ['given', 'new', 'old']),
+        (
+            source(parameter='given', topic='new', in_force=Description('mine', PARAMETER)),
+            ['given', 'mine'],
+        ),
+        (source(topic='new', in_force=Description('mine', PARAMETER)), ['new', 'mine']),
+        (source(parameter='old', topic='new', in_force=OLD), ['old', 'new']),
+    ],
+)
 def test_what_is_tried_one_after_the_other(made, texts):
     """What the parameter says, then the topic unless a parameter is in force, then what there is.
 

@@ -17,8 +17,13 @@ def test_nothing_to_report_is_ok():
 
 def test_worst_finding_comes_first():
     status = Status('outputs')
-    for level, text in ((Level.OK, 'a'), (Level.WARN, 'b'), (Level.WARN, 'c'), (Level.ERROR, 'd'),
-                        (Level.OK, 'e')):
+    for level, text in (
+        (Level.OK, 'a'),
+        (Level.WARN, 'b'),
+        (Level.WARN, 'c'),
+        (Level.ERROR, 'd'),
+        (Level.OK, 'e'),
+    ):
         status.report(level, text)
     assert status.level == Level.ERROR
     assert status.summary == 'd; b; a; c; e'
@@ -34,6 +39,7 @@ def test_statuses_are_made_one_at_a_time(monkeypatch):
         def status():
             made.append(name)
             return Status(name, texts=[f'{made.count(name)}'])
+
         return status
 
     rclpy = pytest.importorskip('rclpy')
@@ -52,6 +58,6 @@ def test_statuses_are_made_one_at_a_time(monkeypatch):
             turn()
     finally:
         rclpy.shutdown()
-    assert [[(status.name, status.message) for status in message.status]
-            for message in published] == [
-        [(f'diagnosed: {name}', f'{time}') for name in names] for time in (1, 2)]
+    assert [
+        [(status.name, status.message) for status in message.status] for message in published
+    ] == [[(f'diagnosed: {name}', f'{time}') for name in names] for time in (1, 2)]

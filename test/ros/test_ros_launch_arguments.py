@@ -2,39 +2,59 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip('yaml')
 
-from robots import urdf_path
-
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.ros import launch_arguments as check
+from support.paths import ROOT
+from support.robots import urdf_path
 
-ROOT = Path(__file__).resolve().parents[1]
 LAUNCH_FILE = ROOT / 'launch' / 'bringup.launch.py'
 DECLARED = ['namespace', 'params_file', 'urdf', 'log_level']
 COMMAND = ['ros2', 'launch', 'screw_dynamics_ros', 'bringup.launch.py']
 
 
-@pytest.mark.parametrize(('kind', 'name', 'value', 'words'), [
-    (check.parameter_file, 'params_file', '/nowhere', 'params_file:=/nowhere: there is no such'),
-    (check.parameter_file, 'params_file', str(ROOT), 'this is a folder'),
-    (check.parameter_file, 'params_file', str(urdf_path('panda')), 'it is no YAML: line '),
-    (check.parameter_file, 'params_file', '', 'expected a YAML file like config/model.yaml'),
-    (check.urdf_file, 'urdf', '/nowhere.urdf', 'urdf:=/nowhere.urdf: there is no such file; expec'),
-    (check.urdf_file, 'model', str(ROOT), 'this is a folder; expected a URDF file'),
-    (check.urdf_file, 'model', str(ROOT / 'config' / 'model.yaml'), 'expected a URDF file'),
-    (check.namespace, 'namespace', 'my-arm', 'namespace:=my-arm: no namespace can be called that'),
-    (check.namespace, 'namespace', '1left', 'letters, digits and _, no digit first'),
-    (check.namespace, 'namespace', 'my arm', 'no namespace can be called that'),
-    (check.namespace, 'namespace', 'left/', 'no namespace can be called that'),
-    (check.namespace, 'namespace', '//left', 'no namespace can be called that'),
-    (check.log_level, 'log_level', 'loud', "there is no level 'loud'; expected one of debug, info"),
-    (check.log_level, 'log_level', '', "there is no level ''"),
-])
+@pytest.mark.parametrize(
+    ('kind', 'name', 'value', 'words'),
+    [
+        (
+            check.parameter_file,
+            'params_file',
+            '/nowhere',
+            'params_file:=/nowhere: there is no such',
+        ),
+        (check.parameter_file, 'params_file', str(ROOT), 'this is a folder'),
+        (check.parameter_file, 'params_file', str(urdf_path('panda')), 'it is no YAML: line '),
+        (check.parameter_file, 'params_file', '', 'expected a YAML file like config/model.yaml'),
+        (
+            check.urdf_file,
+            'urdf',
+            '/nowhere.urdf',
+            'urdf:=/nowhere.urdf: there is no such file; expec',
+        ),
+        (check.urdf_file, 'model', str(ROOT), 'this is a folder; expected a URDF file'),
+        (check.urdf_file, 'model', str(ROOT / 'config' / 'model.yaml'), 'expected a URDF file'),
+        (
+            check.namespace,
+            'namespace',
+            'my-arm',
+            'namespace:=my-arm: no namespace can be called that',
+        ),
+        (check.namespace, 'namespace', '1left', 'letters, digits and _, no digit first'),
+        (check.namespace, 'namespace', 'my arm', 'no namespace can be called that'),
+        (check.namespace, 'namespace', 'left/', 'no namespace can be called that'),
+        (check.namespace, 'namespace', '//left', 'no namespace can be called that'),
+        (
+            check.log_level,
+            'log_level',
+            'loud',
+            "there is no level 'loud'; expected one of debug, info",
+        ),
+        (check.log_level, 'log_level', '', "there is no level ''"),
+    ],
+)
 def test_wrong_arguments_are_refused(kind, name, value, words):
     with pytest.raises(ArgumentError) as refusal:
         kind(name, value)
@@ -60,14 +80,17 @@ def test_right_arguments_are_accepted():
 
 
 class TestUnknownNames:
-    @pytest.mark.parametrize('command', [
-        COMMAND, ['ros2', 'launch', '-d', *COMMAND[2:]], ['ros2', 'launch', str(LAUNCH_FILE)]])
+    @pytest.mark.parametrize(
+        'command',
+        [COMMAND, ['ros2', 'launch', '-d', *COMMAND[2:]], ['ros2', 'launch', str(LAUNCH_FILE)]],
+    )
     def test_they_are_refused_with_the_nearest_name(self, command):
         with pytest.raises(ArgumentError) as refusal:
             check.unknown(LAUNCH_FILE, ['urfd'], DECLARED, [*command, 'urfd:=x'])
         assert str(refusal.value) == (
             'launch argument urfd: bringup.launch.py has no such argument; did you mean urdf? '
-            'expected namespace, params_file, urdf, log_level')
+            'expected namespace, params_file, urdf, log_level'
+        )
 
     def test_without_a_near_name(self):
         with pytest.raises(ArgumentError, match=r'colour: .* argument; expected namespace'):
@@ -75,19 +98,30 @@ class TestUnknownNames:
 
     @pytest.mark.parametrize('given', [[], ['urdf', 'log_level'], ['launch-prefix']])
     def test_right_ones_are_accepted(self, given):
-        assert check.unknown(
-            LAUNCH_FILE, given, DECLARED, [*COMMAND, *(f'{name}:=x' for name in given)]) == ''
+        assert (
+            check.unknown(
+                LAUNCH_FILE, given, DECLARED, [*COMMAND, *(f'{name}:=x' for name in given)]
+            )
+            == ''
+        )
 
-    @pytest.mark.parametrize('command', [
-        ['ros2', 'launch', 'my_robot', 'bringup.launch.py', 'arm:=x', 'urfd:=y'],
-        ['ros2', 'launch', 'screw_dynamics_ros', 'simulation.launch.py', 'arm:=x'], ['python3']])
+    @pytest.mark.parametrize(
+        'command',
+        [
+            ['ros2', 'launch', 'my_robot', 'bringup.launch.py', 'arm:=x', 'urfd:=y'],
+            ['ros2', 'launch', 'screw_dynamics_ros', 'simulation.launch.py', 'arm:=x'],
+            ['python3'],
+        ],
+    )
     def test_those_of_a_file_that_includes_this_one_are_not_refused(self, command):
         assert check.unknown(LAUNCH_FILE, ['arm', 'rviz', 'model'], DECLARED, command) == ''
 
     def test_a_likely_one_in_an_included_file_is_told(self):
         command = ['ros2', 'launch', 'my_robot', 'robot.launch.py']
         warning = check.unknown(LAUNCH_FILE, ['parms_file', 'arm'], DECLARED, command)
-        assert warning == ('launch argument parms_file: bringup.launch.py has none of that name '
-                           'and goes without; did you mean params_file?')
+        assert warning == (
+            'launch argument parms_file: bringup.launch.py has none of that name '
+            'and goes without; did you mean params_file?'
+        )
         mapped = ['parms_file', 'params_file']  # the other file has its own name for it
         assert check.unknown(LAUNCH_FILE, mapped, DECLARED, command) == ''

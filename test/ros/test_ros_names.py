@@ -16,16 +16,21 @@ from screw_dynamics_ros.ros.names import (
 
 def test_ordinary_names_stay():
     assert topic_tokens(['panda_hand_tcp', 'tool0']) == {
-        'panda_hand_tcp': 'panda_hand_tcp', 'tool0': 'tool0'}
+        'panda_hand_tcp': 'panda_hand_tcp',
+        'tool0': 'tool0',
+    }
 
 
-@pytest.mark.parametrize(('frames', 'tokens'), [
-    (['left/tool-1.a'], ['left_tool_1_a']),
-    (['1st'], ['_1st']),
-    (['a b', 'a-b', 'a_b'], ['a_b', 'a_b_2', 'a_b_3']),
-    (['a_b_2', 'a_b', 'a-b'], ['a_b_2', 'a_b', 'a_b_3']),
-    ([''], ['_']),
-])
+@pytest.mark.parametrize(
+    ('frames', 'tokens'),
+    [
+        (['left/tool-1.a'], ['left_tool_1_a']),
+        (['1st'], ['_1st']),
+        (['a b', 'a-b', 'a_b'], ['a_b', 'a_b_2', 'a_b_3']),
+        (['a_b_2', 'a_b', 'a-b'], ['a_b_2', 'a_b', 'a_b_3']),
+        ([''], ['_']),
+    ],
+)
 def test_other_names_are_made_valid(frames, tokens):
     assert list(topic_tokens(frames).values()) == tokens
 
@@ -41,14 +46,17 @@ def test_rclpy_accepts_them(frames):
         validate(f'/kinematics/jacobian/{token}')
 
 
-@pytest.mark.parametrize(('name', 'text'), [
-    ('panda_joint1', 'panda_joint1'),
-    ('Gelenk äöü 関節', 'Gelenk äöü 関節'),
-    ('a\nb\x1b[31m\0', 'a\\nb\\x1b[31m\\x00'),
-    ('\u202egnp', '\\u202egnp'),  # turns the direction of writing round
-    ('\ud800', '\\ud800'),
-    ('x' * 10_000, 'x' * LONGEST_SHOWN + '...'),
-])
+@pytest.mark.parametrize(
+    ('name', 'text'),
+    [
+        ('panda_joint1', 'panda_joint1'),
+        ('Gelenk äöü 関節', 'Gelenk äöü 関節'),
+        ('a\nb\x1b[31m\0', 'a\\nb\\x1b[31m\\x00'),
+        ('\u202egnp', '\\u202egnp'),  # turns the direction of writing round
+        ('\ud800', '\\ud800'),
+        ('x' * 10_000, 'x' * LONGEST_SHOWN + '...'),
+    ],
+)
 def test_foreign_names_for_people(name, text):
     assert shown(name) == text
 

@@ -10,8 +10,7 @@ pytest.importorskip('yaml')
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.ros.parameter_files import Section, read_parameter_file
-
-CONFIG = Path(__file__).resolve().parents[1] / 'config'
+from support.paths import CONFIG
 
 
 def read(folder: Path, text: str) -> list[Section]:
@@ -21,15 +20,20 @@ def read(folder: Path, text: str) -> list[Section]:
 
 
 def test_sections_and_names(tmp_path):
-    assert read(tmp_path, '''
+    assert read(
+        tmp_path,
+        """
         arm:
           left:
             bringup: {ros__parameters: {a.b: 1, drives: {j: {damping: 0.1, armature: 1e-3}}}}
           dynamics: {ros__parameters: {}}
         /**: {ros__parameters: {list: [1.0, 2.5], text: [a, '1']}}
-        ''') == [
-            Section('/arm/left/bringup', ('a.b', 'drives.j.damping', 'drives.j.armature')),
-            Section('/arm/dynamics', ()), Section('/**', ('list', 'text'))]
+        """,
+    ) == [
+        Section('/arm/left/bringup', ('a.b', 'drives.j.damping', 'drives.j.armature')),
+        Section('/arm/dynamics', ()),
+        Section('/**', ('list', 'text')),
+    ]
 
 
 @pytest.mark.parametrize('name', ['model.yaml', 'simulator.yaml'])
@@ -39,24 +43,33 @@ def test_our_own_files(name):
     assert all(section.names for section in sections)
 
 
-@pytest.mark.parametrize(('text', 'reason'), [
-    ('', 'it is empty; write sections'),
-    ('# nothing\n', 'it is empty'),
-    ('text', 'it is no parameter file; write sections like "/**/bringup: {ros__parameters: {'),
-    ('- a\n- b\n', 'it is no parameter file'),
-    ('<robot name="x"/>', 'it is no parameter file'),
-    ('a: [1, 2\n', 'it is no YAML: line 2: expected'),
-    ('a: {ros__parameters: {x: "\x00"}}', 'it is no YAML'),
-    ('bringup:\n  gravity: [0]\n', 'line 2: section /bringup/gravity has no ros__parameters'),
-    ('bringup: {}\n', 'line 1: section /bringup has no ros__parameters'),
-    ('bringup: {ros__parameters: 5}', 'section /bringup has nothing in its ros__parameters'),
-    ('bringup:\n  ros__parameters:\n', 'has nothing in its ros__parameters'),
-    ('my-arm: {ros__parameters: {}}', 'section /my-arm: no node can be called that'),
-    ('a:\n  /b: {ros__parameters: {}}', 'section /a//b: no node can be called that'),
-    ('a: {ros__parameters: {x: &p [1.0], y: *p}}', 'line 1: ROS 2 takes no aliases; write out *p'),
-    ('a:\n  ros__parameters:\n    gravity: [0.0, 0, -9.81]',
-     'line 3: parameter gravity: [0.0, 0, -9.81] has numbers with and without a decimal point'),
-])
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [
+        ('', 'it is empty; write sections'),
+        ('# nothing\n', 'it is empty'),
+        ('text', 'it is no parameter file; write sections like "/**/bringup: {ros__parameters: {'),
+        ('- a\n- b\n', 'it is no parameter file'),
+        ('<robot name="x"/>', 'it is no parameter file'),
+        ('a: [1, 2\n', 'it is no YAML: line 2: expected'),
+        ('a: {ros__parameters: {x: "\x00"}}', 'it is no YAML'),
+        ('bringup:\n  gravity: [0]\n', 'line 2: section /bringup/gravity has no ros__parameters'),
+        ('bringup: {}\n', 'line 1: section /bringup has no ros__parameters'),
+        ('bringup: {ros__parameters: 5}', 'section /bringup has nothing in its ros__parameters'),
+        ('bringup:\n  ros__parameters:\n', 'has nothing in its ros__parameters'),
+        ('my-arm: {ros__parameters: {}}', 'section /my-arm: no node can be called that'),
+        ('a:\n  /b: {ros__parameters: {}}', 'section /a//b: no node can be called that'),
+        (
+            'a: {ros__parameters: {x: &p [1.0], y: *p}}',
+            'line 1: ROS 2 takes no aliases; write out *p',
+        ),
+        (
+            'a:\n  ros__parameters:\n    gravity: [0.0, 0, -9.81]',
+            'line 3: parameter gravity: [0.0, 0, -9.81] has numbers with and without a decimal '
+            'point',
+        ),
+    ],
+)
 def test_broken_files_are_refused_with_the_reason(text, reason, tmp_path):
     with pytest.raises(ArgumentError) as refusal:
         read(tmp_path, text)
@@ -64,8 +77,10 @@ def test_broken_files_are_refused_with_the_reason(text, reason, tmp_path):
 
 
 def test_what_is_no_file_is_refused(tmp_path):
-    for path, reason in ((tmp_path / 'none.yaml', 'there is no such file'),
-                         (tmp_path, 'this is a folder; name a YAML file in it')):
+    for path, reason in (
+        (tmp_path / 'none.yaml', 'there is no such file'),
+        (tmp_path, 'this is a folder; name a YAML file in it'),
+    ):
         with pytest.raises(ArgumentError, match=reason):
             read_parameter_file(path)
     binary = tmp_path / 'binary.yaml'
@@ -74,22 +89,43 @@ def test_what_is_no_file_is_refused(tmp_path):
         read_parameter_file(binary)
 
 
-PATTERNS = ['/**', '/*', 'bringup', '/a/bringup', '/**/bringup', '/*/bringup', '/a/*', '/a/**',
-            '/a/**/bringup', '/**/b/bringup', '/a/b/*', 'b/bringup', '**/bringup', '*']
+PATTERNS = [
+    '/**',
+    '/*',
+    'bringup',
+    '/a/bringup',
+    '/**/bringup',
+    '/*/bringup',
+    '/a/*',
+    '/a/**',
+    '/a/**/bringup',
+    '/**/b/bringup',
+    '/a/b/*',
+    'b/bringup',
+    '**/bringup',
+    '*',
+]
 
 
 @pytest.mark.parametrize('namespace', ['', '/a', '/a/b', '/b'])
 def test_sections_are_for_the_nodes_that_ros_gives_them_to(namespace, tmp_path):
     rclpy = pytest.importorskip('rclpy')
     path = tmp_path / 'parameters.yaml'
-    path.write_text('\n'.join(f'"{pattern}": {{ros__parameters: {{p{k}: 1}}}}'
-                              for k, pattern in enumerate(PATTERNS)))
+    path.write_text(
+        '\n'.join(
+            f'"{pattern}": {{ros__parameters: {{p{k}: 1}}}}' for k, pattern in enumerate(PATTERNS)
+        )
+    )
     context = rclpy.Context()
     rclpy.init(args=['--ros-args', '--params-file', str(path)], context=context)
     try:
         node = rclpy.create_node('bringup', namespace=namespace, context=context)
-        ours = {name for section in read_parameter_file(path) for name in section.names
-                if section.matches(node.get_fully_qualified_name())}
+        ours = {
+            name
+            for section in read_parameter_file(path)
+            for name in section.names
+            if section.matches(node.get_fully_qualified_name())
+        }
         assert ours == set(node._parameter_overrides)
         node.destroy_node()
     finally:

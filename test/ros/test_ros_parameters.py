@@ -20,14 +20,27 @@ FLAG = Specification('flag', True, 'Yes or no.')
 ALL = NUMBER, COUNT, NAMES, VECTOR, FLAG
 
 WRONG = [
-    (NAMES, 'a', 'list of texts'), (NAMES, 5, 'list of texts'), (NAMES, ['c'], 'one of a, b'),
-    (NAMES, [1.0], 'text'), (NAMES, None, 'cannot be deleted'), (VECTOR, 1.5, 'list of numbers'),
-    (VECTOR, 'down', 'list of numbers'), (VECTOR, [1.0], '2 elements'),
-    (VECTOR, ['a', 'b'], 'number'), (VECTOR, [True, False], 'number'),
-    (VECTOR, [0.0, float('nan')], 'finite'), (NUMBER, 'x', 'number'), (NUMBER, True, 'number'),
-    (NUMBER, [1.0], 'number'), (NUMBER, 11.0, '[0, 10]'), (NUMBER, float('inf'), 'finite'),
-    (COUNT, 1.5, 'whole number'), (COUNT, 'x', 'whole number'), (FLAG, 1, 'true or false'),
-    (FLAG, 'yes', 'true or false'), (FLAG, None, 'cannot be deleted'),
+    (NAMES, 'a', 'list of texts'),
+    (NAMES, 5, 'list of texts'),
+    (NAMES, ['c'], 'one of a, b'),
+    (NAMES, [1.0], 'text'),
+    (NAMES, None, 'cannot be deleted'),
+    (VECTOR, 1.5, 'list of numbers'),
+    (VECTOR, 'down', 'list of numbers'),
+    (VECTOR, [1.0], '2 elements'),
+    (VECTOR, ['a', 'b'], 'number'),
+    (VECTOR, [True, False], 'number'),
+    (VECTOR, [0.0, float('nan')], 'finite'),
+    (NUMBER, 'x', 'number'),
+    (NUMBER, True, 'number'),
+    (NUMBER, [1.0], 'number'),
+    (NUMBER, 11.0, '[0, 10]'),
+    (NUMBER, float('inf'), 'finite'),
+    (COUNT, 1.5, 'whole number'),
+    (COUNT, 'x', 'whole number'),
+    (FLAG, 1, 'true or false'),
+    (FLAG, 'yes', 'true or false'),
+    (FLAG, None, 'cannot be deleted'),
 ]
 
 
@@ -39,10 +52,16 @@ def test_one_parameter_of_a_wrong_type_is_refused_by_name(specification, value, 
     assert reason in str(refusal.value)
 
 
-@pytest.mark.parametrize(('specification', 'value', 'expected'), [
-    (NAMES, [], []), (NAMES, [''], []), (NAMES, ('b', 'a'), ['b', 'a']), (NUMBER, 2, 2.0),
-    (VECTOR, [1, 2.5], [1.0, 2.5]),
-])
+@pytest.mark.parametrize(
+    ('specification', 'value', 'expected'),
+    [
+        (NAMES, [], []),
+        (NAMES, [''], []),
+        (NAMES, ('b', 'a'), ['b', 'a']),
+        (NUMBER, 2, 2.0),
+        (VECTOR, [1, 2.5], [1.0, 2.5]),
+    ],
+)
 def test_values_become_those_of_the_table(specification, value, expected):
     assert specification.convert(value) == expected
 
@@ -89,15 +108,22 @@ class Table:
 
 def set_all(node, **values):
     return node.set_parameters_atomically(
-        [Parameter(name, value=value) for name, value in values.items()])
+        [Parameter(name, value=value) for name, value in values.items()]
+    )
 
 
 def test_a_refused_atomic_change_of_parameters_changes_nothing(node):
     """Whichever of the tables refuses it, and in whatever order they were declared."""
-    first, last = Table(node, [NUMBER]), Table(
-        node, [VECTOR], refuses=lambda values: values['vector'][0] < 0.0)
-    for values in ({'number': 2.0, 'vector': [-1.0, 0.0]}, {'number': 2.0, 'vector': [1.0]},
-                   {'number': 2.0, 'vector': 5.0}, {'number': 20.0, 'vector': [1.0, 1.0]}):
+    first, last = (
+        Table(node, [NUMBER]),
+        Table(node, [VECTOR], refuses=lambda values: values['vector'][0] < 0.0),
+    )
+    for values in (
+        {'number': 2.0, 'vector': [-1.0, 0.0]},
+        {'number': 2.0, 'vector': [1.0]},
+        {'number': 2.0, 'vector': 5.0},
+        {'number': 20.0, 'vector': [1.0, 1.0]},
+    ):
         result = set_all(node, **values)
         first.settle()
         assert not result.successful
@@ -169,8 +195,9 @@ def test_wrong_value_at_start(ros_domain):
     rclpy.init(domain_id=ros_domain)
     try:
         for name, value in (('vector', 1.5), ('names', 'ab'), ('count', 1.5)):
-            made = Node('start', parameter_overrides=[Parameter(name, value=value)],
-                        enable_rosout=False)
+            made = Node(
+                'start', parameter_overrides=[Parameter(name, value=value)], enable_rosout=False
+            )
             with pytest.raises(ArgumentError, match=name):
                 Parameters(made, ALL)
             made.destroy_node()

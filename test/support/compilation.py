@@ -6,16 +6,14 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.llvm import native
-
-ROOT = Path(__file__).resolve().parents[1]
+from support.models import random_configuration, random_description
+from support.paths import ROOT
 
 needs_llvmlite = pytest.mark.skipif(not native.available(), reason='llvmlite is not installed')
 NATIVE = pytest.param('native', marks=needs_llvmlite)
@@ -24,11 +22,19 @@ BACKENDS = pytest.mark.parametrize('backend', [NATIVE, 'python', 'reference'])
 
 # Every function of the facade, with what it takes.
 CALLS = {
-    'link_pose': ('q', ('link3',)), 'link_poses': ('q', ()), 'jacobian': ('q', ('link3', 'mixed')),
-    'velocity': ('qv', ('link3', 'spatial')), 'inverse_dynamics': ('qva', ()),
-    'forward_dynamics': ('qva', ()), 'mass_matrix': ('q', ()), 'gravity_torques': ('q', ()),
-    'coriolis_torques': ('qv', ()), 'coriolis_matrix': ('qv', ()), 'potential_energy': ('q', ()),
-    'kinetic_energy': ('qv', ()), 'center_of_mass': ('q', ()),
+    'link_pose': ('q', ('link3',)),
+    'link_poses': ('q', ()),
+    'jacobian': ('q', ('link3', 'mixed')),
+    'velocity': ('qv', ('link3', 'spatial')),
+    'inverse_dynamics': ('qva', ()),
+    'forward_dynamics': ('qva', ()),
+    'mass_matrix': ('q', ()),
+    'gravity_torques': ('q', ()),
+    'coriolis_torques': ('qv', ()),
+    'coriolis_matrix': ('qv', ()),
+    'potential_energy': ('q', ()),
+    'kinetic_energy': ('qv', ()),
+    'center_of_mass': ('q', ()),
 }
 
 CASES = {
@@ -68,7 +74,12 @@ def run_python(code: str, **environment: str) -> str:
     """Run code in another process; return what it prints, errors included."""
     path = os.pathsep.join([str(ROOT), str(ROOT / 'test')])
     done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
-        env={**os.environ, 'PYTHONPATH': path, **environment}, cwd=ROOT)
+        [sys.executable, '-c', textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, 'PYTHONPATH': path, **environment},
+        cwd=ROOT,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-
+from support.paths import ROOT
 
 #: The modules of the core by the names that pages use; `robot` is a robot there, not a folder.
 MODULES = {
@@ -40,7 +39,7 @@ def named_tests(page: Path) -> set[str]:
 
 def missing_tests(page: Path, files: str = 'test_*.py') -> list[str]:
     """Return the tests a page names that no file defines."""
-    defined = ''.join(path.read_text() for path in (ROOT / 'test').glob(files))
+    defined = ''.join(path.read_text() for path in (ROOT / 'test').rglob(files))
     return [name for name in sorted(named_tests(page)) if f'def {name}(' not in defined]
 
 

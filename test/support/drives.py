@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from models import random_configuration
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
+from support.models import random_configuration
 
 GRAVITY = (0.7, -1.3, -9.6)
 SCALAR = ('revolute', 'prismatic', 'continuous')

@@ -22,8 +22,12 @@ DEADLINE = 30.0  # s
 
 def serialized(names, position, stamp):
     """Return a joint state at rest, with efforts."""
-    message = JointState(name=names, position=[float(value) for value in position],
-                         velocity=[0.0] * len(names), effort=[1.0] * len(names))
+    message = JointState(
+        name=names,
+        position=[float(value) for value in position],
+        velocity=[0.0] * len(names),
+        effort=[1.0] * len(names),
+    )
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
     return serialize_message(message)
 
@@ -49,12 +53,23 @@ class Bench:
         for module in (host, commands, dynamics):
             monkeypatch.setattr(module, 'time', self.clock)
         monkeypatch.setattr(host, 'settle', lambda: None)
-        monkeypatch.setattr(output_group, 'raw_publish', lambda publisher: (
-            lambda data, topic=publisher.topic_name: self.sent.append((topic, data))))
+        monkeypatch.setattr(
+            output_group,
+            'raw_publish',
+            lambda publisher: (
+                lambda data, topic=publisher.topic_name: self.sent.append((topic, data))
+            ),
+        )
         monkeypatch.setattr(output_group.Channel, 'count_listeners', listened)
         parameters = {'backend': 'reference', **parameters}
-        self.node = Node('dynamics', namespace='/life', enable_rosout=False, parameter_overrides=[
-            Parameter(name, value=value) for name, value in parameters.items()])
+        self.node = Node(
+            'dynamics',
+            namespace='/life',
+            enable_rosout=False,
+            parameter_overrides=[
+                Parameter(name, value=value) for name, value in parameters.items()
+            ],
+        )
         self.node.get_logger().set_level(LoggingSeverity.ERROR)
         self.host = host.ModelHost(self.node)
         self.part = dynamics.Dynamics(self.node, self.host)
@@ -100,8 +115,12 @@ class Bench:
             return
         thread = self.host._loader._thread
         self.gate.release()
-        self.wait(lambda: self.host._loader._outcome is not None or (
-            self.gate._value == 0 and self.is_waiting(thread)))
+        self.wait(
+            lambda: (
+                self.host._loader._outcome is not None
+                or (self.gate._value == 0 and self.is_waiting(thread))
+            )
+        )
 
     def is_waiting(self, thread):
         """Whether the next build waits at the gate."""

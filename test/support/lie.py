@@ -14,8 +14,27 @@ from hypothesis import strategies as st
 # The same examples in every run: a failure here is a failure everywhere.
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=30, database=None)
 
-ANGLES = [0.0, 1e-300, 1e-12, 1e-8, 1e-4, 0.02, 0.1, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 1.0, 2.0, 3.0,
-          pi - 1e-4, pi - 1e-9, pi, pi + 1e-9, 4.0, 6.0]
+ANGLES = [
+    0.0,
+    1e-300,
+    1e-12,
+    1e-8,
+    1e-4,
+    0.02,
+    0.1,
+    0.5 - 1e-12,
+    0.5,
+    0.5 + 1e-12,
+    1.0,
+    2.0,
+    3.0,
+    pi - 1e-4,
+    pi - 1e-9,
+    pi,
+    pi + 1e-9,
+    4.0,
+    6.0,
+]
 
 
 # --- strategies ----------------------------------------------------------------------------

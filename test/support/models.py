@@ -52,16 +52,29 @@ def random_description(
     made: list[Joint] = []
     for i in range(1, joints + 1):
         parent = links[-1] if chain else links[rng.integers(max(0, i - 3), i)]
-        made.append(Joint(
-            f'joint{i}', str(rng.choice(kinds)), parent.name, f'link{i}', random_pose(rng),
-            random_unit(rng), Limits(-2.0, 2.0, 3.0, 100.0)))
+        made.append(
+            Joint(
+                f'joint{i}',
+                str(rng.choice(kinds)),
+                parent.name,
+                f'link{i}',
+                random_pose(rng),
+                random_unit(rng),
+                Limits(-2.0, 2.0, 3.0, 100.0),
+            )
+        )
         links.append(Link(f'link{i}', random_inertia(rng)))
     order = [k for k in rng.permutation(joints) if made[k].type in ONE_FREEDOM]
     for place in range(1, 1 + mimic):
         k, master = order[place], order[rng.integers(place)]
-        made[k] = replace(made[k], mimic=Mimic(
-            made[master].name, float(rng.uniform(0.3, 2.0) * rng.choice([-1, 1])),
-            float(rng.uniform(-0.5, 0.5))))
+        made[k] = replace(
+            made[k],
+            mimic=Mimic(
+                made[master].name,
+                float(rng.uniform(0.3, 2.0) * rng.choice([-1, 1])),
+                float(rng.uniform(-0.5, 0.5)),
+            ),
+        )
     return RobotDescription.from_parts(f'random{seed}', links, made)
 
 
@@ -70,8 +83,11 @@ def random_inertia(rng: np.random.Generator) -> Inertia:
     masses, points = rng.uniform(0.05, 0.4, 8), rng.uniform(-0.2, 0.3, (8, 3))
     com = masses @ points / masses.sum()
     d = points - com
-    matrix = np.einsum('k,kab->ab', masses, np.einsum('kc,kc->k', d, d)[:, None, None] * np.eye(3)
-                       - np.einsum('ka,kb->kab', d, d))
+    matrix = np.einsum(
+        'k,kab->ab',
+        masses,
+        np.einsum('kc,kc->k', d, d)[:, None, None] * np.eye(3) - np.einsum('ka,kb->kab', d, d),
+    )
     return Inertia(float(masses.sum()), com, matrix)
 
 
@@ -89,8 +105,9 @@ def random_unit(rng: np.random.Generator, size: int = 3) -> np.ndarray:
     return x / np.linalg.norm(x)
 
 
-def random_configuration(robot: Robot, rng: np.random.Generator, stack: tuple[int, ...] = ()
-                         ) -> np.ndarray:
+def random_configuration(
+    robot: Robot, rng: np.random.Generator, stack: tuple[int, ...] = ()
+) -> np.ndarray:
     """Return q, or a stack of them, far from zero; quaternions are of unit length."""
     q = rng.uniform(-2.5, 2.5, (*stack, robot.nq))
     starts = [robot.joint_coordinates(name)[0] for name in robot.joint_names]
@@ -117,7 +134,8 @@ def random_wrenches(
 def without_mimic(description: RobotDescription) -> RobotDescription:
     """Return the same robot with every joint on its own."""
     return replace(
-        description, joints=tuple(replace(joint, mimic=None) for joint in description.joints))
+        description, joints=tuple(replace(joint, mimic=None) for joint in description.joints)
+    )
 
 
 def with_planar_axis_z(description: RobotDescription) -> RobotDescription:
@@ -139,23 +157,35 @@ def to_urdf(description: RobotDescription) -> str:
             inner = (
                 f'<inertial><origin xyz={numbers(link.inertia.com)} rpy="0 0 0"/>'
                 f'<mass value="{link.inertia.mass!r}"/><inertia '
-                + ' '.join(f'i{"xyz"[a]}{"xyz"[b]}="{float(I[a, b])!r}"'
-                           for a in range(3) for b in range(a, 3))
-                + '/></inertial>')
+                + ' '.join(
+                    f'i{"xyz"[a]}{"xyz"[b]}="{float(I[a, b])!r}"'
+                    for a in range(3)
+                    for b in range(a, 3)
+                )
+                + '/></inertial>'
+            )
         parts.append(f'<link name={quoteattr(link.name)}>{inner}</link>')
     for joint in description.joints:
         rpy = Rotation.from_matrix(joint.origin[:3, :3].copy()).as_euler('xyz')
         inner = (
             f'<origin xyz={numbers(joint.origin[:3, 3])} rpy={numbers(rpy)}/>'
             f'<parent link={quoteattr(joint.parent)}/><child link={quoteattr(joint.child)}/>'
-            f'<axis xyz={numbers(joint.axis)}/>')
+            f'<axis xyz={numbers(joint.axis)}/>'
+        )
         if joint.type in ('revolute', 'prismatic'):
-            inner += '<limit ' + ' '.join(
-                f'{field}="{getattr(joint.limits, field)!r}"'
-                for field in ('lower', 'upper', 'velocity', 'effort')) + '/>'
+            inner += (
+                '<limit '
+                + ' '.join(
+                    f'{field}="{getattr(joint.limits, field)!r}"'
+                    for field in ('lower', 'upper', 'velocity', 'effort')
+                )
+                + '/>'
+            )
         if joint.mimic is not None:
-            inner += (f'<mimic joint={quoteattr(joint.mimic.joint)} '
-                      f'multiplier="{joint.mimic.multiplier!r}" offset="{joint.mimic.offset!r}"/>')
+            inner += (
+                f'<mimic joint={quoteattr(joint.mimic.joint)} '
+                f'multiplier="{joint.mimic.multiplier!r}" offset="{joint.mimic.offset!r}"/>'
+            )
         parts.append(f'<joint name={quoteattr(joint.name)} type="{joint.type}">{inner}</joint>')
     return f'<robot name={quoteattr(description.name)}>{"".join(parts)}</robot>'
 
@@ -177,8 +207,15 @@ RCM5_A = np.array([1.0, 0.5, -0.7, 0.2, 0.9])
 
 def rcm5_axes() -> tuple[np.ndarray, np.ndarray]:
     """Return directions e_i and points y_i of the axes at q = 0, (5, 3) each."""
-    e = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 1], [np.cos(ALPHA), 0, -np.sin(ALPHA)],
-                  [np.cos(BETA), 0, -np.sin(BETA)]])
+    e = np.array(
+        [
+            [0, 0, 1],
+            [0, 0, 1],
+            [0, 0, 1],
+            [np.cos(ALPHA), 0, -np.sin(ALPHA)],
+            [np.cos(BETA), 0, -np.sin(BETA)],
+        ]
+    )
     y = np.array([[0, 0, 0], [L1, 0, 0], [L1 + L2, 0, 0], [L1 + L2 + L3, 0, 0], [0, 0, 0]])
     centre = y[3] + RHO * e[3]
     y[4] = centre - centre[2] / e[4, 2] * e[4]
@@ -191,8 +228,9 @@ def rcm5_description() -> RobotDescription:
     links, joints = [Link('ground')], []
     for i in range(5):
         com = np.array([0.1 + 0.02 * i, -0.03 * i, 0.05])
-        links.append(Link(f'body{i + 1}', Inertia(
-            5.0 - i, com, (i + 1) * np.diag([0.02, 0.03, 0.04]))))
+        links.append(
+            Link(f'body{i + 1}', Inertia(5.0 - i, com, (i + 1) * np.diag([0.02, 0.03, 0.04])))
+        )
         origin = np.eye(4)
         origin[:3, 3] = y[i] - (y[i - 1] if i else 0.0)
         joints.append(

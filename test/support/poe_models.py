@@ -14,10 +14,10 @@ from functools import cache
 from math import comb, factorial
 
 import numpy as np
-from models import random_inertia, random_pose, random_unit
 
 from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
+from support.models import random_inertia, random_pose, random_unit
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
@@ -14,6 +13,7 @@ from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow
 from screw_dynamics_ros.core.geometry.link_table import LinkTable
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of
 from screw_dynamics_ros.core.lie import se3
+from support.robots import urdf_path
 
 TIPS = tuple(f'arm{k}_link7' for k in range(1, 5))
 

@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-BUNDLED = Path(__file__).resolve().parents[1] / 'urdf'
+from support.paths import URDF
+
+BUNDLED = URDF
 
 #: Files of example-robot-data that are refused, by design, and the reason (part of the message).
 UNREADABLE = {

@@ -32,8 +32,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.demo.processes import end_with_parent
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEADLINE = 30.0  # s; only a failing test waits that long
 PATIENCE = 12.0  # s until a service is asked again
@@ -42,8 +42,14 @@ OK, WARN, ERROR = 0, 1, 2
 
 #: Torques as they are wanted: enabled, and neither ramps, nor blends, nor rates that can be felt,
 #: however slow this machine is.
-DIRECT = {'enabled': True, 'ramp_time': 0.0, 'blend_time': 0.0, 'effort_rate_factor': 1e6,
-          'age_limit': 10.0, 'max_delay': 0.0}
+DIRECT = {
+    'enabled': True,
+    'ramp_time': 0.0,
+    'blend_time': 0.0,
+    'effort_rate_factor': 1e6,
+    'age_limit': 10.0,
+    'max_delay': 0.0,
+}
 
 
 class NodeProcess:
@@ -59,15 +65,25 @@ class NodeProcess:
         if name not in ('simulator', 'echo_node'):
             parameters = {'max_delay': 0.0, **(parameters or {})}
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
-        command = [sys.executable, '-m', f'screw_dynamics_ros.nodes.{name}',
-                   '--ros-args', *arguments]
+        command = [
+            sys.executable,
+            '-m',
+            f'screw_dynamics_ros.nodes.{name}',
+            '--ros-args',
+            *arguments,
+        ]
         for key, value in (parameters or {}).items():
             command += ['-p', f'{key}:={value}']
-        environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONFAULTHANDLER': '1',
-                       'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])}
+        environment = {
+            **os.environ,
+            'ROS_DOMAIN_ID': str(domain),
+            'PYTHONFAULTHANDLER': '1',
+            'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
+        }
         with self.log.open('w') as log:
-            self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log,
-                                            preexec_fn=end_with_parent)
+            self.process = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, preexec_fn=end_with_parent
+            )
         self.running.append(self)
 
     def wait(self, deadline=DEADLINE):
@@ -103,8 +119,13 @@ class Client:
     def __init__(self, domain, namespace=''):
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
-        self.node = rclpy.create_node('client', context=self.context, namespace=namespace,
-                                      enable_rosout=False, start_parameter_services=False)
+        self.node = rclpy.create_node(
+            'client',
+            context=self.context,
+            namespace=namespace,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.received = defaultdict(list)
@@ -123,8 +144,11 @@ class Client:
 
     def _on_diagnostics(self, message):
         for status in message.status:
-            self.diagnostics[status.name] = (status.level[0], status.message,
-                                             {item.key: item.value for item in status.values})
+            self.diagnostics[status.name] = (
+                status.level[0],
+                status.message,
+                {item.key: item.value for item in status.values},
+            )
 
     # --- waiting --------------------------------------------------------------------------------
 
@@ -140,11 +164,16 @@ class Client:
             if value:
                 return value
             if time.monotonic() > end:
-                assert not fail, '\n'.join([
-                    f'waited {deadline} s for {what or condition}',
-                    *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
-                    *(f'{node.log.name} ended with:\n{node.output[-2000:]}'
-                      for node in NodeProcess.running)])
+                assert not fail, '\n'.join(
+                    [
+                        f'waited {deadline} s for {what or condition}',
+                        *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
+                        *(
+                            f'{node.log.name} ended with:\n{node.output[-2000:]}'
+                            for node in NodeProcess.running
+                        ),
+                    ]
+                )
                 return value
             self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 
@@ -165,10 +194,12 @@ class Client:
         for topic in topics:
             if topic not in self._subscriptions:
                 self._subscriptions[topic] = self.node.create_subscription(
-                    kind, topic, self.received[topic].append, profile)
+                    kind, topic, self.received[topic].append, profile
+                )
         for topic in topics:
-            self.wait(self._subscriptions[topic].get_publisher_count,
-                      what=f'a publisher of {topic}')
+            self.wait(
+                self._subscriptions[topic].get_publisher_count, what=f'a publisher of {topic}'
+            )
 
     def unsubscribe(self, *topics):
         for topic in topics:
@@ -186,8 +217,12 @@ class Client:
         if stamp is None:
             self.stamp += round(step * 1e9)
             stamp = self.stamp
-        message = JointState(name=list(names), position=as_list(position),
-                             velocity=as_list(velocity), effort=as_list(effort))
+        message = JointState(
+            name=list(names),
+            position=as_list(position),
+            velocity=as_list(velocity),
+            effort=as_list(effort),
+        )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         self.publisher(JointState, 'joint_states', qos_profile_sensor_data).publish(message)
         return stamp
@@ -215,12 +250,21 @@ class Client:
             if found:
                 return stamps[-1], found
             patience *= 1.5
-        raise AssertionError('\n'.join([
-            f'{len(stamps)} states, none answered in time on {", ".join(topics)}',
-            *(f'{other}: {sum(stamp in stamps for stamp in self.stamps(other))} of them answered'
-              for other in self.received),
-            *(f'{name}: {" ".join(map(str, status))}' for name, status in self.diagnostics.items()),
-        ]))
+        raise AssertionError(
+            '\n'.join(
+                [
+                    f'{len(stamps)} states, none answered in time on {", ".join(topics)}',
+                    *(
+                        f'{other}: {len({*stamps} & {*self.stamps(other)})} of them answered'
+                        for other in self.received
+                    ),
+                    *(
+                        f'{name}: {" ".join(map(str, status))}'
+                        for name, status in self.diagnostics.items()
+                    ),
+                ]
+            )
+        )
 
     def ask_unstamped(self, topic, stamped, *state):
         """Return a message without a stamp that belongs to a state.
@@ -239,8 +283,10 @@ class Client:
 
     def with_stamp(self, topic, stamp):
         """Return the message on a topic with this stamp, if there is one."""
-        return next((message for message in reversed(self.received[topic])
-                     if stamp_of(message) == stamp), None)
+        return next(
+            (message for message in reversed(self.received[topic]) if stamp_of(message) == stamp),
+            None,
+        )
 
     def stamps(self, topic):
         return [stamp_of(message) for message in self.received[topic]]
@@ -269,6 +315,7 @@ class Client:
 
     def until_active(self, name, *state):
         """Send a state until torques are commanded; they begin with zero."""
+
         def is_active():
             self.send(*state)
             self.spin(0.01)
@@ -305,21 +352,28 @@ class Client:
     def set_parameter(self, node, name, value, **options):
         """Set a parameter; return the result."""
         request = SetParameters.Request(
-            parameters=[Parameter(name, value=value).to_parameter_msg()])
+            parameters=[Parameter(name, value=value).to_parameter_msg()]
+        )
         return self.call(SetParameters, f'{node}/set_parameters', request, **options).results[0]
 
     def parameters(self, node):
         """Return the declared parameters of a node and their values."""
         listed = self.call(ListParameters, f'{node}/list_parameters', ListParameters.Request())
         names = sorted(listed.result.names)
-        values = self.call(GetParameters, f'{node}/get_parameters',
-                           GetParameters.Request(names=names)).values
-        return {name: rclpy.parameter.parameter_value_to_python(value)
-                for name, value in zip(names, values)}
+        values = self.call(
+            GetParameters, f'{node}/get_parameters', GetParameters.Request(names=names)
+        ).values
+        return {
+            name: rclpy.parameter.parameter_value_to_python(value)
+            for name, value in zip(names, values)
+        }
 
     def descriptors(self, node, names):
-        return self.call(DescribeParameters, f'{node}/describe_parameters',
-                         DescribeParameters.Request(names=list(names))).descriptors
+        return self.call(
+            DescribeParameters,
+            f'{node}/describe_parameters',
+            DescribeParameters.Request(names=list(names)),
+        ).descriptors
 
 
 def as_list(values):

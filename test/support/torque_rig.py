@@ -15,8 +15,7 @@ WANTED, WEIGHT = np.array([20.0, -8.0]), np.array([10.0, 4.0])
 def make(joints=('a', 'b'), limits=INF, rates=INF, **changes) -> CommandSettings:
     values = {'blend_time': 0.2, 'ramp_time': 0.4, 'age_limit': 0.05, 'on_loss': 'hold', **changes}
     n = len(joints)
-    return CommandSettings(
-        joints, np.broadcast_to(limits, n), np.broadcast_to(rates, n), **values)
+    return CommandSettings(joints, np.broadcast_to(limits, n), np.broadcast_to(rates, n), **values)
 
 
 class Rig:

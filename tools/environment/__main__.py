@@ -32,18 +32,20 @@ SHARED_FOLDERS = ('launch', 'config', 'urdf', 'rviz')
 WHEELS_PTH = "import os, sys; os.environ.setdefault('AMENT_PREFIX_PATH', sys.prefix)\n"
 
 # Fails with the missing name in the log when the environment cannot run the nodes.
-CHECK = ('import rclpy, numpy, scipy, tf2_msgs.msg, screw_dynamics_msgs.srv, screw_dynamics_ros; '
-         'rclpy.init(); rclpy.create_node("setup_check").destroy_node(); rclpy.shutdown()')
+CHECK = (
+    'import rclpy, numpy, scipy, tf2_msgs.msg, screw_dynamics_msgs.srv, screw_dynamics_ros; '
+    'rclpy.init(); rclpy.create_node("setup_check").destroy_node(); rclpy.shutdown()'
+)
 
-ACTIVATE_WHEELS = '''
+ACTIVATE_WHEELS = """
 # A ROS 2 of another place must not be mixed with the wheels.
 if [ -n "${AMENT_PREFIX_PATH:-}" ] && [ "$AMENT_PREFIX_PATH" != "$VIRTUAL_ENV" ]; then
     unset PYTHONPATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH RMW_IMPLEMENTATION ROS_DISTRO
 fi
 unset _ROS_WHEELS_BOOTSTRAP_COMPLETE
 export AMENT_PREFIX_PATH="$VIRTUAL_ENV"
-'''
-ACTIVATE_ROS = '''
+"""
+ACTIVATE_ROS = """
 # The message types built into this environment, before those of the sourced ROS 2.
 case ":${AMENT_PREFIX_PATH:-}:" in
 *":$VIRTUAL_ENV:"*) ;;
@@ -53,7 +55,7 @@ case ":${AMENT_PREFIX_PATH:-}:" in
     export PYTHONPATH="$VIRTUAL_ENV/SITE_PACKAGES${PYTHONPATH:+:$PYTHONPATH}"
     ;;
 esac
-'''
+"""
 
 
 class Environment:
@@ -69,47 +71,75 @@ class Environment:
         self.distribution = sourced_ros(self.base)
         self._pip_runs = self.state / 'pip-runs'
         self.site_packages = (
-            venv / f'lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages')
+            venv / f'lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages'
+        )
 
     @property
     def variables(self) -> dict[str, str]:
         """Environment variables for commands that run inside the virtual environment."""
         foreign = {'_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'PYTHONHOME'}
         if self.distribution is None:
-            foreign |= {'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH',
-                        'RMW_IMPLEMENTATION'}
+            foreign |= {
+                'PYTHONPATH',
+                'AMENT_PREFIX_PATH',
+                'CMAKE_PREFIX_PATH',
+                'RMW_IMPLEMENTATION',
+            }
         variables = {key: value for key, value in os.environ.items() if key not in foreign}
-        variables |= {'PATH': f'{self.venv}/bin{os.pathsep}{os.environ.get("PATH", os.defpath)}',
-                      'VIRTUAL_ENV': str(self.venv), 'PIP_USER': '0', 'PYTHONNOUSERSITE': '1',
-                      'PIP_DISABLE_PIP_VERSION_CHECK': '1', 'PYTHONUNBUFFERED': '1'}
+        variables |= {
+            'PATH': f'{self.venv}/bin{os.pathsep}{os.environ.get("PATH", os.defpath)}',
+            'VIRTUAL_ENV': str(self.venv),
+            'PIP_USER': '0',
+            'PYTHONNOUSERSITE': '1',
+            'PIP_DISABLE_PIP_VERSION_CHECK': '1',
+            'PYTHONUNBUFFERED': '1',
+        }
         return variables
 
     def update(self, wanted: str) -> bool:
         """Do the steps that are due; tell whether there were any."""
         activate = ACTIVATE_ROS if self.distribution else ACTIVATE_WHEELS
-        environment = _digest(f'{self.base} {sys.version} {self.distribution} {self.venv} {ROOT}',
-                              activate, WHEELS_PTH)
+        environment = _digest(
+            f'{self.base} {sys.version} {self.distribution} {self.venv} {ROOT}',
+            activate,
+            WHEELS_PTH,
+        )
         packages = _digest(environment, *self._requirements('run'))
         steps = [
             ('environment', self._make, environment),
             ('packages', self._install_packages, packages),
-            ('interfaces', self._build_interfaces, _digest(
-                packages, *_files(ROOT / 'screw_dynamics_msgs'), *_files(STAND_IN),
-                ROOT / 'tools/environment/interfaces.py')),
-            ('package', self._install_package, _digest(
-                packages, *(ROOT / name for name in ('setup.py', 'setup.cfg', 'package.xml')))),
+            (
+                'interfaces',
+                self._build_interfaces,
+                _digest(
+                    packages,
+                    *_files(ROOT / 'screw_dynamics_msgs'),
+                    *_files(STAND_IN),
+                    ROOT / 'tools/environment/interfaces.py',
+                ),
+            ),
+            (
+                'package',
+                self._install_package,
+                _digest(
+                    packages, *(ROOT / name for name in ('setup.py', 'setup.cfg', 'package.xml'))
+                ),
+            ),
         ]
         if wanted == 'all':
-            steps.append(('develop', self._install_develop,
-                          _digest(packages, *self._requirements('all'))))
+            steps.append(
+                ('develop', self._install_develop, _digest(packages, *self._requirements('all')))
+            )
 
         anew = self._stamp('environment') != environment or self._pip_runs.exists()
         due = steps if anew else [step for step in steps if self._stamp(step[0]) != step[2]]
         if not due:
             return False
         if self.venv.exists() and not self.state.exists():
-            raise SetupError(f'{self.venv} was not made by this set-up and is left alone.\n'
-                             'Move it away, or name another place: make VENV=.venv-ros ...')
+            raise SetupError(
+                f'{self.venv} was not made by this set-up and is left alone.\n'
+                'Move it away, or name another place: make VENV=.venv-ros ...'
+            )
         require(self.distribution)
         if anew:
             self._clear()
@@ -139,8 +169,12 @@ class Environment:
             (self.venv / 'COLCON_IGNORE').touch()
             with (self.venv / 'bin/activate').open('a') as activate:
                 activate.write(
-                    ACTIVATE_ROS.replace('SITE_PACKAGES', str(self.site_packages.relative_to(
-                        self.venv))) if self.distribution else ACTIVATE_WHEELS)
+                    ACTIVATE_ROS.replace(
+                        'SITE_PACKAGES', str(self.site_packages.relative_to(self.venv))
+                    )
+                    if self.distribution
+                    else ACTIVATE_WHEELS
+                )
             if not self.distribution:
                 (self.site_packages / 'screw_dynamics_ros_wheels.pth').write_text(WHEELS_PTH)
 
@@ -164,19 +198,33 @@ class Environment:
                 with self.console.step('stand-in tf2_msgs'):
                     interfaces.build(STAND_IN, self.venv, prefixes, self.variables, self.console)
         with self.console.step('screw_dynamics_msgs'):
-            interfaces.build(ROOT / 'screw_dynamics_msgs', self.venv, prefixes, self.variables,
-                             self.console)
+            interfaces.build(
+                ROOT / 'screw_dynamics_msgs', self.venv, prefixes, self.variables, self.console
+            )
 
     def _install_package(self) -> None:
         """Install this package such that edits of its sources count at once."""
         with self.console.step('screw_dynamics_ros (editable)'):
             for path in self.site_packages.glob('*screw_dynamics_ros[-_][0-9]*'):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-            self.console.run([self.python, '-m', 'pip', 'install', '--no-deps',
-                              '--no-build-isolation', '--editable', ROOT], self.variables)
+            self.console.run(
+                [
+                    self.python,
+                    '-m',
+                    'pip',
+                    'install',
+                    '--no-deps',
+                    '--no-build-isolation',
+                    '--editable',
+                    ROOT,
+                ],
+                self.variables,
+            )
             share = self.venv / 'share'
-            links = {share / 'ament_index/resource_index/packages/screw_dynamics_ros':
-                     ROOT / 'resource/screw_dynamics_ros'}
+            links = {
+                share / 'ament_index/resource_index/packages/screw_dynamics_ros': ROOT
+                / 'resource/screw_dynamics_ros'
+            }
             for name in ('package.xml', *SHARED_FOLDERS):
                 links[share / 'screw_dynamics_ros' / name] = ROOT / name
             for link, target in links.items():
@@ -204,8 +252,10 @@ class Environment:
             if not re.search('ResolutionImpossible|No matching distribution', str(error)):
                 raise
             self._pip_runs.unlink()
-            self.console.say(f'       without {requirement}: no version of it runs with the Python '
-                             f'and NumPy of ROS 2 {self.distribution}')
+            self.console.say(
+                f'       without {requirement}: no version of it runs with the Python '
+                f'and NumPy of ROS 2 {self.distribution}'
+            )
 
     def _pip_install(self, *arguments: str) -> None:
         if self.distribution and (numpy := self._imports('numpy', 'numpy.__version__')):
@@ -214,8 +264,10 @@ class Environment:
             constraint.write_text(f'numpy=={numpy}\n')
             arguments = ('-c', str(constraint), *arguments)
         self._pip_runs.touch()
-        self.console.run([self.python, '-m', 'pip', 'install', '--progress-bar', 'off', *arguments],
-                         self.variables)
+        self.console.run(
+            [self.python, '-m', 'pip', 'install', '--progress-bar', 'off', *arguments],
+            self.variables,
+        )
         self._pip_runs.unlink()
 
     def _listed(self, wanted: str) -> list[str]:
@@ -229,8 +281,12 @@ class Environment:
 
     def _imports(self, module: str, value: str = 'True') -> str:
         """Value of an expression after importing a module in the environment; '' on failure."""
-        return subprocess.run([self.python, '-c', f'import {module}; print({value})'],
-                              env=self.variables, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            [self.python, '-c', f'import {module}; print({value})'],
+            env=self.variables,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
 
     def _stamp(self, name: str) -> str | None:
         path = self.state / f'{name}.stamp'
@@ -258,8 +314,11 @@ def main(venv: str, wanted: str = 'all') -> int:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                print(f'setup: another set-up of {place} is at work; waiting for it',
-                      file=sys.stderr, flush=True)
+                print(
+                    f'setup: another set-up of {place} is at work; waiting for it',
+                    file=sys.stderr,
+                    flush=True,
+                )
                 fcntl.flock(lock, fcntl.LOCK_EX)
             Environment(place, lock.fileno()).update(wanted)
     except SetupError as error:

@@ -49,8 +49,14 @@ class Console:
             start = log.tell()
             print('$', *words, file=log, flush=True)
             with subprocess.Popen(
-                words, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, errors='replace', pass_fds=self._inherited,
+                words,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors='replace',
+                pass_fds=self._inherited,
             ) as process:
                 assert process.stdout is not None
                 for line in process.stdout:
@@ -75,12 +81,16 @@ class Console:
 
     def _failure(self, words: Sequence[str], status: int, output: str) -> str:
         if 'connection broken by' in output or 'Failed to establish a new connection' in output:
-            reason = ('The Python package index cannot be reached. Connect this machine to the '
-                      'network, or set HTTPS_PROXY or PIP_INDEX_URL, and run the command again.')
+            reason = (
+                'The Python package index cannot be reached. Connect this machine to the '
+                'network, or set HTTPS_PROXY or PIP_INDEX_URL, and run the command again.'
+            )
         elif 'No space left on device' in output:
             reason = 'The disk is full: the environment takes about 2 GB.'
         else:
             lines = [line for line in output.splitlines() if not line.startswith('WARNING')]
             reason = '\n'.join(['Its last lines:', *(f'    {line}' for line in lines[-15:])])
-        return (f'`{" ".join(words[:4])} ...` failed (exit status {status}). {reason}\n'
-                f'The whole output is in {self._log}')
+        return (
+            f'`{" ".join(words[:4])} ...` failed (exit status {status}). {reason}\n'
+            f'The whole output is in {self._log}'
+        )

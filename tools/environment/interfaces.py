@@ -21,11 +21,17 @@ WHEEL_PYTHON_HEADERS = re.compile(r'/opt/python/[^\s;")/]*/include/python3\.\d+'
 
 def correct_wheel_exports(venv: Path, environment: Mapping[str, str]) -> None:
     """Point the CMake files of the message wheels at this machine's NumPy and Python headers."""
-    code = ('import numpy, sysconfig; '
-            'print(numpy.get_include(), sysconfig.get_path("include"), sep="\\n")')
+    code = (
+        'import numpy, sysconfig; '
+        'print(numpy.get_include(), sysconfig.get_path("include"), sep="\\n")'
+    )
     numpy_headers, python_headers = subprocess.run(
-        [venv / 'bin/python', '-c', code], env=dict(environment), capture_output=True, text=True,
-        check=True).stdout.splitlines()
+        [venv / 'bin/python', '-c', code],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
     for path in venv.glob('share/*/cmake/*rosidl_generator_pyExport.cmake'):
         text = path.read_text()
         corrected = WHEEL_NUMPY_HEADERS.sub(lambda _: numpy_headers, text)
@@ -50,7 +56,11 @@ def remove(name: str, venv: Path) -> None:
 
 
 def build(
-    source: Path, venv: Path, prefixes: str, environment: Mapping[str, str], console: Console,
+    source: Path,
+    venv: Path,
+    prefixes: str,
+    environment: Mapping[str, str],
+    console: Console,
 ) -> None:
     """Configure, compile and install the package in folder `source`, named like the folder.
 
@@ -59,12 +69,27 @@ def build(
     work = venv / 'setup/build' / source.name
     stage = work / 'stage'
     shutil.rmtree(work, ignore_errors=True)
-    tools = {**environment, 'AMENT_PREFIX_PATH': prefixes, 'CMAKE_PREFIX_PATH': prefixes,
-             'DESTDIR': str(stage)}
+    tools = {
+        **environment,
+        'AMENT_PREFIX_PATH': prefixes,
+        'CMAKE_PREFIX_PATH': prefixes,
+        'DESTDIR': str(stage),
+    }
     generator = ['-G', 'Ninja'] if shutil.which('ninja', path=environment['PATH']) else []
-    console.run(['cmake', *generator, '-S', source, '-B', work / 'build',
-                 f'-DCMAKE_INSTALL_PREFIX={venv}', f'-DPython3_EXECUTABLE={venv}/bin/python',
-                 '-DBUILD_TESTING=OFF'], tools)
+    console.run(
+        [
+            'cmake',
+            *generator,
+            '-S',
+            source,
+            '-B',
+            work / 'build',
+            f'-DCMAKE_INSTALL_PREFIX={venv}',
+            f'-DPython3_EXECUTABLE={venv}/bin/python',
+            '-DBUILD_TESTING=OFF',
+        ],
+        tools,
+    )
     console.run(['cmake', '--build', work / 'build', '--parallel', str(os.cpu_count() or 1)], tools)
     console.run(['cmake', '--install', work / 'build'], tools)
 

@@ -27,7 +27,8 @@ def sourced_ros(python: Path) -> str | None:
             f'ROS 2 {distribution} is sourced, but {python} cannot import its rclpy ({reason}).\n'
             f'    Install it:            sudo apt install ros-{distribution}-ros-base\n'
             '    or name its Python:    make PYTHON=/usr/bin/python3 ...\n'
-            '    or do without ROS 2:   run the command in a terminal where it is not sourced')
+            '    or do without ROS 2:   run the command in a terminal where it is not sourced'
+        )
     return distribution
 
 
@@ -49,16 +50,27 @@ def require(distribution: str | None) -> None:
         if not shutil.which('cmake'):
             missing.append(('cmake', 'cmake'))
         for package in ('ament_cmake', 'rosidl_default_generators', 'tf2_msgs'):
-            if not any(Path(prefix, 'share', package).is_dir()
-                       for prefix in os.environ['AMENT_PREFIX_PATH'].split(os.pathsep)):
-                missing.append((f'the ROS 2 package {package}',
-                                f'ros-{distribution}-{package.replace("_", "-")}'))
+            if not any(
+                Path(prefix, 'share', package).is_dir()
+                for prefix in os.environ['AMENT_PREFIX_PATH'].split(os.pathsep)
+            ):
+                missing.append(
+                    (
+                        f'the ROS 2 package {package}',
+                        f'ros-{distribution}-{package.replace("_", "-")}',
+                    )
+                )
     if missing:
-        raise SetupError('\n'.join([
-            'missing on this machine:',
-            *(f'    - {what}' for what, _ in missing),
-            'On Debian and Ubuntu this installs it; then run the same command again:',
-            '    sudo apt install ' + ' '.join(package for _, package in missing)]))
+        raise SetupError(
+            '\n'.join(
+                [
+                    'missing on this machine:',
+                    *(f'    - {what}' for what, _ in missing),
+                    'On Debian and Ubuntu this installs it; then run the same command again:',
+                    '    sudo apt install ' + ' '.join(package for _, package in missing),
+                ]
+            )
+        )
 
 
 def _found(variable: str, *commands: str) -> bool:
@@ -68,19 +80,25 @@ def _found(variable: str, *commands: str) -> bool:
 
 def _require_wheel_platform() -> None:
     """Raise unless ROS 2 wheels exist for this machine and interpreter."""
-    source_ros = ('Install ROS 2 (https://docs.ros.org), source its setup.bash and run the same '
-                  'command again: it then uses that ROS 2.')
+    source_ros = (
+        'Install ROS 2 (https://docs.ros.org), source its setup.bash and run the same '
+        'command again: it then uses that ROS 2.'
+    )
     machine = f'{platform.system()} {platform.machine()}'
     if machine != 'Linux x86_64' or sys.maxsize < 2**32:
-        raise SetupError(f'there are no ROS 2 wheels for {machine}, only for Linux x86_64 '
-                         f'(64 bit). {source_ros}')
+        raise SetupError(
+            f'there are no ROS 2 wheels for {machine}, only for Linux x86_64 (64 bit). {source_ros}'
+        )
     libc, _, version = (os.confstr('CS_GNU_LIBC_VERSION') or 'another C library').partition(' ')
     if libc != 'glibc' or tuple(map(int, version.split('.')[:2])) < OLDEST_GLIBC:
-        raise SetupError(f'the ROS 2 wheels need glibc {".".join(map(str, OLDEST_GLIBC))} or '
-                         f'newer, this machine has {libc} {version}. {source_ros}')
+        raise SetupError(
+            f'the ROS 2 wheels need glibc {".".join(map(str, OLDEST_GLIBC))} or '
+            f'newer, this machine has {libc} {version}. {source_ros}'
+        )
     if sys.version_info[:2] > NEWEST_WHEEL:
         raise SetupError(
             f'there are no ROS 2 wheels for Python {platform.python_version()}, only for 3.10 to '
             f'{".".join(map(str, NEWEST_WHEEL))}.\n'
             '    Name one of these:   make PYTHON=/path/to/python3.13 ...\n'
-            f'    or: {source_ros}')
+            f'    or: {source_ros}'
+        )

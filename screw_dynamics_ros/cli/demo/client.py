@@ -56,7 +56,8 @@ class Client:
         self._hear('wrench', WrenchStamped, f'wrench_estimator/wrench/{token}')
         node.create_subscription(TFMessage, '/tf_static', self._on_fixed, qos.LATCHED)
         self._applied = node.create_publisher(
-            WrenchStamped, 'simulator/external_wrench', qos.COMMAND)
+            WrenchStamped, 'simulator/external_wrench', qos.COMMAND
+        )
 
     def _hear(self, name: str, kind: type, topic: str, profile: QoSProfile = RESULTS) -> None:
         """Subscribe to the topic that series `name` is made of."""
@@ -83,19 +84,23 @@ class Client:
         """Record from now on; the times of `push` count from now."""
         joints = list(self._message('joint_states').name)
         chain = self._find_chain()
-        fixed = [pose_numbers(link) if link.child_frame_id in self._fixed else None
-                 for link in chain]
+        fixed = [
+            pose_numbers(link) if link.child_frame_id in self._fixed else None for link in chain
+        ]
         moving = [link.child_frame_id for link, numbers in zip(chain, fixed) if numbers is None]
         decoders: dict[str, Callable[[Any], Contents]] = {
             'joint_states': partial(state_contents, joints),
             'tf': partial(transform_contents, moving),
             'wrench': wrench_contents,
             'jacobian': matrix_contents,
-            **dict.fromkeys(('gravity', 'coriolis', 'feedforward'),
-                            partial(effort_contents, joints))}
+            **dict.fromkeys(
+                ('gravity', 'coriolis', 'feedforward'), partial(effort_contents, joints)
+            ),
+        }
         self._push = push
-        self._recording = Recording(joints, chain[0].header.frame_id, self._tool, fixed,
-                                    time.time_ns(), decoders)
+        self._recording = Recording(
+            joints, chain[0].header.frame_id, self._tool, fixed, time.time_ns(), decoders
+        )
         return self._recording
 
     def _message(self, name: str) -> Any:
@@ -138,8 +143,8 @@ def state_contents(joints: Sequence[str], data: bytes) -> Contents:
     message = deserialize_message(data, JointState)
     order = [message.name.index(joint) for joint in joints]
     return nanoseconds(message), [
-        values[i] for values in (message.position, message.velocity, message.effort)
-        for i in order]
+        values[i] for values in (message.position, message.velocity, message.effort) for i in order
+    ]
 
 
 def effort_contents(joints: Sequence[str], data: bytes) -> Contents:
@@ -162,10 +167,13 @@ def matrix_contents(data: bytes) -> Contents:
 
 def transform_contents(frames: Sequence[str], data: bytes) -> Contents:
     """Read the transforms to the frames, seven numbers each, in this order."""
-    transforms = {link.child_frame_id: link
-                  for link in deserialize_message(data, TFMessage).transforms}
-    return (nanoseconds(transforms[frames[0]]),
-            [number for frame in frames for number in pose_numbers(transforms[frame])])
+    transforms = {
+        link.child_frame_id: link for link in deserialize_message(data, TFMessage).transforms
+    }
+    return (
+        nanoseconds(transforms[frames[0]]),
+        [number for frame in frames for number in pose_numbers(transforms[frame])],
+    )
 
 
 def nanoseconds(message: Any) -> int:
@@ -176,5 +184,12 @@ def nanoseconds(message: Any) -> int:
 def pose_numbers(message: TransformStamped) -> tuple[float, ...]:
     """Return (x, y, z, qx, qy, qz, qw) of a transform."""
     translation, rotation = message.transform.translation, message.transform.rotation
-    return (translation.x, translation.y, translation.z,
-            rotation.x, rotation.y, rotation.z, rotation.w)
+    return (
+        translation.x,
+        translation.y,
+        translation.z,
+        rotation.x,
+        rotation.y,
+        rotation.z,
+        rotation.w,
+    )

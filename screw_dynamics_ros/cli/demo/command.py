@@ -27,8 +27,10 @@ FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
 SHORTEST, LONGEST = 6.0, 300.0  # s
 
 PASSED, FAILED, BROKEN = 0, 1, 3
-EXIT_STATUS = (f'exit status: {PASSED} all comparisons passed, {FAILED} one failed, {BROKEN} the '
-               'demo could not run, 128 + n ended by signal n')
+EXIT_STATUS = (
+    f'exit status: {PASSED} all comparisons passed, {FAILED} one failed, {BROKEN} the '
+    'demo could not run, 128 + n ended by signal n'
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,12 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from screw_dynamics_ros.ros.share import share_folder
 
-        recording = run(free_domain() if options.domain is None else options.domain,
-                        options.duration, push)
+        recording = run(
+            free_domain() if options.domain is None else options.domain, options.duration, push
+        )
         return conclude(recording, push, share_folder() / 'urdf/panda.urdf', options.results)
     except ImportError as error:
-        complain(f'{error}. `make demo` sets up all it needs; with a ROS 2 of your own, source it '
-                 'first')
+        complain(
+            f'{error}. `make demo` sets up all it needs; with a ROS 2 of your own, source it first'
+        )
     except (DemoError, ChildError) as error:
         complain(str(error))
     except (Interruption, KeyboardInterrupt) as error:
@@ -55,14 +59,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        prog='demo', description=__doc__, epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--duration', type=duration, default=20.0, metavar='S', help=(
-        f'length of the run in seconds, {SHORTEST:g} to {LONGEST:g} (default: 20)'))
-    parser.add_argument('--results', type=Path, default=Path('results'), metavar='FOLDER',
-                        help='where demo.png and demo.json go (default: results)')
-    parser.add_argument('--domain', type=domain, metavar='ID',
-                        help='ROS_DOMAIN_ID, 0 to 101 (default: one that is free)')
+        prog='demo',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--duration',
+        type=duration,
+        default=20.0,
+        metavar='S',
+        help=(f'length of the run in seconds, {SHORTEST:g} to {LONGEST:g} (default: 20)'),
+    )
+    parser.add_argument(
+        '--results',
+        type=Path,
+        default=Path('results'),
+        metavar='FOLDER',
+        help='where demo.png and demo.json go (default: results)',
+    )
+    parser.add_argument(
+        '--domain',
+        type=domain,
+        metavar='ID',
+        help='ROS_DOMAIN_ID, 0 to 101 (default: one that is free)',
+    )
     return parser.parse_args(own_arguments(arguments))
 
 
@@ -92,14 +113,24 @@ def conclude(recording: Recording, push: Push, urdf: Path, results: Path) -> int
     say(f'reading {sum(map(len, recording.series.values()))} messages ...')
     report = make_report(recording, push, urdf, TOOL)
     print('\n' + '\n'.join(as_text(report)) + '\n', flush=True)
-    system = {'version': __version__, 'python': platform.python_version(),
-              'ros': os.environ.get('ROS_DISTRO') or 'wheels', 'robot': urdf.stem, 'tool': TOOL,
-              'force': push.force, 'push': (push.start, push.end)}
+    system = {
+        'version': __version__,
+        'python': platform.python_version(),
+        'ros': os.environ.get('ROS_DISTRO') or 'wheels',
+        'robot': urdf.stem,
+        'tool': TOOL,
+        'force': push.force,
+        'push': (push.start, push.end),
+    }
     try:
         save(report, results / 'demo.json', system)
         print(f'numbers: {results / "demo.json"}', flush=True)
-        save_picture(recording, push, results / 'demo.png',
-                     f'{urdf.stem}: a push at {TOOL}, estimated from joint torques')
+        save_picture(
+            recording,
+            push,
+            results / 'demo.png',
+            f'{urdf.stem}: a push at {TOOL}, estimated from joint torques',
+        )
         print(f'picture: {results / "demo.png"}')
     except ImportError:
         print('no picture: matplotlib is not installed (pip install matplotlib)')

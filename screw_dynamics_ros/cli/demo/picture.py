@@ -12,9 +12,16 @@ from screw_dynamics_ros.cli.demo.recording import Recording, singular_values
 
 COLOURS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
 STYLE = {
-    'font.size': 9, 'axes.titlesize': 10, 'axes.titleweight': 'bold', 'axes.titlelocation': 'left',
-    'axes.spines.top': False, 'axes.spines.right': False, 'axes.grid': True,
-    'grid.color': '#e4e4e4', 'axes.axisbelow': True, 'legend.frameon': False,
+    'font.size': 9,
+    'axes.titlesize': 10,
+    'axes.titleweight': 'bold',
+    'axes.titlelocation': 'left',
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'grid.color': '#e4e4e4',
+    'axes.axisbelow': True,
+    'legend.frameon': False,
     'lines.linewidth': 1.4,
 }
 POINTS = 4000  # drawn at most for each curve
@@ -29,10 +36,18 @@ def save_picture(recording: Recording, push: Push, path: Path, title: str) -> No
 
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(
-            4, 1, figsize=(10, 11), sharex=True, height_ratios=(3, 4, 2, 2), layout='constrained')
+            4, 1, figsize=(10, 11), sharex=True, height_ratios=(3, 4, 2, 2), layout='constrained'
+        )
         figure.suptitle(title, fontsize=11)
-        axes[0].text((push.start + push.end) / 2, 1.0, 'push', ha='center', va='bottom',
-                     transform=axes[0].get_xaxis_transform(), color='#a07400')
+        axes[0].text(
+            (push.start + push.end) / 2,
+            1.0,
+            'push',
+            ha='center',
+            va='bottom',
+            transform=axes[0].get_xaxis_transform(),
+            color='#a07400',
+        )
         for axis, draw in zip(axes, (draw_force, draw_torques, draw_singular_values, draw_latency)):
             axis.axvspan(push.start, push.end, color='#fff3d6', lw=0)
             draw(axis, recording)
@@ -48,10 +63,19 @@ def draw_force(axis: Any, recording: Recording) -> None:
     """Draw the applied force and its estimate."""
     wrench, applied = recording.series['wrench'].values(), recording.series['applied'].values()
     for i, name in enumerate('xyz'):
-        axis.plot(*thin(recording.time('applied'), applied[:, i]), color='black', lw=0.9,
-                  ls=(0, (5, 3)), zorder=3, label='applied' if i == 0 else None)
-        axis.plot(*thin(recording.time('wrench'), wrench[:, i]), color=COLOURS[i],
-                  label=f'estimated {name}')
+        axis.plot(
+            *thin(recording.time('applied'), applied[:, i]),
+            color='black',
+            lw=0.9,
+            ls=(0, (5, 3)),
+            zorder=3,
+            label='applied' if i == 0 else None,
+        )
+        axis.plot(
+            *thin(recording.time('wrench'), wrench[:, i]),
+            color=COLOURS[i],
+            label=f'estimated {name}',
+        )
     axis.set(title='Force on the tool, in the tool frame', ylabel='N')
     beside(axis)
 
@@ -59,16 +83,23 @@ def draw_force(axis: Any, recording: Recording) -> None:
 def draw_torques(axis: Any, recording: Recording) -> None:
     """Draw the feedforward of the measured state and the torques of the simulator."""
     count = len(recording.joints)
-    effort = recording.series['joint_states'].values()[:, 2 * count:]
+    effort = recording.series['joint_states'].values()[:, 2 * count :]
     feedforward = recording.series['feedforward'].values()
     for i, joint in enumerate(recording.joints):
         colour = COLOURS[i % len(COLOURS)]
-        axis.plot(*thin(recording.time('joint_states'), effort[:, i]), color=colour, lw=2.6,
-                  alpha=0.35)
-        axis.plot(*thin(recording.time('feedforward'), feedforward[:, i]), color=colour, lw=1.1,
-                  label=joint)
-    axis.set(title='Joint torques: feedforward of the measured state (thin), simulator (wide)',
-             ylabel='N m')
+        axis.plot(
+            *thin(recording.time('joint_states'), effort[:, i]), color=colour, lw=2.6, alpha=0.35
+        )
+        axis.plot(
+            *thin(recording.time('feedforward'), feedforward[:, i]),
+            color=colour,
+            lw=1.1,
+            label=joint,
+        )
+    axis.set(
+        title='Joint torques: feedforward of the measured state (thin), simulator (wide)',
+        ylabel='N m',
+    )
     beside(axis)
 
 
@@ -86,15 +117,17 @@ def draw_latency(axis: Any, recording: Recording) -> None:
     """Draw the time from the arrival of a joint state to that of its last output."""
     index, since_arrival, _ = recording.latency()
     milliseconds = since_arrival * 1e3
-    axis.scatter(recording.time('joint_states')[index], milliseconds, s=3, lw=0, color=COLOURS[5],
-                 alpha=0.6)
+    axis.scatter(
+        recording.time('joint_states')[index], milliseconds, s=3, lw=0, color=COLOURS[5], alpha=0.6
+    )
     for percent, colour in ((50, COLOURS[0]), (99, COLOURS[1])):
         if len(milliseconds):
             level = float(np.percentile(milliseconds, percent))
             axis.axhline(level, color=colour, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
-    axis.set(title='Latency to the last output, as heard by this client, which also draws',
-             ylabel='ms')
+    axis.set(
+        title='Latency to the last output, as heard by this client, which also draws', ylabel='ms'
+    )
     beside(axis)
 
 

@@ -34,8 +34,12 @@ class Children:
     def __enter__(self) -> Children:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self.end()
         self._folder.cleanup()
 
@@ -44,10 +48,13 @@ class Children:
         with self._log(name).open('wb') as log:
             self._processes[name] = subprocess.Popen(
                 [sys.executable, '-m', module, *arguments],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
                 env={**os.environ, 'PYTHONUNBUFFERED': '1'},
                 start_new_session=True,  # Ctrl-C is for the demo, which ends its children in order
-                preexec_fn=end_with_parent)
+                preexec_fn=end_with_parent,
+            )
 
     def pids(self) -> dict[str, int]:
         """Return the process ids by name."""
@@ -59,8 +66,10 @@ class Children:
             status = process.poll()
             if status is not None:
                 how = f'with exit status {status}' if status >= 0 else f'by signal {-status}'
-                raise ChildError(f'the process {name} ended {how}; its last output:\n'
-                                 + '\n'.join(f'    {line}' for line in self.output(name)))
+                raise ChildError(
+                    f'the process {name} ended {how}; its last output:\n'
+                    + '\n'.join(f'    {line}' for line in self.output(name))
+                )
 
     def output(self, name: str) -> list[str]:
         """Return the last lines a process has written."""

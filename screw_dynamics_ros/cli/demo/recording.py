@@ -66,9 +66,12 @@ class Series:
         if self._all is not None:
             return self._all[0][-last:], self._all[1][-last:]
         contents = [self._decode(message) for message in self._messages[-last:]]
-        result = (np.array([stamp for stamp, _ in contents], dtype=np.int64),
-                  np.array([numbers for _, numbers in contents], dtype=np.float64)
-                  .reshape(len(contents), self._width))
+        result = (
+            np.array([stamp for stamp, _ in contents], dtype=np.int64),
+            np.array([numbers for _, numbers in contents], dtype=np.float64).reshape(
+                len(contents), self._width
+            ),
+        )
         if not last:
             self._all = result
         return result
@@ -114,11 +117,20 @@ class Recording:
         self.chain = tuple(chain)
         self.start = start
         count = len(joints)
-        widths = {'joint_states': 3 * count, 'gravity': count, 'coriolis': count,
-                  'feedforward': count, 'wrench': 6, 'tf': 7 * sum(c is None for c in chain),
-                  'jacobian': 6 * count, 'applied': 3}
-        self.series = {name: Series(width, (decoders or {}).get(name, as_it_is))
-                       for name, width in widths.items()}
+        widths = {
+            'joint_states': 3 * count,
+            'gravity': count,
+            'coriolis': count,
+            'feedforward': count,
+            'wrench': 6,
+            'tf': 7 * sum(c is None for c in chain),
+            'jacobian': 6 * count,
+            'applied': 3,
+        }
+        self.series = {
+            name: Series(width, (decoders or {}).get(name, as_it_is))
+            for name, width in widths.items()
+        }
 
     def time(self, name: str) -> Array:
         """Return the times of a series since the start [s]: stamps, or arrivals without stamps."""
@@ -138,7 +150,7 @@ class Recording:
         column = 0
         for link in self.chain:
             if link is None:
-                numbers = moving[:, column:column + 7]
+                numbers = moving[:, column : column + 7]
                 column += 7
             else:
                 numbers = np.tile(link, (len(moving), 1))
@@ -166,8 +178,11 @@ class Recording:
             _, mine, theirs = np.intersect1d(stamps, series.stamps(last), return_indices=True)
             latest[mine] = np.maximum(latest[mine], series.arrivals(last)[theirs])
             complete = np.intersect1d(complete, mine)
-        return (complete, seconds((latest - arrivals)[complete]),
-                seconds((latest - stamps)[complete]))
+        return (
+            complete,
+            seconds((latest - arrivals)[complete]),
+            seconds((latest - stamps)[complete]),
+        )
 
     def together(self, *names: str) -> tuple[Array, ...]:
         """Return time (n,) [s] and values (n, width) of messages that all have the same stamps."""

@@ -109,15 +109,23 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
     return Report(
         duration=float(time[-1] - time[0]) if len(time) else 0.0,
         joint_states=len(time),
-        rates={name: rate(recording.series[name].arrivals())
-               for name in ('joint_states', *OUTPUTS)},
-        latency={'median since arrival': percentile(since_arrival, 50) * 1e3,
-                 'p99 since arrival': percentile(since_arrival, 99) * 1e3,
-                 'median since stamp': percentile(since_stamp, 50) * 1e3,
-                 'p99 since stamp': percentile(since_stamp, 99) * 1e3},
-        comparisons=(compare_completeness(recording), *compare_wrench(recording, push),
-                     compare_feedforward(recording, push), *independent),
-        remarks=remarks)
+        rates={
+            name: rate(recording.series[name].arrivals()) for name in ('joint_states', *OUTPUTS)
+        },
+        latency={
+            'median since arrival': percentile(since_arrival, 50) * 1e3,
+            'p99 since arrival': percentile(since_arrival, 99) * 1e3,
+            'median since stamp': percentile(since_stamp, 50) * 1e3,
+            'p99 since stamp': percentile(since_stamp, 99) * 1e3,
+        },
+        comparisons=(
+            compare_completeness(recording),
+            *compare_wrench(recording, push),
+            compare_feedforward(recording, push),
+            *independent,
+        ),
+        remarks=remarks,
+    )
 
 
 def compare_completeness(recording: Recording) -> Comparison:
@@ -126,8 +134,9 @@ def compare_completeness(recording: Recording) -> Comparison:
     answered = np.zeros(len(arrivals), dtype=bool)
     answered[recording.latency()[0]] = True
     due = arrivals < arrivals.max(initial=0) - LAST  # the outputs of the others may be on their way
-    return Comparison('joint states without all outputs', 100.0 * mean(~answered[due]),
-                      LIMITS['lost'], '%')
+    return Comparison(
+        'joint states without all outputs', 100.0 * mean(~answered[due]), LIMITS['lost'], '%'
+    )
 
 
 def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
@@ -139,14 +148,21 @@ def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
         name = f'force {axis} of {push.force[i]:g} N'
         result += [
             Comparison(f'{name}, mean error', abs(mean(error[:, i])), LIMITS['force mean'], 'N'),
-            Comparison(f'{name}, worst error', worst(error[:, i]), LIMITS['force worst'], 'N')]
+            Comparison(f'{name}, worst error', worst(error[:, i]), LIMITS['force worst'], 'N'),
+        ]
     means = [mean(error[:, 3 + i]) for i in range(3)]
     result += [
         Comparison('moment of 0 N m, mean error', worst(means), LIMITS['moment mean'], 'N m'),
-        Comparison('moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'],
-                   'N m'),
-        Comparison('force without push, worst', worst(wrench[push.absent(time), :3]),
-                   LIMITS['force worst'], 'N')]
+        Comparison(
+            'moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'], 'N m'
+        ),
+        Comparison(
+            'force without push, worst',
+            worst(wrench[push.absent(time), :3]),
+            LIMITS['force worst'],
+            'N',
+        ),
+    ]
     return result
 
 
@@ -157,19 +173,23 @@ def compare_feedforward(recording: Recording, push: Push) -> Comparison:
     """
     time, feedforward, states = recording.together('feedforward', 'joint_states')
     counted = push.absent(time) & (time > time[:1] + RISE)
-    difference = (states[:, 2 * len(recording.joints):] - feedforward)[counted]
+    difference = (states[:, 2 * len(recording.joints) :] - feedforward)[counted]
     each = [worst(difference[:, i]) for i in range(len(recording.joints))]
     joint = recording.joints[int(np.argmax(each))]
-    return Comparison(f'feedforward - torque, worst ({joint})', worst(each),
-                      LIMITS['feedforward'], 'N m')
+    return Comparison(
+        f'feedforward - torque, worst ({joint})', worst(each), LIMITS['feedforward'], 'N m'
+    )
 
 
 def compare_with_pinocchio(
-    recording: Recording, urdf: Path, tool: str,
+    recording: Recording,
+    urdf: Path,
+    tool: str,
 ) -> tuple[list[Comparison], tuple[str, ...]]:
     """Compare tool frame and torques with Pinocchio, if that is installed; else say so."""
     _, states, moving, gravity, coriolis = recording.together(
-        'joint_states', 'tf', 'gravity', 'coriolis')
+        'joint_states', 'tf', 'gravity', 'coriolis'
+    )
     q, v, _ = np.split(states, 3, axis=1)
     deviations = dict.fromkeys(PINOCCHIO, math.nan)
     if len(states):
@@ -177,12 +197,21 @@ def compare_with_pinocchio(
         if expected is None:
             return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
         position, rotation = recording.tool_pose(moving)
-        deviations = dict(zip(PINOCCHIO, (
-            worst(position - expected.position),
-            worst((rotation.inv() * expected.rotation).magnitude()),
-            worst(gravity - expected.gravity), worst(coriolis - expected.coriolis))))
-    return [Comparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
-            for name, value in deviations.items()], ()
+        deviations = dict(
+            zip(
+                PINOCCHIO,
+                (
+                    worst(position - expected.position),
+                    worst((rotation.inv() * expected.rotation).magnitude()),
+                    worst(gravity - expected.gravity),
+                    worst(coriolis - expected.coriolis),
+                ),
+            )
+        )
+    return [
+        Comparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
+        for name, value in deviations.items()
+    ], ()
 
 
 # --- statistics: NaN where there are no samples -------------------------------------------------
@@ -219,12 +248,17 @@ def worst(values: ArrayLike) -> float:
 
 def as_text(report: Report) -> list[str]:
     """Return the report in lines of at most 79 columns."""
-    text = [f'{report.joint_states} joint states in {report.duration:.1f} s', '',
-            'messages per second']
+    text = [
+        f'{report.joint_states} joint states in {report.duration:.1f} s',
+        '',
+        'messages per second',
+    ]
     text += [f'  {name:<20}{value:10.1f}' for name, value in report.rates.items()]
     text += ['', f'{"latency as heard here, drawing included":<40}{"median":>12}{"99 %":>12}']
-    for origin, words in (('arrival', 'from the arrival of the joint state here'),
-                          ('stamp', 'from its stamp by the driver')):
+    for origin, words in (
+        ('arrival', 'from the arrival of the joint state here'),
+        ('stamp', 'from its stamp by the driver'),
+    ):
         median, p99 = (report.latency[f'{what} since {origin}'] for what in ('median', 'p99'))
         text.append(f'  {words:<40}{median:7.2f} ms{p99:9.2f} ms')
     text += ['', f'{"comparison":<44}{"measured":>12}{"at most":>12}']

@@ -65,8 +65,10 @@ class Signals:
         self._received: list[int] = []
 
     def __enter__(self) -> Signals:
-        self._before = {number: signal.signal(number, self._note)
-                        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        self._before = {
+            number: signal.signal(number, self._note)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,8 +96,7 @@ class Session:
     signals : Signals
     """
 
-    def __init__(self, client: Client, executor: Any, children: Children,
-                 signals: Signals) -> None:
+    def __init__(self, client: Client, executor: Any, children: Children, signals: Signals) -> None:
         self._client, self._executor = client, executor
         self._children, self._signals = children, signals
 
@@ -113,10 +114,14 @@ class Session:
                 said = now
                 say(f'{now - start:.0f} s, still waiting for {", ".join(missing)}')
             if now - start > START_UP:
-                raise DemoError(f'nothing heard of {", ".join(missing)} after {START_UP:.0f} s'
-                                + ''.join(f'\n  last output of {name}:\n    '
-                                          + '\n    '.join(self._children.output(name))
-                                          for name in self._children.pids()))
+                raise DemoError(
+                    f'nothing heard of {", ".join(missing)} after {START_UP:.0f} s'
+                    + ''.join(
+                        f'\n  last output of {name}:\n    '
+                        + '\n    '.join(self._children.output(name))
+                        for name in self._children.pids()
+                    )
+                )
         say(f'all outputs after {time.monotonic() - start:.1f} s')
 
     def record(self, push: Push, duration: float, title: str) -> Recording:
@@ -172,8 +177,9 @@ def run(domain: int, duration: float, push: Push) -> Recording:
 def start_nodes(children: Children) -> None:
     """Start the nodes with the parameters of the demo."""
     for name, parameters in PARAMETERS.items():
-        assignments = [argument for key, value in parameters.items()
-                       for argument in ('-p', f'{key}:={value}')]
+        assignments = [
+            argument for key, value in parameters.items() for argument in ('-p', f'{key}:={value}')
+        ]
         children.start(name, f'screw_dynamics_ros.nodes.{name}', ['--ros-args', *assignments])
         say(f'started {name}, process {children.pids()[name]}: {PURPOSES[name]}')
 

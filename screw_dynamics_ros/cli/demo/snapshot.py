@@ -77,18 +77,30 @@ def take_snapshot(recording: Recording, push: Push, time: float, duration: float
         positions, rotations = recording.tool_pose(tf.values(1))
         position, angles = positions[0], rotations.as_euler('xyz', degrees=True)[0]
     return Snapshot(
-        time=time, duration=duration, push=(push.start, push.end),
-        tool=recording.tool, root=recording.root, position=position, angles=angles,
-        singular_values=(singular_values(jacobian.values(1))[0] if len(jacobian)
-                         else np.full(6, np.nan)),
+        time=time,
+        duration=duration,
+        push=(push.start, push.end),
+        tool=recording.tool,
+        root=recording.root,
+        position=position,
+        angles=angles,
+        singular_values=(
+            singular_values(jacobian.values(1))[0] if len(jacobian) else np.full(6, np.nan)
+        ),
         joints=recording.joints,
-        rows=(('position', state[:count]),
-              ('gravity', latest('gravity', count)),
-              ('Coriolis', latest('coriolis', count)),
-              ('feedforward', latest('feedforward', count)),
-              ('simulator', state[2 * count:])),
-        applied=latest('applied', 3), estimated=latest('wrench', 6)[:3],
+        rows=(
+            ('position', state[:count]),
+            ('gravity', latest('gravity', count)),
+            ('Coriolis', latest('coriolis', count)),
+            ('feedforward', latest('feedforward', count)),
+            ('simulator', state[2 * count :]),
+        ),
+        applied=latest('applied', 3),
+        estimated=latest('wrench', 6)[:3],
         scale=1.5 * max(abs(component) for component in push.force),
-        rates=tuple((name, rate(recording.series[name].arrivals(RECENT)))
-                    for name in ('joint_states', *OUTPUTS)),
-        latency=percentile(recording.latency(NEWEST)[1], 50))
+        rates=tuple(
+            (name, rate(recording.series[name].arrivals(RECENT)))
+            for name in ('joint_states', *OUTPUTS)
+        ),
+        latency=percentile(recording.latency(NEWEST)[1], 50),
+    )

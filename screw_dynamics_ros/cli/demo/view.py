@@ -40,10 +40,14 @@ def lines(snapshot: Snapshot, width: int, title: str = '') -> list[Line]:
         joint_header(s.joints, width),
         *(row(label, values, '{:.3f}', CELL, width) for label, values in s.rows),
         [],
-        [(f'{"push N":<{LABEL}}', 'title'),
-         (f'{"applied":>{FORCE_CELL}}{"estimated":>{FORCE_CELL}}', 'dim')],
-        *(force_bar(axis, a, e, s.scale, width)
-          for axis, a, e in zip(AXES, s.applied, s.estimated)),
+        [
+            (f'{"push N":<{LABEL}}', 'title'),
+            (f'{"applied":>{FORCE_CELL}}{"estimated":>{FORCE_CELL}}', 'dim'),
+        ],
+        *(
+            force_bar(axis, a, e, s.scale, width)
+            for axis, a, e in zip(AXES, s.applied, s.estimated)
+        ),
         [],
         *footer(s, width),
     ]
@@ -53,14 +57,16 @@ def lines(snapshot: Snapshot, width: int, title: str = '') -> list[Line]:
 def one_line(snapshot: Snapshot) -> str:
     """Return the view as one line, for logs."""
     s = snapshot
-    return (f'{s.time:6.1f} s  tool{cells(s.position, "{:.3f}", 7)} m  '
-            f'sv {s.singular_values[0]:.2f}..{s.singular_values[-1]:.2f}  '
-            f'push{cells(s.applied, "{:.1f}", 6)}  estimated{cells(s.estimated, "{:.1f}", 6)} N')
+    return (
+        f'{s.time:6.1f} s  tool{cells(s.position, "{:.3f}", 7)} m  '
+        f'sv {s.singular_values[0]:.2f}..{s.singular_values[-1]:.2f}  '
+        f'push{cells(s.applied, "{:.1f}", 6)}  estimated{cells(s.estimated, "{:.1f}", 6)} N'
+    )
 
 
 def row(label: str, values: Array, form: str, size: int, width: int) -> Line:
     """Return a label and as many numbers as there is room for; none is cut in two."""
-    return [(f'{label:<{LABEL}}' + cells(values[:columns(size, width)], form, size), '')]
+    return [(f'{label:<{LABEL}}' + cells(values[: columns(size, width)], form, size), '')]
 
 
 def columns(size: int, width: int) -> int:
@@ -76,11 +82,13 @@ def cells(values: Sequence[float] | Array, form: str, size: int) -> str:
 
 def joint_header(joints: Sequence[str], width: int) -> Line:
     """Return the head of the table: the joint names without the prefix they share."""
-    first = joints[0][:joints[0].find('_') + 1]
+    first = joints[0][: joints[0].find('_') + 1]
     prefix = first if all(name.startswith(first) for name in joints) else ''
     short = (name.removeprefix(prefix) for name in joints)
-    names = ''.join(f'{name if len(name) < CELL else name[:CELL - 2] + "…":>{CELL}}'
-                    for name in list(short)[:columns(CELL, width)])
+    names = ''.join(
+        f'{name if len(name) < CELL else name[: CELL - 2] + "…":>{CELL}}'
+        for name in list(short)[: columns(CELL, width)]
+    )
     return [(f'{"joints (SI)":<{LABEL}}', 'title'), (names, 'dim')]
 
 
@@ -113,7 +121,7 @@ def force_bar(axis: str, applied: float, estimated: float, scale: float, width: 
     for i in range(min(middle, end), max(middle, end) + 1):
         bar[i] = '█'
     bar[middle] = '│'
-    before, after = ''.join(bar[:mark]), ''.join(bar[mark + 1:])
+    before, after = ''.join(bar[:mark]), ''.join(bar[mark + 1 :])
     return [(text, ''), (before, 'bar'), ('│' if mark == middle else '┃', 'push'), (after, 'bar')]
 
 
@@ -149,8 +157,7 @@ def cut(line: Line, width: int) -> Line:
 
 def paint(line: Line) -> str:
     """Return the line with its styles as ANSI sequences."""
-    return ''.join(f'\033[{STYLES[style]}m{text}\033[0m' if style else text
-                   for text, style in line)
+    return ''.join(f'\033[{STYLES[style]}m{text}\033[0m' if style else text for text, style in line)
 
 
 class Screen:
@@ -195,9 +202,10 @@ class Screen:
     def _redraw(self, snapshot: Snapshot) -> None:
         size = shutil.get_terminal_size()
         # The last column stays free: a full line would wrap on some terminals.
-        view = lines(snapshot, size.columns - 1, self._title)[:size.lines - 1]
-        text = [paint(line) if self._styled else ''.join(piece for piece, _ in line)
-                for line in view]
+        view = lines(snapshot, size.columns - 1, self._title)[: size.lines - 1]
+        text = [
+            paint(line) if self._styled else ''.join(piece for piece, _ in line) for line in view
+        ]
         if not self._unicode:
             text = [line.translate(PLAIN) for line in text]
         if self._drawn and size != self._size:

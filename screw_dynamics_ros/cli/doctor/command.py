@@ -24,8 +24,10 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
 
 HEALTHY, ILL, BROKEN = 0, 1, 3
-EXIT_STATUS = (f'exit status: {HEALTHY} no errors (with --strict: nor warnings), {ILL} some, '
-               f'{BROKEN} there was nothing to examine, {INTERRUPTED} it was interrupted')
+EXIT_STATUS = (
+    f'exit status: {HEALTHY} no errors (with --strict: nor warnings), {ILL} some, '
+    f'{BROKEN} there was nothing to examine, {INTERRUPTED} it was interrupted'
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not sections:
             raise UnusableError(
                 f'nothing came on robot_description within {options.wait:g} s: start the driver, '
-                'compare ROS_DOMAIN_ID and namespace, or name a file')
+                'compare ROS_DOMAIN_ID and namespace, or name a file'
+            )
         for section in sections:
             print('\n'.join(section.text()), flush=True)
         return verdict(sections, options.strict)
@@ -52,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'doctor: {error}', file=sys.stderr)
         return BROKEN
     except ImportError as error:
-        print(f'doctor: {error}. Source ROS 2 to examine a running robot, or name a file',
-              file=sys.stderr)
+        print(
+            f'doctor: {error}. Source ROS 2 to examine a running robot, or name a file',
+            file=sys.stderr,
+        )
         return BROKEN
     except KeyboardInterrupt:
         print('\ndoctor: interrupted', file=sys.stderr)
@@ -63,20 +68,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        prog='doctor', description=__doc__, epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('description', nargs='?', type=Path, metavar='FILE',
-                        help='a URDF (default: what is published)')
-    parser.add_argument('--seconds', type=seconds, default=3.0, metavar='S', help=(
-        f'how long joint states are listened to, at most {LONGEST:g} (default: 3)'))
-    parser.add_argument('--wait', type=seconds, default=5.0, metavar='S', help=(
-        f'how long the first messages are waited for, at most {LONGEST:g} (default: 5)'))
+        prog='doctor',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        'description',
+        nargs='?',
+        type=Path,
+        metavar='FILE',
+        help='a URDF (default: what is published)',
+    )
+    parser.add_argument(
+        '--seconds',
+        type=seconds,
+        default=3.0,
+        metavar='S',
+        help=(f'how long joint states are listened to, at most {LONGEST:g} (default: 3)'),
+    )
+    parser.add_argument(
+        '--wait',
+        type=seconds,
+        default=5.0,
+        metavar='S',
+        help=(f'how long the first messages are waited for, at most {LONGEST:g} (default: 5)'),
+    )
     parser.add_argument('--strict', action='store_true', help='warnings count as errors')
     return parser.parse_args(own_arguments(arguments))
 
 
 def examine_running_robot(
-    arguments: Sequence[str], seconds: float, patience: float,
+    arguments: Sequence[str],
+    seconds: float,
+    patience: float,
 ) -> list[Section]:
     """Return the report on the robot that runs here; empty if none does."""
     from screw_dynamics_ros.cli.doctor import session, topics

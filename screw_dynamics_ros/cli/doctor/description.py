@@ -29,15 +29,31 @@ def joints_section(robot: Robot) -> Section:
     section = Section(
         f'robot {described.name}: {len(described.links)} links on {described.root}, '
         f'{len(robot.joint_names)} joints to move, {robot.total_mass:.6g} kg',
-        findings=[*described.findings, *empty_limits(described.joints)])
+        findings=[*described.findings, *empty_limits(described.joints)],
+    )
     carried = carried_masses(robot)
     head = ('joint', 'type', 'lower', 'upper', 'velocity', 'effort', 'carries [kg]')
-    section.table(head, [
-        (joint.name, joint.type if joint.mimic is None else f'follows {joint.mimic.joint}',
-         *(f'{limit:.4g}' for limit in (joint.limits.lower, joint.limits.upper,
-                                        joint.limits.velocity, joint.limits.effort)),
-         f'{carried[joint.child]:.4g}')
-        for joint in described.joints if joint.type != 'fixed'])
+    section.table(
+        head,
+        [
+            (
+                joint.name,
+                joint.type if joint.mimic is None else f'follows {joint.mimic.joint}',
+                *(
+                    f'{limit:.4g}'
+                    for limit in (
+                        joint.limits.lower,
+                        joint.limits.upper,
+                        joint.limits.velocity,
+                        joint.limits.effort,
+                    )
+                ),
+                f'{carried[joint.child]:.4g}',
+            )
+            for joint in described.joints
+            if joint.type != 'fixed'
+        ],
+    )
     return section
 
 
@@ -46,8 +62,10 @@ def carried_masses(robot: Robot) -> dict[str, float]:
 
     That a gripper is missing in the description shows at the last joint.
     """
-    carried = {link.name: 0.0 if link.inertia is None else link.inertia.mass
-               for link in robot.description.links}
+    carried = {
+        link.name: 0.0 if link.inertia is None else link.inertia.mass
+        for link in robot.description.links
+    }
     for joint in reversed(robot.description.joints):
         carried[joint.parent] += carried[joint.child]
     return carried
@@ -58,8 +76,12 @@ def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
     for joint in joints:
         for name in ('velocity', 'effort'):
             if joint.type in SCALAR and getattr(joint.limits, name) == 0.0:
-                yield Finding('warning', f'joint {joint.name}', f'its {name} limit is 0',
-                              'set what the maker states')
+                yield Finding(
+                    'warning',
+                    f'joint {joint.name}',
+                    f'its {name} limit is 0',
+                    'set what the maker states',
+                )
 
 
 def speed_section(robot: Robot) -> Section:
@@ -73,12 +95,19 @@ def speed_section(robot: Robot) -> Section:
     for _ in range(REPEATS):
         robot.inverse_dynamics(q, v, v)
     mean = (time.perf_counter() - start) / REPEATS
-    section.lines.append(f'inverse dynamics on the {robot.backend} backend: first {first:.2f} s, '
-                         f'then {mean * 1e6:.2f} us')
+    section.lines.append(
+        f'inverse dynamics on the {robot.backend} backend: first {first:.2f} s, '
+        f'then {mean * 1e6:.2f} us'
+    )
     if robot.backend != 'native':
-        section.findings.append(Finding(
-            'warning', 'llvmlite', 'is not used: all is computed some 50 times slower',
-            'apt install python3-llvmlite, or pip install llvmlite'))
+        section.findings.append(
+            Finding(
+                'warning',
+                'llvmlite',
+                'is not used: all is computed some 50 times slower',
+                'apt install python3-llvmlite, or pip install llvmlite',
+            )
+        )
     return section
 
 
@@ -90,8 +119,10 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
         section.lines.append(f'left out: {", ".join(kinds) or "no"} joints')
         return section
     rng = np.random.default_rng(0)
-    lower, upper = (np.nan_to_num(limit, posinf=np.pi, neginf=-np.pi)
-                    for limit in (robot.limits.lower, robot.limits.upper))
+    lower, upper = (
+        np.nan_to_num(limit, posinf=np.pi, neginf=-np.pi)
+        for limit in (robot.limits.lower, robot.limits.upper)
+    )
     q = rng.uniform(lower, upper, (STATES, robot.nq))
     v = rng.uniform(-1.0, 1.0, (STATES, robot.nv))
     try:
@@ -99,23 +130,35 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
     except ValueError as error:
         reason = [line for line in str(error).splitlines() if line.strip()][-1]
         if 'URDF' in reason:
-            section.findings.append(Finding(
-                'warning', 'Pinocchio', f'refuses the description: {reason}',
-                'so will others that read it by urdfdom, which says more above'))
+            section.findings.append(
+                Finding(
+                    'warning',
+                    'Pinocchio',
+                    f'refuses the description: {reason}',
+                    'so will others that read it by urdfdom, which says more above',
+                )
+            )
         else:  # some mimic joints are beyond it
             section.lines.append(f'left out: Pinocchio cannot take this robot: {reason}')
         return section
     if expected is None:
-        section.lines.append('left out: no Pinocchio with mimic joints is installed (pip install '
-                             'pin)')
+        section.lines.append(
+            'left out: no Pinocchio with mimic joints is installed (pip install pin)'
+        )
         return section
     for name, ours, theirs in (
-            ('gravity torques', robot.gravity_torques(q), expected.gravity),
-            ('Coriolis torques', robot.coriolis_torques(q, v), expected.coriolis)):
+        ('gravity torques', robot.gravity_torques(q), expected.gravity),
+        ('Coriolis torques', robot.coriolis_torques(q, v), expected.coriolis),
+    ):
         difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
         section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
         if not difference <= AGREEMENT:
-            section.findings.append(Finding(
-                'error', name, f'differ from those of Pinocchio by {difference:.1e}',
-                'one of the two reads the description differently; please report it'))
+            section.findings.append(
+                Finding(
+                    'error',
+                    name,
+                    f'differ from those of Pinocchio by {difference:.1e}',
+                    'one of the two reads the description differently; please report it',
+                )
+            )
     return section

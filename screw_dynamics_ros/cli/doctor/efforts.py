@@ -59,14 +59,19 @@ def efforts_section(efforts: Efforts) -> Section:
     if not still.any():
         section.lines.append('left out: the robot moves; hold it still to compare')
         return section
-    measured, *parts = (each[still].mean(axis=0) for each in (
-        efforts.measured, efforts.gravity, efforts.payload))
+    measured, *parts = (
+        each[still].mean(axis=0) for each in (efforts.measured, efforts.gravity, efforts.payload)
+    )
     weight = dict(zip(WEIGHT, parts))
     terms = efforts.configuration.terms
     section.lines += configured(efforts.configuration, weight)
-    section.table(('joint', 'reported', 'model [N m, N]'), [
-        (name, f'{ours:.3f}', f'{theirs:.3f}')
-        for name, ours, theirs in zip(efforts.joints, measured, sum_of(terms, weight))])
+    section.table(
+        ('joint', 'reported', 'model [N m, N]'),
+        [
+            (name, f'{ours:.3f}', f'{theirs:.3f}')
+            for name, ours, theirs in zip(efforts.joints, measured, sum_of(terms, weight))
+        ],
+    )
     section.findings += silent_nodes(efforts.configuration)
     section.findings += effort_findings(efforts.joints, measured, weight, terms)
     return section
@@ -75,74 +80,109 @@ def efforts_section(efforts: Efforts) -> Section:
 def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
     """Warn of nodes whose parameters are not known: the rest may be judged by wrong ones."""
     if configuration.silent:
-        yield Finding('warning', 'parameters', 'no answer from '
-                      f'{", ".join(configuration.silent)}: gravity, payload and corrections that '
-                      'are configured there are not known here',
-                      'wait longer with --wait, or see whether it hangs')
+        yield Finding(
+            'warning',
+            'parameters',
+            'no answer from '
+            f'{", ".join(configuration.silent)}: gravity, payload and corrections that '
+            'are configured there are not known here',
+            'wait longer with --wait, or see whether it hangs',
+        )
 
 
 def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterator[str]:
     """Yield what the model is made of, and who says so."""
     owner = configuration.owners.get('effort_terms')
     terms = written(configuration.terms)
-    yield (f'effort_terms: {terms} in {owner}' if owner else
-           f'no node says what they contain; effort_terms: {terms} by default')
+    yield (
+        f'effort_terms: {terms} in {owner}'
+        if owner
+        else f'no node says what they contain; effort_terms: {terms} by default'
+    )
     if configuration.payload_link:
         place = f'on {configuration.payload_link}, configured in '
         absent = '' if weight['payload'].any() else '; it loads no joint here'
-        yield (f'payload: {configuration.values["payload_mass"]:g} kg {place}'
-               f'{configuration.owners["payload_mass"]}{absent}')
+        yield (
+            f'payload: {configuration.values["payload_mass"]:g} kg {place}'
+            f'{configuration.owners["payload_mass"]}{absent}'
+        )
     else:
         yield 'no payload is configured: whether they contain its weight cannot be told'
     corrected = [joint for joint in configuration.values.get('effort_joints', ()) if joint]
     if corrected:
-        yield (f'reported efforts of {", ".join(corrected)} corrected as configured in '
-               f'{configuration.owners["effort_joints"]}')
+        yield (
+            f'reported efforts of {", ".join(corrected)} corrected as configured in '
+            f'{configuration.owners["effort_joints"]}'
+        )
 
 
 def effort_findings(
-    joints: Sequence[str], measured: Array, weight: dict[str, Array], terms: Sequence[str],
+    joints: Sequence[str],
+    measured: Array,
+    weight: dict[str, Array],
+    terms: Sequence[str],
 ) -> Iterator[Finding]:
     """Yield what is wrong with efforts (n,), and what they contain if not `terms`."""
     largest = max(np.abs(part).max(initial=0.0) for part in weight.values())
     telling = np.max(np.abs(list(weight.values())), axis=0) >= max(LEAST, SMALL * largest)
     if not telling.any():
-        yield Finding('info', 'efforts', 'gravity asks for too little torque here to judge them',
-                      'stretch the arm out and run this again')
+        yield Finding(
+            'info',
+            'efforts',
+            'gravity asks for too little torque here to judge them',
+            'stretch the arm out and run this again',
+        )
         return
-    fitting, is_good = best_contents(measured[telling],
-                                     {name: part[telling] for name, part in weight.items()})
+    fitting, is_good = best_contents(
+        measured[telling], {name: part[telling] for name, part in weight.items()}
+    )
     mine = tuple(term for term in WEIGHT if term in terms)
     if is_good and mine not in fitting:
-        message = ('contain ' + described(fitting[0]) if () not in fitting else
-                   f'are near zero where gravity asks for up to {largest:.3g} N m or N')
-        yield Finding('warning', 'efforts', f'{message}, while effort_terms says that they contain '
-                      f'{described(mine)}', remedy(fitting, terms, weight))
+        message = (
+            'contain ' + described(fitting[0])
+            if () not in fitting
+            else f'are near zero where gravity asks for up to {largest:.3g} N m or N'
+        )
+        yield Finding(
+            'warning',
+            'efforts',
+            f'{message}, while effort_terms says that they contain {described(mine)}',
+            remedy(fitting, terms, weight),
+        )
         return
     yield from joint_findings(joints, measured, sum_of(mine, weight))
     if not is_good and not mine:
-        yield Finding('warning', 'efforts', f'are up to {np.abs(measured).max():.3g} N m or N, '
-                      'while effort_terms says that they contain no weight',
-                      'a contact, or the driver reports something else')
+        yield Finding(
+            'warning',
+            'efforts',
+            f'are up to {np.abs(measured).max():.3g} N m or N, '
+            'while effort_terms says that they contain no weight',
+            'a contact, or the driver reports something else',
+        )
     if is_good and len(fitting) > 1 and weight['payload'].any():
-        yield Finding('info', 'efforts', 'it is all the same here whether they contain '
-                      + ' or '.join(map(described, fitting)),
-                      'hold the payload where it loads the joints more to tell')
+        yield Finding(
+            'info',
+            'efforts',
+            'it is all the same here whether they contain ' + ' or '.join(map(described, fitting)),
+            'hold the payload where it loads the joints more to tell',
+        )
 
 
 def best_contents(measured: Array, weight: dict[str, Array]) -> tuple[list[tuple[str, ...]], bool]:
     """Return the contents that fit best, several if they fit equally; and whether they do fit."""
     scale = max(np.linalg.norm(sum_of(terms, weight)) for terms in CONTENTS)
-    misfit = {terms: float(np.linalg.norm(measured - sum_of(terms, weight)) / scale)
-              for terms in CONTENTS}
+    misfit = {
+        terms: float(np.linalg.norm(measured - sum_of(terms, weight)) / scale) for terms in CONTENTS
+    }
     least = min(misfit.values())
     return [terms for terms in CONTENTS if misfit[terms] <= least + SMALL], least <= FRICTION
 
 
 def sum_of(terms: Sequence[str], weight: dict[str, Array]) -> Array:
     """Return the torques at rest of efforts that contain some terms, (n,)."""
-    return sum((weight[term] for term in WEIGHT if term in terms),
-               start=np.zeros_like(weight['gravity']))
+    return sum(
+        (weight[term] for term in WEIGHT if term in terms), start=np.zeros_like(weight['gravity'])
+    )
 
 
 def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iterator[Finding]:
@@ -153,16 +193,23 @@ def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iter
         if ratio < -FRICTION:
             yield Finding('warning', subject, message, 'another sign: set effort_scale')
         elif abs(ratio - 1.0) > FRICTION:
-            yield Finding('warning', subject, message,
-                          'a current or a gear ratio (effort_scale), an offset, a contact, or a '
-                          'payload or link missing in the description')
+            yield Finding(
+                'warning',
+                subject,
+                message,
+                'a current or a gear ratio (effort_scale), an offset, a contact, or a '
+                'payload or link missing in the description',
+            )
 
 
 def described(content: Sequence[str]) -> str:
     """Return the weight that efforts contain, for people."""
-    return {('gravity', 'payload'): 'the weight of the robot and of its payload',
-            ('gravity',): 'the weight of the robot', ('payload',): 'the weight of the payload',
-            (): 'no weight'}[tuple(content)]
+    return {
+        ('gravity', 'payload'): 'the weight of the robot and of its payload',
+        ('gravity',): 'the weight of the robot',
+        ('payload',): 'the weight of the payload',
+        (): 'no weight',
+    }[tuple(content)]
 
 
 def written(terms: Sequence[str]) -> str:
@@ -171,15 +218,19 @@ def written(terms: Sequence[str]) -> str:
 
 
 def remedy(
-    fitting: Sequence[tuple[str, ...]], terms: Sequence[str], weight: dict[str, Array],
+    fitting: Sequence[tuple[str, ...]],
+    terms: Sequence[str],
+    weight: dict[str, Array],
 ) -> str:
     """Return the line to set, or the lines between which one has to choose."""
     if not weight['payload'].any():  # whether they contain it shows once there is one
         with_payload = 'payload' in terms or not terms
         fitting = [content for content in fitting if ('payload' in content) == with_payload]
     rest = [term for term in terms if term not in WEIGHT] or TERMS[1:-1]
-    choices = [f'effort_terms: {written([t for t in TERMS if t in (*content, *rest)])}'
-               for content in fitting]
+    choices = [
+        f'effort_terms: {written([t for t in TERMS if t in (*content, *rest)])}'
+        for content in fitting
+    ]
     if not any('gravity' in content for content in fitting):
         choices.append("effort_terms: [''] for a driver of external torques")
     if weight['payload'].any() and ('gravity',) in fitting:

@@ -17,8 +17,17 @@ from rclpy.task import Future
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 
 #: The parameters that are asked for, of whichever node has them.
-NAMES = ('gravity', 'effort_joints', 'effort_scale', 'effort_offset', 'effort_terms',
-         'payload_link', 'payload_mass', 'payload_center_of_mass', 'payload_inertia')
+NAMES = (
+    'gravity',
+    'effort_joints',
+    'effort_scale',
+    'effort_offset',
+    'effort_terms',
+    'payload_link',
+    'payload_mass',
+    'payload_center_of_mass',
+    'payload_inertia',
+)
 #: What measured efforts contain, if nothing is said.
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 SERVICE = '/get_parameters'
@@ -79,7 +88,9 @@ class Configuration:
 
 
 def read_configuration(
-    node: Node, turns: Callable[[float], Iterator[None]], patience: float,
+    node: Node,
+    turns: Callable[[float], Iterator[None]],
+    patience: float,
 ) -> Configuration:
     """Ask all nodes in the namespace of `node`; those that do not answer in time are named.
 
@@ -100,7 +111,8 @@ def read_configuration(
         for questions in asked.values():
             questions.ask()
         if time.monotonic() > news + DISCOVERY and all(
-                questions.are_answered for questions in asked.values()):
+            questions.are_answered for questions in asked.values()
+        ):
             break
     values: dict[str, Any] = {}
     owners: dict[str, str] = {}
@@ -117,8 +129,11 @@ def read_configuration(
 def parameter_services(node: Node) -> set[str]:
     """Return the full names of the nodes in the namespace of `node` that tell their parameters."""
     space = node.get_namespace().rstrip('/') + '/'
-    names = {service.removesuffix(SERVICE) for service, _ in node.get_service_names_and_types()
-             if service.startswith(space) and service.endswith(SERVICE)}
+    names = {
+        service.removesuffix(SERVICE)
+        for service, _ in node.get_service_names_and_types()
+        if service.startswith(space) and service.endswith(SERVICE)
+    }
     return {name for name in names if '/' not in name.removeprefix(space)}
 
 
@@ -137,7 +152,8 @@ class Questions:
 
     def __init__(self, node: Node, name: str) -> None:
         self.client = node.create_client(
-            GetParameters, name + SERVICE, qos_profile=qos_profile_parameters)
+            GetParameters, name + SERVICE, qos_profile=qos_profile_parameters
+        )
         self._futures: dict[str, list[Future[Any]]] = {parameter: [] for parameter in NAMES}
         self._next = 0.0
 

@@ -30,7 +30,11 @@ class Expected:
 
 
 def by_pinocchio(
-    urdf: str, tool: str, joints: Sequence[str], q: Array, v: Array,
+    urdf: str,
+    tool: str,
+    joints: Sequence[str],
+    q: Array,
+    v: Array,
 ) -> Expected | None:
     """Return what Pinocchio computes, None where it is missing or too old for mimic joints.
 
@@ -55,17 +59,20 @@ def by_pinocchio(
     frame = model.getFrameId(tool)
     theirs = [model.joints[model.getJointId(joint)] for joint in joints]
     order = [joint.idx_v for joint in theirs]
-    poses, gravity, coriolis = (np.empty((len(q), *shape)) for shape in (
-        (4, 4), (len(joints),), (len(joints),)))
+    poses, gravity, coriolis = (
+        np.empty((len(q), *shape)) for shape in ((4, 4), (len(joints),), (len(joints),))
+    )
     positions, velocities = np.zeros(model.nq), np.zeros(model.nv)
     for k in range(len(q)):
         velocities[order] = v[k]
         for joint, angle in zip(theirs, q[k]):  # a continuous one is (cos, sin) there
-            positions[joint.idx_q:joint.idx_q + joint.nq] = (
-                angle if joint.nq == 1 else (np.cos(angle), np.sin(angle)))
+            positions[joint.idx_q : joint.idx_q + joint.nq] = (
+                angle if joint.nq == 1 else (np.cos(angle), np.sin(angle))
+            )
         pinocchio.framesForwardKinematics(model, data, positions)
         poses[k] = data.oMf[frame].homogeneous
         gravity[k] = pinocchio.computeGeneralizedGravity(model, data, positions)[order]
-        coriolis[k] = pinocchio.nonLinearEffects(
-            model, data, positions, velocities)[order] - gravity[k]
+        coriolis[k] = (
+            pinocchio.nonLinearEffects(model, data, positions, velocities)[order] - gravity[k]
+        )
     return Expected(poses[:, :3, 3], Rotation.from_matrix(poses[:, :3, :3]), gravity, coriolis)

@@ -158,8 +158,7 @@ def heeding(session: Session) -> Iterator[None]:
 def hear(session: Session, seconds: float, patience: float) -> Heard | None:
     """Return what the robot says, None without a description."""
     node, texts = session.node, list[String]()
-    descriptions = node.create_subscription(
-        String, 'robot_description', texts.append, qos.LATCHED)
+    descriptions = node.create_subscription(String, 'robot_description', texts.append, qos.LATCHED)
     session.wait(texts, patience)
     node.destroy_subscription(descriptions)
     if not texts or session.interrupted:
@@ -181,8 +180,16 @@ def hear(session: Session, seconds: float, patience: float) -> Heard | None:
     senders_of_states = session.senders(joint_states.topic_name, patience)
     node.destroy_subscription(joint_states)
     configuration = read_configuration(node, session.turns, patience)
-    return Heard(text, robot, mapper, arrivals, states, configuration, senders_of_states,
-                 session.senders('/tf', patience))
+    return Heard(
+        text,
+        robot,
+        mapper,
+        arrivals,
+        states,
+        configuration,
+        senders_of_states,
+        session.senders('/tf', patience),
+    )
 
 
 def senders(node: Node, topic: str, turns: Iterator[None]) -> list[str]:
@@ -190,9 +197,12 @@ def senders(node: Node, topic: str, turns: Iterator[None]) -> list[str]:
     names: list[str] = []
     for _ in turns:
         infos = node.get_publishers_info_by_topic(topic)
-        names = sorted({
-            READABLE.get(info.node_name, f'{info.node_namespace.rstrip("/")}/{info.node_name}')
-            for info in infos})
+        names = sorted(
+            {
+                READABLE.get(info.node_name, f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+                for info in infos
+            }
+        )
         if all(info.node_name != UNDISCOVERED for info in infos):
             break
     return names

@@ -37,9 +37,14 @@ def efforts(heard: Heard) -> Efforts:
     if link in robot.link_names:
         payload = robot.payload_torques(whole, rest, rest, {link: configuration.payload})
     joints = list(heard.mapper.joints)
-    return Efforts(joints, v, configuration.calibrated(joints, tau),
-                   robot.gravity_torques(whole)[:, velocities], payload[:, velocities],
-                   configuration)
+    return Efforts(
+        joints,
+        v,
+        configuration.calibrated(joints, tau),
+        robot.gravity_torques(whole)[:, velocities],
+        payload[:, velocities],
+        configuration,
+    )
 
 
 def joint_states_section(heard: Heard) -> Section:
@@ -48,23 +53,33 @@ def joint_states_section(heard: Heard) -> Section:
     mapper, messages = heard.mapper, len(heard.arrivals)
     sent_by = listed(heard.joint_state_senders)
     if not messages:
-        section.findings.append(Finding(
-            'error', 'joint_states', f'nothing came; publishers: {sent_by}',
-            'start the driver, remap joint_states, or compare ROS_DOMAIN_ID'))
+        section.findings.append(
+            Finding(
+                'error',
+                'joint_states',
+                f'nothing came; publishers: {sent_by}',
+                'start the driver, remap joint_states, or compare ROS_DOMAIN_ID',
+            )
+        )
         return section
     section.lines.append(f'from {sent_by}')
     gaps = np.diff(heard.arrivals)
     if len(gaps):
-        section.lines.append(
-            f'{1.0 / gaps.mean():.1f} Hz, longest gap {gaps.max() * 1e3:.1f} ms')
+        section.lines.append(f'{1.0 / gaps.mean():.1f} Hz, longest gap {gaps.max() * 1e3:.1f} ms')
     section.lines.append(
-        f'{mapper.accepted} states of {len(mapper.joints)} joints out of {messages} messages')
+        f'{mapper.accepted} states of {len(mapper.joints)} joints out of {messages} messages'
+    )
     if not mapper.accepted:
         section.findings.append(Finding('error', 'joint_states', 'give no complete state'))
     section.findings += [
-        Finding('warning', 'joint_states',
-                f'{reason.value}: {record.detail} ({record.count} of {messages} messages)')
-        for reason, record in mapper.records.items() if record.count > HARMLESS * messages]
+        Finding(
+            'warning',
+            'joint_states',
+            f'{reason.value}: {record.detail} ({record.count} of {messages} messages)',
+        )
+        for reason, record in mapper.records.items()
+        if record.count > HARMLESS * messages
+    ]
     return section
 
 
@@ -74,9 +89,14 @@ def transforms_section(sent_by: list[str]) -> Section:
     publishers = [name for name in sent_by if name.endswith('robot_state_publisher')]
     ours = [name for name in sent_by if name.endswith(('/bringup', '/kinematics'))]
     if publishers and ours:
-        section.findings.append(Finding(
-            'info', '/tf', f'both {listed(publishers)} and {listed(ours)} can send it',
-            'ours is silent while the other one runs'))
+        section.findings.append(
+            Finding(
+                'info',
+                '/tf',
+                f'both {listed(publishers)} and {listed(ours)} can send it',
+                'ours is silent while the other one runs',
+            )
+        )
     return section
 
 

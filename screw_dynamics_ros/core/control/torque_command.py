@@ -187,9 +187,7 @@ class TorqueCommand:
 
     # --- commands -------------------------------------------------------------------------------
 
-    def step(
-        self, now: float, wanted: Array, gravity: Array, state_time: float
-    ) -> Array | None:
+    def step(self, now: float, wanted: Array, gravity: Array, state_time: float) -> Array | None:
         """Return what to command after a joint state, (n,) [N m, N], or None.
 
         States that are too old, and torques that are not finite or beyond 1e9, count as
@@ -234,7 +232,8 @@ class TorqueCommand:
         self._is_lost = False
         if self._is_enabled:
             if self._is_steady(now) and self._bounds.allow(
-                    torques, self._command.tolist(), now - self._sent):
+                torques, self._command.tolist(), now - self._sent
+            ):
                 self._command[:] = wanted
                 self._sent = now
                 return self._result
@@ -264,9 +263,7 @@ class TorqueCommand:
             return None
         return self._lose(now, self._too_old(age))
 
-    def unusable(
-        self, now: float, reason: str, state_time: float = -math.inf
-    ) -> Array | None:
+    def unusable(self, now: float, reason: str, state_time: float = -math.inf) -> Array | None:
         """Carry `on_loss` out because the latest state cannot be used; return as `tick` does.
 
         `state_time` is when it was measured if nothing is wrong with it: as soon as such states
@@ -299,7 +296,11 @@ class TorqueCommand:
     def report(self) -> CommandReport:
         """Return the state, and the limits that acted since the last report."""
         return CommandReport(
-            self._mode(), self._is_enabled, self._since, self._reason, self._losses,
+            self._mode(),
+            self._is_enabled,
+            self._since,
+            self._reason,
+            self._losses,
             self._log.take(),
         )
 
@@ -373,9 +374,12 @@ class TorqueCommand:
 
     def _is_steady(self, now: float) -> bool:
         """Whether the command is what is wanted, but for limits; nearly always."""
-        return (self._phase == FOLLOWING and 0.0 < now - self._sent <= self._age_limit
-                and self._change is None
-                and not (self._is_ramping or self._is_blending or self._has_new_limits))
+        return (
+            self._phase == FOLLOWING
+            and 0.0 < now - self._sent <= self._age_limit
+            and self._change is None
+            and not (self._is_ramping or self._is_blending or self._has_new_limits)
+        )
 
     def _advance(self, now: float) -> Array | None:
         """Return the next command; wanted torques, limited, are in `_target`."""

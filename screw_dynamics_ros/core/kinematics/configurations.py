@@ -36,9 +36,7 @@ def neutral(tree: Tree) -> Array:
     return q
 
 
-def random_configurations(
-    tree: Tree, rng: np.random.Generator, size: Sequence[int] = ()
-) -> Array:
+def random_configurations(tree: Tree, rng: np.random.Generator, size: Sequence[int] = ()) -> Array:
     """Return configurations (*size, nq), uniform within the joint limits.
 
     Coordinates without limits lie in [-pi, pi] [rad, m]; free bodies have any orientation.

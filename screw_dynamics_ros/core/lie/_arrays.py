@@ -57,9 +57,7 @@ def as_float_stack(function: str, name: str, value: npt.ArrayLike, *shape: int |
         ) from error
 
 
-def as_recordable_stack(
-    function: str, name: str, value: npt.ArrayLike, *shape: int | str
-) -> Array:
+def as_recordable_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:
     """Like `as_float_stack`, but recorded scalars stay: for maps that branch in `by_angle` only."""
     array = as_stack(function, name, value, *shape)
     if array.dtype == object and any(hasattr(x, 'clamped') for x in array.flat):

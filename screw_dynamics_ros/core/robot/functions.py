@@ -159,9 +159,7 @@ def compiled(
     return decorate
 
 
-def prepared(
-    recursion: Callable[..., Any], *inputs: str
-) -> Callable[[Method], Method]:
+def prepared(recursion: Callable[..., Any], *inputs: str) -> Callable[[Method], Method]:
     """Return a decorator for a method that is no more than nearly `compiled`.
 
     It prepares arguments or judges results itself, and calls `self._evaluate` in between.

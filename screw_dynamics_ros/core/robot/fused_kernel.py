@@ -152,9 +152,7 @@ def fused_specification(
         def value(output: Output | Formula) -> Array | tuple[Array, ...]:
             if output not in known:
                 if isinstance(output, Formula):
-                    known[output] = output.function(
-                        *map(value, output.sources), *output.constants
-                    )
+                    known[output] = output.function(*map(value, output.sources), *output.constants)
                 else:
                     function, options = find(tree, output)
                     if recorded and function.branching.intersection(options):

@@ -36,11 +36,20 @@ class Posture:
         If the robot has a floating base, or floating or planar joints: no motors move those.
     """
 
-    def __init__(self, robot: Robot, q: Array, *, frequency: float = 20.0, amplitude: float = 0.0,
-                 period: float = 10.0) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        q: Array,
+        *,
+        frequency: float = 20.0,
+        amplitude: float = 0.0,
+        period: float = 10.0,
+    ) -> None:
         if robot.nq != robot.nv or len(robot.joint_names) != robot.nv:
-            raise ArgumentError(f'robot {robot.description.name!r} cannot be held in a posture: it '
-                                'floats, or has floating or planar joints')
+            raise ArgumentError(
+                f'robot {robot.description.name!r} cannot be held in a posture: it '
+                'floats, or has floating or planar joints'
+            )
         self._robot = robot
         self._frequency = frequency
         self._start = np.array(q)
@@ -49,17 +58,21 @@ class Posture:
         lower, upper = robot.limits.lower, robot.limits.upper
         up, down = upper - self._start, self._start - lower
         self._excursion = np.where(up >= down, 1.0, -1.0) * np.minimum(
-            amplitude, np.clip(np.maximum(up, down), 0.0, None) / 2)
+            amplitude, np.clip(np.maximum(up, down), 0.0, None) / 2
+        )
 
     def reference(self, t: float) -> tuple[Array, Array]:
         """Return where the robot should be at time t [s], and how fast, (n,) each."""
         phase = self._rate * t
-        return (self._start + self._excursion * (1.0 - np.cos(phase)) / 2,
-                self._excursion * self._rate * np.sin(phase) / 2)
+        return (
+            self._start + self._excursion * (1.0 - np.cos(phase)) / 2,
+            self._excursion * self._rate * np.sin(phase) / 2,
+        )
 
     def torques(self, t: float, q: Array, v: Array) -> Array:
         """Return the motor torques (n,) at time t in the state q, v [N m, N]."""
         wanted_q, wanted_v = self.reference(t)
         w = self._frequency
         return self._robot.gravity_torques(q) + self._robot.mass_matrix(q) @ (
-            w**2 * (wanted_q - q) + 2 * w * (wanted_v - v))
+            w**2 * (wanted_q - q) + 2 * w * (wanted_v - v)
+        )

@@ -70,11 +70,13 @@ class SimulatedRobot:
         self, robot: Robot, q: Array | None = None, integrator: str = 'runge_kutta'
     ) -> None:
         if not robot.nv:
-            raise ArgumentError(f'robot {robot.description.name!r} cannot be simulated: nothing of '
-                                'it moves')
+            raise ArgumentError(
+                f'robot {robot.description.name!r} cannot be simulated: nothing of it moves'
+            )
         if integrator not in INTEGRATORS:
-            raise UnknownNameError(f'no integrator named {integrator!r}; choose one of '
-                                   f'{", ".join(INTEGRATORS)}')
+            raise UnknownNameError(
+                f'no integrator named {integrator!r}; choose one of {", ".join(INTEGRATORS)}'
+            )
         self.robot = robot
         self.q = middle_of_range(robot) if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
@@ -82,8 +84,10 @@ class SimulatedRobot:
         self._stepping = Stepping(robot, INTEGRATORS[integrator](robot))
         weightless = immovable(robot, robot.mass_matrix(self.q))
         if weightless:
-            raise InertiaError(f'{weightless} moves no mass (or only a point or a line of it) and '
-                               'cannot be simulated; give its link an <inertial>')
+            raise InertiaError(
+                f'{weightless} moves no mass (or only a point or a line of it) and '
+                'cannot be simulated; give its link an <inertial>'
+            )
 
     def step(self, tau: Array, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move on by `dt` [s].
@@ -135,8 +139,9 @@ def middle_of_range(robot: Robot) -> Array:
 
     Free bodies stand at the origin, not turned.
     """
-    lower, upper = (of_coordinates(robot, limit, np.inf)
-                    for limit in (robot.limits.lower, robot.limits.upper))
+    lower, upper = (
+        of_coordinates(robot, limit, np.inf) for limit in (robot.limits.lower, robot.limits.upper)
+    )
     limited = np.isfinite(lower) & np.isfinite(upper)
     middle = np.zeros(robot.nq)
     middle[limited] = (lower[limited] + upper[limited]) / 2

@@ -77,8 +77,15 @@ class Stepping:
             return np.full(len(q), np.nan), np.full(len(v), np.nan)
 
     def _follows(
-        self, q: Array, v: Array, q_next: Array, v_next: Array, tau: Array, dt: float,
-        way: float = LONGEST_WAY, gain: float = ENERGY_GAIN,
+        self,
+        q: Array,
+        v: Array,
+        q_next: Array,
+        v_next: Array,
+        tau: Array,
+        dt: float,
+        way: float = LONGEST_WAY,
+        gain: float = ENERGY_GAIN,
     ) -> bool:
         """Return whether a step is short enough for the motion; stops do no work in it."""
         rates, rates_next = (v, v_next) if self._adding else (v[self._rates], v_next[self._rates])
@@ -138,9 +145,7 @@ class Stepping:
                     if h > shortest:
                         h = longest = max(h / 2, shortest)
                         continue
-                    if not self._follows(
-                        q, v, q_next, v_next, tau, h, math.inf, MOST_ENERGY_GAIN
-                    ):
+                    if not self._follows(q, v, q_next, v_next, tau, h, math.inf, MOST_ENERGY_GAIN):
                         raise self._divergence(v, v_next, h)
                 later = stops.distances(q_next, limits)
                 passed = later < -CLOSE

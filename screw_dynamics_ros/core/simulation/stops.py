@@ -101,9 +101,7 @@ class Stops:
         v[self.v[touched[(p > 0.0) | inward]]] = 0.0
         return v, impulse
 
-    def bearing(
-        self, q: Array, v: Array, tau: Array, touched: Numbers
-    ) -> tuple[Numbers, Array]:
+    def bearing(self, q: Array, v: Array, tau: Array, touched: Numbers) -> tuple[Numbers, Array]:
         """Return which of the touched stops bear a load under the torques tau, and the loads (nv,).
 
         No joint moves away from one of `touched`.

@@ -28,7 +28,6 @@ from screw_dynamics_ros.core.types import Array
 GROUND = -1
 
 
-
 def plain(value: Any) -> Any:
     """Return all that is in data classes, arrays and dicts as lists, with a `repr` that says it."""
     if is_dataclass(value):

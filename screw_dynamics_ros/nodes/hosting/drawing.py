@@ -120,8 +120,9 @@ class DrawingProcess:
                 waiting, self._waiting, era = self._waiting, {}, self._era
             try:
                 made = self._worker.call(make_all, [task for task, _ in waiting.values()])
-                self._publish({channel: since for channel, (_, since) in waiting.items()}, made,
-                              era)
+                self._publish(
+                    {channel: since for channel, (_, since) in waiting.items()}, made, era
+                )
             except WorkerError as error:
                 self._note(str(error))
                 time.sleep(RESTART)

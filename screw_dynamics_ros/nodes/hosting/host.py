@@ -113,16 +113,18 @@ class ModelHost:
         self._free_since = -math.inf
         self._on_clock_change()
         self._clock_jumps = node.get_clock().create_jump_callback(
-            JumpThreshold(min_forward=None, min_backward=None),
-            post_callback=self._on_clock_change)
+            JumpThreshold(min_forward=None, min_backward=None), post_callback=self._on_clock_change
+        )
         self._loader: DescriptionLoader[tuple[Model, list[Plan]]] = DescriptionLoader(self._build)
         self.parameters = Parameters(
-            node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters)
+            node, shared_parameters.TABLE, self._check_parameters, self._apply_parameters
+        )
         self._follow_parameters()
         shared_parameters.policies(self.parameters)
         payload.check(self.parameters, {}, None)
         self._drives = DriveParameters(
-            node, self.parameters['drive_joints'], self._check_drives, self.reload)
+            node, self.parameters['drive_joints'], self._check_drives, self.reload
+        )
         self._spare_time = SpareTime(node)
         self.diagnostics = Diagnostics(node, self._spare_time.every)
         self.diagnostics.add(self.description_status)
@@ -156,20 +158,32 @@ class ModelHost:
         self._changes.append(callback)
 
     def serve(
-        self, node: Node, kind: str, name: str, query: requests.Query,
+        self,
+        node: Node,
+        kind: str,
+        name: str,
+        query: requests.Query,
         payloads: Callable[[], dict[str, RigidBody]] = dict,
     ) -> None:
         """Offer a typed service of `node`, which `query` answers in another process.
 
         `payloads` returns what the parameters have the robot carry.
         """
+
         def task() -> tuple[Answer, tuple[Any, ...]]:
             model = self.model
             if model is None:
                 raise ScrewDynamicsError('no robot description yet; see /diagnostics')
-            return requests.answer, (query, requests.Situation(
-                requests.pickled(model.robot), self.gravity.copy(),
-                self.parameters['frame_prefix'], latest(model.mapper), payloads()))
+            return requests.answer, (
+                query,
+                requests.Situation(
+                    requests.pickled(model.robot),
+                    self.gravity.copy(),
+                    self.parameters['frame_prefix'],
+                    latest(model.mapper),
+                    payloads(),
+                ),
+            )
 
         self.services.add(node, kind, name, task)
 
@@ -186,25 +200,45 @@ class ModelHost:
         self.descriptions.from_parameter = self.parameters['robot_description']
         self.reload()
         node.create_subscription(
-            String, 'robot_description',
-            FAULTS.guarded('a robot description', self._on_description), qos.LATCHED)
-        subscribe(node, JointState, 'joint_states', self._on_joint_state, qos.JOINT_STATES,
-                  raw=True, qos_overriding_options=qos.OVERRIDABLE)
+            String,
+            'robot_description',
+            FAULTS.guarded('a robot description', self._on_description),
+            qos.LATCHED,
+        )
+        subscribe(
+            node,
+            JointState,
+            'joint_states',
+            self._on_joint_state,
+            qos.JOINT_STATES,
+            raw=True,
+            qos_overriding_options=qos.OVERRIDABLE,
+        )
 
     # --- diagnostics ----------------------------------------------------------------------------
 
     def description_status(self) -> Status:
         """Report which robot is in use, and why not another one."""
         return statuses.description_status(
-            self.node, self.descriptions, self.model, self.load,
-            drives=self.parameters['drive_joints'], compiling=self.compiling)
+            self.node,
+            self.descriptions,
+            self.model,
+            self.load,
+            drives=self.parameters['drive_joints'],
+            compiling=self.compiling,
+        )
 
     def joint_state_status(self) -> Status:
         """Report whether states arrive, and what was wrong with them."""
         return statuses.joint_state_status(
-            self.node, self.model, self.load, self.channels,
-            timeout=self.parameters['state_timeout'] or math.inf, model_since=self.model_since,
-            scheduling_fault=self.scheduling_fault)
+            self.node,
+            self.model,
+            self.load,
+            self.channels,
+            timeout=self.parameters['state_timeout'] or math.inf,
+            model_since=self.model_since,
+            scheduling_fault=self.scheduling_fault,
+        )
 
     # --- description ----------------------------------------------------------------------------
 
@@ -235,15 +269,19 @@ class ModelHost:
         robot = self._robot[2]
         plans = [part.plan(robot) for part, _ in self._parts]
         model = Model(
-            text, robot, [output for plan in plans for output in plan.outputs],
+            text,
+            robot,
+            [output for plan in plans for output in plan.outputs],
             [output for plan in plans for output in plan.unbounded],
-            {name: array for plan in plans for name, array in plan.parameters.items()})
+            {name: array for plan in plans for name, array in plan.parameters.items()},
+        )
         parameters = self.parameters
         mapper = joint_state_mapper(
             robot,
             policies=shared_parameters.policies(parameters),
             calibration=shared_parameters.effort_calibration(parameters, model.joints),
-            clock=self._clock)
+            clock=self._clock,
+        )
         model.connect(mapper, self.gravity)
         if model.joints:
             model.evaluate()  # whatever is made at the first call is made now
@@ -251,12 +289,18 @@ class ModelHost:
 
     def _read(self, text: str) -> Robot:
         if '<' not in text:  # a path would be opened
-            raise DescriptionError(f'the robot description is not XML but {text[:60]!r}; publish '
-                                   'the text of the URDF, not its name')
+            raise DescriptionError(
+                f'the robot description is not XML but {text[:60]!r}; publish '
+                'the text of the URDF, not its name'
+            )
         description = read_urdf(text, inertia_check=self.parameters['inertia_check'])
         # Friction is a term of its own: fed back from a measured velocity it can drive a robot.
-        return Robot(description, backend=self.parameters['backend'],
-                     drives=self._drives.on(description), friction=False)
+        return Robot(
+            description,
+            backend=self.parameters['backend'],
+            drives=self._drives.on(description),
+            friction=False,
+        )
 
     def _take_over(self, outcome: Outcome[tuple[Model, list[Plan]]]) -> None:
         """Use a new model, or keep the old one and remember why."""
@@ -281,11 +325,18 @@ class ModelHost:
         self._load_payload()
         self.diagnostics.hardware_id = model.robot.description.name
         model.connect(mapper, self.gravity)
-        self._parts = [(part, self._bound(part, model, plan))
-                       for (part, _), plan in zip(self._parts, plans)]
-        model.connect(mapper, self.gravity, {
-            output: array for channel in self.channels
-            for output, array in channel.targets.items()})
+        self._parts = [
+            (part, self._bound(part, model, plan)) for (part, _), plan in zip(self._parts, plans)
+        ]
+        model.connect(
+            mapper,
+            self.gravity,
+            {
+                output: array
+                for channel in self.channels
+                for output, array in channel.targets.items()
+            },
+        )
         self._look_for_listeners()
         if is_new:
             settle()
@@ -309,7 +360,8 @@ class ModelHost:
         if self.model is not None:
             robot = self.model.robot
             self.model.payload[:] = robot.payload_parameters(
-                payload.on_robot(self.parameters, robot))
+                payload.on_robot(self.parameters, robot)
+            )
 
     def _clock(self) -> int:
         """Return the time on the time base of the stamps [ns]."""
@@ -330,20 +382,23 @@ class ModelHost:
         with too many joint states would do nothing else.
         """
         arrival = time.monotonic()
-        delay = self._delay.of(
-            info.get('source_timestamp', 0), time.time_ns(), self._longest_delay)
+        delay = self._delay.of(info.get('source_timestamp', 0), time.time_ns(), self._longest_delay)
         load = self.load
         load.arrived(arrival)
         load.lost += self._gaps.before(
-            info.get('publication_sequence_number'), self._has_one_driver)
+            info.get('publication_sequence_number'), self._has_one_driver
+        )
         if not self._take_in(data, arrival):
             return
         sent = arrival - delay
         waits = self._waiting is not None
         if waits:
             load.lost += 1
-        if (arrival - self._free_since > (TURN_LOST if waits else IDLE)
-                or self._longest_delay == math.inf or self.node.executor is None):
+        if (
+            arrival - self._free_since > (TURN_LOST if waits else IDLE)
+            or self._longest_delay == math.inf
+            or self.node.executor is None
+        ):
             self._answer(sent)
             return
         if not waits:
@@ -419,8 +474,11 @@ class ModelHost:
         stamp = packed(mapper.stamp)
         lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
         for channel in self._listened:
-            if (not channel.enabled or (lacking_velocity and channel.velocity)
-                    or (lacking_effort and channel.effort)):
+            if (
+                not channel.enabled
+                or (lacking_velocity and channel.velocity)
+                or (lacking_effort and channel.effort)
+            ):
                 continue
             try:
                 if channel.is_valid is None or channel.is_valid():
@@ -431,16 +489,19 @@ class ModelHost:
     def _look_for_listeners(self) -> None:
         for channel in self.channels:
             channel.count_listeners()
-        self._listened = sorted((channel for channel in self.channels if channel.listened),
-                                key=lambda channel: channel.rank)
+        self._listened = sorted(
+            (channel for channel in self.channels if channel.listened),
+            key=lambda channel: channel.rank,
+        )
 
     def _housekeeping(self) -> None:
         outcome = self._loader.poll()
         if outcome is not None:
             self._take_over(outcome)
         self._look_for_listeners()
-        self._has_one_driver = self.node.count_publishers(
-            self.node.resolve_topic_name('joint_states')) == 1
+        self._has_one_driver = (
+            self.node.count_publishers(self.node.resolve_topic_name('joint_states')) == 1
+        )
 
     @property
     def channels(self) -> list[Channel]:

@@ -48,6 +48,7 @@ class Process:
 
 def run(name: str, factories: Sequence[PartFactory]) -> None:
     """Run a node `name` that hosts parts, until the process is asked to end."""
+
     def make() -> Process:
         node = Node(name)
         host = ModelHost(node)
@@ -87,7 +88,12 @@ def is_known(parameter: str) -> bool:
     from screw_dynamics_ros.nodes.outputs import commands
     from screw_dynamics_ros.nodes.parameters import shared_parameters
 
-    tables = (shared_parameters.TABLE, *(module.TABLE for module in (
-        bringup, commands, dynamics, kinematics, simulator, wrench_estimator)))
+    tables = (
+        shared_parameters.TABLE,
+        *(
+            module.TABLE
+            for module in (bringup, commands, dynamics, kinematics, simulator, wrench_estimator)
+        ),
+    )
     names = {specification.name for table in tables for specification in table}
     return parameter in names or parameter.startswith('drives.')

@@ -62,7 +62,10 @@ class Model:
         self.q, self.v = neutral(robot), np.zeros(robot.nv)
         self.payload = robot.payload_parameters({})
         self._parameters = {
-            'measured': np.zeros(len(self.joints)), 'payload': self.payload, **(parameters or {})}
+            'measured': np.zeros(len(self.joints)),
+            'payload': self.payload,
+            **(parameters or {}),
+        }
 
         wanted = tuple(dict.fromkeys([*outputs, *unbounded]))
         self.results: dict[Output | Formula, Array] = {}
@@ -71,8 +74,10 @@ class Model:
             # Not a finite number just if one of the outputs is not.
             total = Formula('total', tuple(dict.fromkeys(outputs)), sum_of_all)
             self._kernel = robot.fuse(
-                *wanted, total,
-                parameters={name: len(array) for name, array in self._parameters.items()})
+                *wanted,
+                total,
+                parameters={name: len(array) for name, array in self._parameters.items()},
+            )
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self._total = self.results[total]
 
@@ -115,14 +120,18 @@ class Model:
         return math.isfinite(self._total)
 
     def results_at(
-        self, q: Array, v: Array, **parameters: Array,
+        self,
+        q: Array,
+        v: Array,
+        **parameters: Array,
     ) -> dict[Output | Formula, Array]:
         """Return new arrays with the results for another state of `joints`, (n,) each."""
         if self._kernel is None:
             return {}
         inputs = {**self._inputs, 'q': self.whole_q(q), 'v': self.whole_v(v), **parameters}
-        return dict(zip(self.results, self._kernel(*(
-            inputs[name] for name in self._kernel.inputs))))
+        return dict(
+            zip(self.results, self._kernel(*(inputs[name] for name in self._kernel.inputs)))
+        )
 
     def whole_q(self, values: Array) -> Array:
         """Return a configuration (nq,) with the positions of `joints`, others as they are."""
@@ -171,8 +180,10 @@ def sum_of_all(*arrays: Array) -> Array:
 def coordinates(robot: Robot, joints: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where the positions and velocities of joints with one coordinate stand in q and v."""
     places = [robot.joint_coordinates(name) for name in joints]
-    return (np.array([q.start for q, _ in places], dtype=np.intp),
-            np.array([v.start for _, v in places], dtype=np.intp))
+    return (
+        np.array([q.start for q, _ in places], dtype=np.intp),
+        np.array([v.start for _, v in places], dtype=np.intp),
+    )
 
 
 def velocity_labels(robot: Robot) -> list[str]:
@@ -187,9 +198,11 @@ def velocity_labels(robot: Robot) -> list[str]:
 
 def scalar_joints(robot: Robot) -> tuple[str, ...]:
     """Return the joints that have one coordinate."""
-    return tuple(name for name in robot.joint_names
-                 if robot.joint_coordinates(name)[1].stop
-                 - robot.joint_coordinates(name)[1].start == 1)
+    return tuple(
+        name
+        for name in robot.joint_names
+        if robot.joint_coordinates(name)[1].stop - robot.joint_coordinates(name)[1].start == 1
+    )
 
 
 def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
@@ -198,7 +211,9 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
     return JointStateMapper(
         scalar_joints(robot),
         continuous={joint.name for joint in joints if joint.type == 'continuous'},
-        known={joint.name for joint in joints}, **settings)
+        known={joint.name for joint in joints},
+        **settings,
+    )
 
 
 def neutral(robot: Robot) -> Array:
@@ -235,10 +250,17 @@ def leaf_links(robot: Robot, most: int = 8) -> list[str]:
     joints = robot.description.joints
     fingers = {joint.child for joint in joints if joint.mimic is not None}
     masters = {joint.mimic.joint for joint in joints if joint.mimic is not None}
-    fingers |= {joint.child for joint in joints
-                if joint.name in masters and not set(subtree(robot, joint.child)) & {
-                    other.child for other in joints
-                    if other.type != 'fixed' and other.mimic is None and other is not joint}}
+    fingers |= {
+        joint.child
+        for joint in joints
+        if joint.name in masters
+        and not set(subtree(robot, joint.child))
+        & {
+            other.child
+            for other in joints
+            if other.type != 'fixed' and other.mimic is None and other is not joint
+        }
+    }
     pruned = {link for finger in fingers for link in subtree(robot, finger)}
     kept = [joint for joint in joints if joint.child not in pruned]
     parents = {joint.parent for joint in kept}

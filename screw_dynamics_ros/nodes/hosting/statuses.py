@@ -27,37 +27,59 @@ def patience(load: Load) -> Level:
 
 
 def description_status(
-    node: Node, descriptions: DescriptionSource, model: Model | None, load: Load,
-    *, drives: Sequence[str], compiling: bool,
+    node: Node,
+    descriptions: DescriptionSource,
+    model: Model | None,
+    load: Load,
+    *,
+    drives: Sequence[str],
+    compiling: bool,
 ) -> Status:
     """Report which robot is in use, with which drives of the parameters, and why not another."""
     status, in_force = Status('robot description'), descriptions.in_force
     if model is not None:
         robot = model.robot
-        status.values.update({
-            'robot': robot.description.name, 'backend': robot.backend,
-            'source': in_force.origin if in_force else '',
-            'total mass [kg]': f'{robot.total_mass:.6g}', 'joints': ', '.join(robot.joint_names),
-            'root link': robot.description.root,
-            'drives': ', '.join(drives) or 'friction of the description'})
+        status.values.update(
+            {
+                'robot': robot.description.name,
+                'backend': robot.backend,
+                'source': in_force.origin if in_force else '',
+                'total mass [kg]': f'{robot.total_mass:.6g}',
+                'joints': ', '.join(robot.joint_names),
+                'root link': robot.description.root,
+                'drives': ', '.join(drives) or 'friction of the description',
+            }
+        )
     reason = printable(descriptions.reason)
     if reason:
-        status.report(Level.ERROR, f'robot description refused: {reason}'
-                      + ('; the one before stays in use' if model else ''))
+        status.report(
+            Level.ERROR,
+            f'robot description refused: {reason}'
+            + ('; the one before stays in use' if model else ''),
+        )
     if compiling:
         status.report(Level.OK, 'compiling a robot description')
     elif model is None and not descriptions.reason:
-        status.report(patience(load), 'no robot description yet: nothing on the topic '
-                      'robot_description, and the parameter of that name is empty')
+        status.report(
+            patience(load),
+            'no robot description yet: nothing on the topic '
+            'robot_description, and the parameter of that name is empty',
+        )
     if model is None:
         report_volatile_descriptions(status, node)
     if descriptions.ignores_topic:
-        status.report(Level.WARN, 'the topic robot_description differs from the parameter of that '
-                      'name, which is in force; clear the parameter to follow the topic')
+        status.report(
+            Level.WARN,
+            'the topic robot_description differs from the parameter of that '
+            'name, which is in force; clear the parameter to follow the topic',
+        )
     if model is not None:
         if model.held:
-            status.report(Level.WARN, 'planar and floating joints cannot come by joint states and '
-                          f'are held at zero: {shorten(model.held)}')
+            status.report(
+                Level.WARN,
+                'planar and floating joints cannot come by joint states and '
+                f'are held at zero: {shorten(model.held)}',
+            )
         for finding in model.robot.description.findings:
             status.report(Level.OK if finding.severity == 'info' else Level.WARN, str(finding))
     return status
@@ -66,18 +88,29 @@ def description_status(
 def report_volatile_descriptions(status: Status, node: Node) -> None:
     """Name publishers of robot_description that nobody hears who comes after them."""
     topic = node.resolve_topic_name('robot_description')
-    names = [f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-             for info in node.get_publishers_info_by_topic(topic)
-             if info.qos_profile.durability == DurabilityPolicy.VOLATILE]
+    names = [
+        f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+        for info in node.get_publishers_info_by_topic(topic)
+        if info.qos_profile.durability == DurabilityPolicy.VOLATILE
+    ]
     if names:
-        status.report(Level.ERROR, f'{shorten(names)} publishes {topic} with volatile durability, '
-                      'which reaches nobody who needs it later; publish it with transient local '
-                      'durability')
+        status.report(
+            Level.ERROR,
+            f'{shorten(names)} publishes {topic} with volatile durability, '
+            'which reaches nobody who needs it later; publish it with transient local '
+            'durability',
+        )
 
 
 def joint_state_status(
-    node: Node, model: Model | None, load: Load, channels: Sequence[Channel],
-    *, timeout: float, model_since: float, scheduling_fault: str,
+    node: Node,
+    model: Model | None,
+    load: Load,
+    channels: Sequence[Channel],
+    *,
+    timeout: float,
+    model_since: float,
+    scheduling_fault: str,
 ) -> Status:
     """Report whether states arrive, and what was wrong with them.
 
@@ -86,8 +119,7 @@ def joint_state_status(
     status, now = Status('joint states'), time.monotonic()
     status.values.update(load.take(now))
     silence = now - load.last_arrival
-    if node.get_parameter('use_sim_time').value and (
-            node.get_clock().now().nanoseconds == 0):
+    if node.get_parameter('use_sim_time').value and (node.get_clock().now().nanoseconds == 0):
         status.report(Level.WARN, 'use_sim_time is set and nothing has come on /clock')
     if scheduling_fault:
         status.report(Level.WARN, scheduling_fault)
@@ -100,28 +132,40 @@ def joint_state_status(
     mapper = model.mapper
     if not load.arrivals:
         topic = node.resolve_topic_name('joint_states')
-        status.report(patience(load), f'nothing has come on {topic}, which has '
-                      f'{node.count_publishers(topic)} publishers')
+        status.report(
+            patience(load),
+            f'nothing has come on {topic}, which has {node.count_publishers(topic)} publishers',
+        )
     elif silence > timeout:
         status.report(Level.ERROR, f'no joint state for {silence:.1f} s; outputs have stopped')
     # Messages come, but none of them is of use.
     starved = silence <= timeout < now - max(mapper.last_accepted, model_since)
     if starved:
-        status.report(Level.ERROR, 'no usable joint state for longer than state_timeout; outputs '
-                      'have stopped')
+        status.report(
+            Level.ERROR, 'no usable joint state for longer than state_timeout; outputs have stopped'
+        )
     if now - load.last_overflow < RECENT:
-        status.report(Level.WARN, 'positions or velocities too large to compute with: '
-                      f'{load.overflows} states without results so far')
+        status.report(
+            Level.WARN,
+            'positions or velocities too large to compute with: '
+            f'{load.overflows} states without results so far',
+        )
     status.values['late, not answered'] = str(load.late)
     status.values['lost or overtaken'] = str(load.lost)
     if now - load.last_late < RECENT:
-        status.report(Level.WARN, f'a joint state came {load.delay:.3f} s after it was sent, '
-                      f'later than max_delay: {load.late} not answered so far; this process '
-                      'stood still or has too much to do' + remedy(model))
+        status.report(
+            Level.WARN,
+            f'a joint state came {load.delay:.3f} s after it was sent, '
+            f'later than max_delay: {load.late} not answered so far; this process '
+            'stood still or has too much to do' + remedy(model),
+        )
     if load.loses:
-        status.report(Level.WARN, f'{load.lost} joint states so far were lost on the way or '
-                      'overtaken by newer ones before their turn: they come faster than they can '
-                      'be sent and answered' + remedy(model))
+        status.report(
+            Level.WARN,
+            f'{load.lost} joint states so far were lost on the way or '
+            'overtaken by newer ones before their turn: they come faster than they can '
+            'be sent and answered' + remedy(model),
+        )
     if now - load.last_unreadable < RECENT:
         status.report(Level.WARN, f'unreadable message: {printable(load.unreadable_reason)}')
     report_records(status, mapper, channels, now)
@@ -134,7 +178,10 @@ def remedy(model: Model) -> str:
 
 
 def report_records(
-    status: Status, mapper: JointStateMapper, channels: Sequence[Channel], now: float,
+    status: Status,
+    mapper: JointStateMapper,
+    channels: Sequence[Channel],
+    now: float,
 ) -> None:
     """Add what the mapper refused or repaired of late."""
     for reason, record in mapper.records.items():
@@ -143,8 +190,10 @@ def report_records(
             continue
         field = SHORT_OF_FIELD.get(reason)
         is_missed = field is None or any(getattr(channel, field) for channel in channels)
-        status.report(Level.WARN if is_missed else Level.OK,
-                      reason.value + (f': {record.detail}' if record.detail else ''))
+        status.report(
+            Level.WARN if is_missed else Level.OK,
+            reason.value + (f': {record.detail}' if record.detail else ''),
+        )
     status.values['age [ms]'] = f'{mapper.age * 1e3:.3f}'
     status.values['states'] = str(mapper.accepted)
 
@@ -153,7 +202,8 @@ def report_channels(status: Status, channels: Sequence[Channel], model: Model | 
     """Add what is published, and what cannot be for want of velocities or efforts."""
     for channel in channels:
         status.values[channel.topic] = (
-            f'{channel.published} messages, {channel.listeners} listeners')
+            f'{channel.published} messages, {channel.listeners} listeners'
+        )
     if model is None or not model.mapper.accepted:
         return
     mapper = model.mapper

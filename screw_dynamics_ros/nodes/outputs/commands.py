@@ -54,59 +54,93 @@ LOST = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
 
 TABLE = (
     Specification(
-        'enabled', False,
+        'enabled',
+        False,
         'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
-        'service ~/enable sets it, too.'),
+        'service ~/enable sets it, too.',
+    ),
     Specification(
-        'effort_limit_factor', 1.0,
+        'effort_limit_factor',
+        1.0,
         'Part of the effort limits of the description that these torques may reach.',
-        minimum=1e-3, maximum=1.0),
+        minimum=1e-3,
+        maximum=1.0,
+    ),
     Specification(
-        'effort_rate_factor', 10.0,
+        'effort_rate_factor',
+        10.0,
         'Rate at which these torques may change, as a multiple of the limit of each joint [1/s].',
-        minimum=1e-3, maximum=1e6),
+        minimum=1e-3,
+        maximum=1e6,
+    ),
+    Specification('limited_joints', [''], 'Joints that effort_limits and effort_rates are for.'),
     Specification(
-        'limited_joints', [''],
-        'Joints that effort_limits and effort_rates are for.'),
-    Specification(
-        'effort_limits', [],
+        'effort_limits',
+        [],
         'Largest torque [N m, N] for each of limited_joints, in place of that of the description. '
-        'Empty: that of the description.', minimum=0.0),
+        'Empty: that of the description.',
+        minimum=0.0,
+    ),
     Specification(
-        'effort_rates', [],
+        'effort_rates',
+        [],
         'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: by '
-        'effort_rate_factor.', minimum=1e-9),
+        'effort_rate_factor.',
+        minimum=1e-9,
+    ),
     Specification(
-        'blend_time', 0.2,
+        'blend_time',
+        0.2,
         'Time over which changes of payload, gravity, reference, compensated terms and model take '
-        'effect on these torques [s].', minimum=0.0, maximum=60.0),
+        'effect on these torques [s].',
+        minimum=0.0,
+        maximum=60.0,
+    ),
     Specification(
-        'ramp_time', 0.5,
+        'ramp_time',
+        0.5,
         'Time in which these torques rise when they are enabled and fall when they are disabled '
-        '[s].', minimum=0.0, maximum=60.0),
+        '[s].',
+        minimum=0.0,
+        maximum=60.0,
+    ),
     Specification(
-        'age_limit', 0.1,
-        'Age of the last usable joint state at which on_loss is carried out [s].', minimum=1e-3,
-        maximum=10.0),
+        'age_limit',
+        0.1,
+        'Age of the last usable joint state at which on_loss is carried out [s].',
+        minimum=1e-3,
+        maximum=10.0,
+    ),
     Specification(
-        'on_loss', 'gravity',
+        'on_loss',
+        'gravity',
         'What becomes of these torques when joint states stop, grow old or cannot be used. hold: '
         'the last ones; gravity: those that carry the robot where it was last; ramp_to_zero; stop: '
-        'nothing more is published. Usable joint states end it.', choices=ACTIONS),
+        'nothing more is published. Usable joint states end it.',
+        choices=ACTIONS,
+    ),
     Specification(
-        'on_new_description', CONTINUE,
+        'on_new_description',
+        CONTINUE,
         'What becomes of these torques when another robot description is taken over: continue '
         '(blend), or an action of on_loss, until they are enabled again.',
-        choices=(CONTINUE, *ACTIONS)),
+        choices=(CONTINUE, *ACTIONS),
+    ),
     Specification(
-        'on_refused_description', CONTINUE,
+        'on_refused_description',
+        CONTINUE,
         'What becomes of these torques while a new robot description is refused: continue with the '
-        'one before, or an action of on_loss.', choices=(CONTINUE, *ACTIONS)),
+        'one before, or an action of on_loss.',
+        choices=(CONTINUE, *ACTIONS),
+    ),
     Specification(
-        'on_end', 'ramp_to_zero',
+        'on_end',
+        'ramp_to_zero',
         'What becomes of these torques before the process ends: an action of on_loss.',
-        choices=ACTIONS),
+        choices=ACTIONS,
+    ),
 )
+
 
 def joint_command(names: Sequence[str]) -> tuple[type, Template]:
     """Return type and template of a stamped command of efforts by joint names.
@@ -119,8 +153,7 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
         return JointState, templates.joint_efforts(names)
 
     def build(stamp: Any, numbers: list[float]) -> Any:
-        message = JointCommand(
-            joint_names=list(names), interface_name='effort', values=numbers)
+        message = JointCommand(joint_names=list(names), interface_name='effort', values=numbers)
         message.header.stamp = stamp
         return message
 
@@ -148,8 +181,9 @@ class CommandChannel(Channel):
 
     rank = 1  # Fast DDS wakes a thread for each deadline, which holds up what is sent after it
 
-    def __init__(self, publisher: Any, template: Template, places: Any,
-                 is_known: Callable[[], bool]) -> None:
+    def __init__(
+        self, publisher: Any, template: Template, places: Any, is_known: Callable[[], bool]
+    ) -> None:
         super().__init__(publisher, template, {}, is_valid=is_known)
         self._torques, self._places = template.array(0), places
         self.latest = np.inf
@@ -200,8 +234,13 @@ class Commands:
         host.diagnostics.add(self.status, node)
 
     def bind(
-        self, model: Model, publishers: Publishers, wanted: Array, weight: Array,
-        order: Sequence[str], is_new: bool,
+        self,
+        model: Model,
+        publishers: Publishers,
+        wanted: Array,
+        weight: Array,
+        order: Sequence[str],
+        is_new: bool,
     ) -> list[Channel]:
         """Return the topics for a model.
 
@@ -233,12 +272,17 @@ class Commands:
             self._add(publishers, kind, '~/joint_command', template, places)
         return [*self._channels]
 
-    def _add(self, publishers: Publishers, kind: type, topic: str, template: Template,
-             places: Any) -> None:
+    def _add(
+        self, publishers: Publishers, kind: type, topic: str, template: Template, places: Any
+    ) -> None:
         # A process that stands still is missed by those who follow it. ~/feedforward tells its age.
         deadline = {} if topic == '~/feedforward' else {'deadline': self._age}
-        profile = QoSProfile(depth=qos.OUTPUT.depth, reliability=qos.OUTPUT.reliability,
-                             lifespan=self._age, **deadline)
+        profile = QoSProfile(
+            depth=qos.OUTPUT.depth,
+            reliability=qos.OUTPUT.reliability,
+            lifespan=self._age,
+            **deadline,
+        )
         publisher = publishers.get(kind, topic, profile, qos.COMMAND_OVERRIDES)
         self._channels.append(CommandChannel(publisher, template, places, self._is_known))
 
@@ -252,17 +296,24 @@ class Commands:
         """Return the rules for the present robot."""
         named = [name for name in values['limited_joints'] if name in self._joints]
         indices = [values['limited_joints'].index(name) for name in named]
-        given = {what: {name: values[what][k] for name, k in zip(named, indices)}
-                 if values[what] else {} for what in ('effort_limits', 'effort_rates')}
+        given = {
+            what: {name: values[what][k] for name, k in zip(named, indices)} if values[what] else {}
+            for what in ('effort_limits', 'effort_rates')
+        }
         efforts = {name: self._efforts[name] for name in self._joints}
         limits = command_limits(
-            self._joints, efforts, values['effort_limit_factor'], given['effort_limits'])
+            self._joints, efforts, values['effort_limit_factor'], given['effort_limits']
+        )
         return CommandSettings(
-            self._joints, limits,
+            self._joints,
+            limits,
             rate_limits(self._joints, limits, values['effort_rate_factor'], given['effort_rates']),
-            blend_time=values['blend_time'], ramp_time=values['ramp_time'],
-            age_limit=values['age_limit'], on_loss=self._action or values['on_loss'],
-            on_end=values['on_end'])
+            blend_time=values['blend_time'],
+            ramp_time=values['ramp_time'],
+            age_limit=values['age_limit'],
+            on_loss=self._action or values['on_loss'],
+            on_end=values['on_end'],
+        )
 
     def _configure(self) -> None:
         """Follow the parameters and the robot."""
@@ -287,12 +338,15 @@ class Commands:
             if named.count(name) > 1:
                 raise ArgumentError(f'limited_joints: {name!r} is named twice')
             if 'limited_joints' in changed and self._joints and name not in self._joints:
-                raise UnknownNameError(f'limited_joints: the robot has no joint {name!r}; it has '
-                                       f'{shorten(self._joints, 30)}')
+                raise UnknownNameError(
+                    f'limited_joints: the robot has no joint {name!r}; it has '
+                    f'{shorten(self._joints, 30)}'
+                )
         for what in ('effort_limits', 'effort_rates'):
             if len(values[what]) not in (0, len(named)):
                 raise ArgumentError(
-                    f'{what} has {len(values[what])} elements for {len(named)} limited_joints')
+                    f'{what} has {len(values[what])} elements for {len(named)} limited_joints'
+                )
 
     def _apply(self, values: dict[str, Any]) -> None:
         if values.get('enabled'):
@@ -320,7 +374,8 @@ class Commands:
         now = time.monotonic()
         self._stamp, self._stamp_time = mapper.stamp, sent
         reason = self._stopped or (
-            '' if mapper.has_velocity else 'joint states carry no velocity (velocity_policy)')
+            '' if mapper.has_velocity else 'joint states carry no velocity (velocity_policy)'
+        )
         if self._stopped:
             command = self._torque.unusable(now, reason, sent)
         elif reason:
@@ -343,9 +398,12 @@ class Commands:
         if now - self._stamp_time <= WATCH:
             return  # states come, and go on with whatever is under way
         if self._torque is not None and self._listened:
-            self._send(self._torque.unusable(now, self._stopped) if self._stopped
-                       and now - self._stamp_time > self._parameters['age_limit']
-                       else self._torque.tick(now), now)
+            self._send(
+                self._torque.unusable(now, self._stopped)
+                if self._stopped and now - self._stamp_time > self._parameters['age_limit']
+                else self._torque.tick(now),
+                now,
+            )
 
     def _send(self, command: Array | None, now: float) -> None:
         """Publish a command that no joint state has caused; its stamp goes on with the time."""
@@ -366,8 +424,11 @@ class Commands:
         if action == CONTINUE:
             self._torque.blend()
         elif self._parameters['enabled']:
-            self._stop(action, f'another robot description, {model.robot.description.name!r}, has '
-                       'been taken over (on_new_description); enable the torques again')
+            self._stop(
+                action,
+                f'another robot description, {model.robot.description.name!r}, has '
+                'been taken over (on_new_description); enable the torques again',
+            )
 
     def _react_to_refusal(self) -> None:
         """Do what is wanted while a description is refused."""
@@ -410,7 +471,8 @@ class Commands:
     def _on_enable(self, request: Any, response: Any) -> Any:
         with FAULTS.caught('service enable'):
             result = self._node.set_parameters_atomically(
-                [Parameter('enabled', value=bool(request.data))])
+                [Parameter('enabled', value=bool(request.data))]
+            )
             if request.data and result.successful:  # also if it was enabled, and stopped
                 self._apply({'enabled': True})
             response.success = result.successful
@@ -425,23 +487,29 @@ class Commands:
             return status
         report, now = torque.report(), time.monotonic()
         status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
-        if (report.mode in LOST and report.reason and self._parameters['enabled']
-                and self._listened):
+        if report.mode in LOST and report.reason and self._parameters['enabled'] and self._listened:
             status.report(Level.ERROR, f'{report.mode.value}: {printable(report.reason)}')
         elif self._stopped:
             status.report(Level.ERROR, self._stopped)
-        self._limited.update({
-            (limit.joint, limit.quantity): (now, limit) for limit in report.limited})
+        self._limited.update(
+            {(limit.joint, limit.quantity): (now, limit) for limit in report.limited}
+        )
         for acted, (last, limit) in list(self._limited.items()):
             if now - last < RECENT:
                 status.report(Level.WARN, str(limit))
             else:
                 del self._limited[acted]
-        without = [name for name, limit in zip(self._joints, torque.settings.limits)  # type: ignore[arg-type]
-                   if limit == 0.0]
+        without = [
+            name
+            for name, limit in zip(self._joints, torque.settings.limits)  # type: ignore[arg-type]
+            if limit == 0.0
+        ]
         if without and self._parameters['enabled']:
-            status.report(Level.WARN, f'the effort limit of {shorten(without)} is 0: no torque; '
-                          'correct the description, or set limited_joints and effort_limits')
+            status.report(
+                Level.WARN,
+                f'the effort limit of {shorten(without)} is 0: no torque; '
+                'correct the description, or set limited_joints and effort_limits',
+            )
         absent = [name for name in self._parameters['limited_joints'] if name not in self._joints]
         if absent:
             status.report(Level.ERROR, f'limited_joints: the robot has no joint {shorten(absent)}')

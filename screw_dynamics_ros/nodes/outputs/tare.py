@@ -84,12 +84,16 @@ class TareStates:
             return 'no joint states with velocity and effort so far; see /diagnostics'
         age, timeout = time.monotonic() - self._arrival, mapper.policies.state_timeout
         if age > (timeout or math.inf):
-            return (f'no joint states with velocity and effort for {age:.1f} s, longer than '
-                    f'state_timeout ({timeout:g} s): does the driver run?')
+            return (
+                f'no joint states with velocity and effort for {age:.1f} s, longer than '
+                f'state_timeout ({timeout:g} s): does the driver run?'
+            )
         least = min(LEAST_SAMPLES, self._parameters['tare_samples'])
         if len(self._states) < least:
-            return (f'{len(self._states)} joint states with velocity and effort since the start, '
-                    f'a pause or ~/reset, and at least {least} are needed: ask again')
+            return (
+                f'{len(self._states)} joint states with velocity and effort since the start, '
+                f'a pause or ~/reset, and at least {least} are needed: ask again'
+            )
         return self._motion(mapper, robot)
 
     def _motion(self, mapper: JointStateMapper, robot: Robot) -> str:
@@ -103,8 +107,10 @@ class TareStates:
         moved[:, turns] = (moved[:, turns] + np.pi) % (2.0 * np.pi) - np.pi
         seconds = (self._stamps[-1] - self._stamps[0]) * 1e-9
         spread = moved.max(axis=0) - moved.min(axis=0)
-        units = {joint.name: 'm' if joint.type == 'prismatic' else 'rad'
-                 for joint in robot.description.joints}
+        units = {
+            joint.name: 'm' if joint.type == 'prismatic' else 'rad'
+            for joint in robot.description.joints
+        }
         speeds = np.abs(v).max(axis=0)
         for joint, speed, distance in zip(mapper.joints, speeds.tolist(), spread.tolist()):
             unit = units[joint]
@@ -114,6 +120,8 @@ class TareStates:
                 how = f'by {distance:.3g} {unit} within {seconds:.3g} s'
             else:
                 continue
-            return (f'{joint} moved {how}, more than tare_velocity_limit ({limit:g} {unit}/s) '
-                    'allows: let the robot come to rest and ask again')
+            return (
+                f'{joint} moved {how}, more than tare_velocity_limit ({limit:g} {unit}/s) '
+                'allows: let the robot come to rest and ask again'
+            )
         return ''

@@ -128,9 +128,7 @@ def both_energies(v: Array, M: Array, potential: Array) -> Array:
 
 def followed(name: str, row: int, places: NDArray[np.intp]) -> Formula:
     """Return the vector `name` of the robot with what the reference gives in place of it."""
-    return Formula(
-        f'followed {name}', (name, 'reference'), replaced, (row, tuple(places.tolist()))
-    )
+    return Formula(f'followed {name}', (name, 'reference'), replaced, (row, tuple(places.tolist())))
 
 
 def replaced(measured: Array, reference: Array, row: int, places: tuple[int, ...]) -> Array:

@@ -64,8 +64,11 @@ class TransformPublisher:
         if TFMessage is None or not self._wanted:
             return []
         types = {joint.name: joint.type for joint in robot.description.joints}
-        return [Formula(f'row {i}', ('joint_transforms',), row, (i,))
-                for i, name in enumerate(robot.transform_joints) if types[name] not in FREE]
+        return [
+            Formula(f'row {i}', ('joint_transforms',), row, (i,))
+            for i, name in enumerate(robot.transform_joints)
+            if types[name] not in FREE
+        ]
 
     def bind(self, model: Model, outputs: Sequence[Formula]) -> list[Channel]:
         """Take over a new model, with the outputs there are for it, and return its topics."""
@@ -75,11 +78,14 @@ class TransformPublisher:
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.type not in (*FREE, 'fixed')]
         if outputs and model.results:
-            template = templates.transforms([
-                (self._prefix + joint.parent, self._prefix + joint.child) for joint in moving])
+            template = templates.transforms(
+                [(self._prefix + joint.parent, self._prefix + joint.child) for joint in moving]
+            )
             self._channel = Channel(
-                self._publishers.get(TFMessage, '/tf'), template,
-                {output: template.array(7 * i, 7) for i, output in enumerate(outputs)})
+                self._publishers.get(TFMessage, '/tf'),
+                template,
+                {output: template.array(7 * i, 7) for i, output in enumerate(outputs)},
+            )
         fixed = [joint for joint in joints if joint.type == 'fixed']
         stamp = self._node.get_clock().now().nanoseconds
         self._other_transforms.watch([self._prefix + joint.child for joint in joints], stamp)
@@ -107,8 +113,11 @@ class TransformPublisher:
     def report(self, status: Status) -> None:
         """Say who publishes the frames."""
         if TFMessage is None:
-            status.report(Level.WARN, 'no /tf: the package tf2_msgs is not installed; install it, '
-                          'or build the stand-in in tools/tf2_msgs')
+            status.report(
+                Level.WARN,
+                'no /tf: the package tf2_msgs is not installed; install it, '
+                'or build the stand-in in tools/tf2_msgs',
+            )
         elif self._others and self._wanted:
             status.values['tf'] = f'left to {shorten(self._others)}'
         else:

@@ -16,10 +16,12 @@ from screw_dynamics_ros.ros.parameters import Specification
 def specification(what: str) -> Specification:
     """Return the parameter for outputs described by `what`."""
     return Specification(
-        'frames', [''],
+        'frames',
+        [''],
         f'Links for which {what} is published, on topics that end in their names (characters that '
         'topic names cannot have become underscores). Empty: the moving ends of the tree without '
-        'gripper fingers.')
+        'gripper fingers.',
+    )
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,21 @@ class Frames:
     def choose(cls, names: Sequence[str], robot: Robot) -> Frames:
         """Choose the links `names`, the moving ends of the tree if there are none."""
         links = [name for name in dict.fromkeys(names) if name in robot.link_names]
-        return cls(topic_tokens(links if names else leaf_links(robot)),
-                   tuple(name for name in names if name not in links), robot.description.name)
+        return cls(
+            topic_tokens(links if names else leaf_links(robot)),
+            tuple(name for name in names if name not in links),
+            robot.description.name,
+        )
 
     def report(self, status: Status) -> None:
         """Say which frames there are, and which could not be."""
         status.values['frames'] = ', '.join(self.tokens)
         if self.absent:
-            status.report(Level.ERROR, f'robot {self.robot} has no link {shorten(self.absent)}: '
-                          'correct the parameter frames')
+            status.report(
+                Level.ERROR,
+                f'robot {self.robot} has no link {shorten(self.absent)}: '
+                'correct the parameter frames',
+            )
 
 
 def check(values: dict[str, Any], robot: Robot | None) -> None:
@@ -61,4 +69,5 @@ def check(values: dict[str, Any], robot: Robot | None) -> None:
         if robot is not None and name not in robot.link_names:
             raise UnknownNameError(
                 f'frames: robot {robot.description.name} has no link {name!r}; it has '
-                f'{shorten(robot.link_names, 30)}')
+                f'{shorten(robot.link_names, 30)}'
+            )

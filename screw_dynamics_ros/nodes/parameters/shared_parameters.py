@@ -21,84 +21,127 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.executor import EXECUTORS
 
 ROBOT_DESCRIPTION = Specification(
-    'robot_description', '',
-    'URDF of the robot. Empty: taken from the topic robot_description.')
+    'robot_description', '', 'URDF of the robot. Empty: taken from the topic robot_description.'
+)
 
 PROCESS = (
     Specification(
-        'executor', 'auto',
+        'executor',
+        'auto',
         'Executor of the process: events, single (threaded), or auto: events where rclpy has it.',
-        choices=EXECUTORS, read_only=True),
+        choices=EXECUTORS,
+        read_only=True,
+    ),
     Specification(
-        'realtime_priority', 0,
+        'realtime_priority',
+        0,
         'Real-time priority (SCHED_FIFO) of the process, 1 to 99, as a controller manager has it. '
-        '0: ordinary scheduling.', minimum=0, maximum=99, read_only=True),
+        '0: ordinary scheduling.',
+        minimum=0,
+        maximum=99,
+        read_only=True,
+    ),
 )
 
 TABLE = (
     ROBOT_DESCRIPTION,
     Specification(
-        'gravity', [0.0, 0.0, -9.81],
-        'Acceleration of free fall in the frame of the root link [m/s^2].', size=3),
+        'gravity',
+        [0.0, 0.0, -9.81],
+        'Acceleration of free fall in the frame of the root link [m/s^2].',
+        size=3,
+    ),
     Specification(
-        'inertia_check', 'warn',
+        'inertia_check',
+        'warn',
         'What to do about inertias no body can have: refuse the description, report them, or '
-        'nothing.', choices=('error', 'warn', 'ignore'), read_only=True),
+        'nothing.',
+        choices=('error', 'warn', 'ignore'),
+        read_only=True,
+    ),
     Specification(
-        'position_policy', 'reject',
+        'position_policy',
+        'reject',
         'Position missing or not finite. reject: refuse the message; hold: keep the value of at '
         'most state_timeout before; zero: hold, and 0 for joints never reported.',
-        choices=POSITION_POLICIES),
+        choices=POSITION_POLICIES,
+    ),
     Specification(
-        'velocity_policy', 'differentiate',
+        'velocity_policy',
+        'differentiate',
         'Velocity missing or not finite. reject: outputs that need it pause; differentiate the '
-        'positions; zero; hold.', choices=VELOCITY_POLICIES),
+        'positions; zero; hold.',
+        choices=VELOCITY_POLICIES,
+    ),
     Specification(
-        'effort_policy', 'reject',
+        'effort_policy',
+        'reject',
         'Effort missing or not finite. reject: outputs that need it pause; zero; hold.',
-        choices=EFFORT_POLICIES),
+        choices=EFFORT_POLICIES,
+    ),
     Specification(
-        'velocity_cutoff', 0.0,
+        'velocity_cutoff',
+        0.0,
         'Cut-off frequency of the low-pass filter on differentiated velocities [Hz]. 0: no filter.',
-        minimum=0.0),
+        minimum=0.0,
+    ),
     Specification(
-        'state_timeout', 0.5,
+        'state_timeout',
+        0.5,
         'Age at which a joint state is out of date [s]: outputs stop, an error is reported, and it '
-        'is no longer merged, held or differentiated. 0: never.', minimum=0.0),
+        'is no longer merged, held or differentiated. 0: never.',
+        minimum=0.0,
+    ),
     Specification(
-        'max_stamp_age', 0.0,
+        'max_stamp_age',
+        0.0,
         'Largest difference between the stamp of a joint state and the clock of the node [s]; '
-        'others are refused. 0: any, with a warning.', minimum=0.0),
+        'others are refused. 0: any, with a warning.',
+        minimum=0.0,
+    ),
     Specification(
-        'max_delay', 0.02,
+        'max_delay',
+        0.02,
         'Time from the sending of a joint state to its turn in this process above which it is not '
         'answered [s]: after a pause, outputs begin with the newest state. 0: any, for recordings.',
-        minimum=0.0),
+        minimum=0.0,
+    ),
+    Specification('effort_joints', [''], 'Joints that effort_scale and effort_offset are for.'),
     Specification(
-        'effort_joints', [''],
-        'Joints that effort_scale and effort_offset are for.'),
-    Specification(
-        'effort_scale', [],
+        'effort_scale',
+        [],
         'Factor that makes torque of what the driver reports as effort [N m or N per reported '
-        'unit], for each of effort_joints; 1 for all others.'),
+        'unit], for each of effort_joints; 1 for all others.',
+    ),
     Specification(
-        'effort_offset', [],
-        'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.'),
+        'effort_offset',
+        [],
+        'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.',
+    ),
     Specification(
-        'effort_terms', list(TERMS),
+        'effort_terms',
+        list(TERMS),
         'Torques that are part of the efforts of the joint states; those of motors have all of '
         'them. Torque sensors behind the gears lack friction, gravity-free efforts lack gravity, '
-        'external torques lack all.', choices=TERMS),
+        'external torques lack all.',
+        choices=TERMS,
+    ),
     drives.JOINTS,
     *payload.TABLE,
     Specification(
-        'frame_prefix', '',
+        'frame_prefix',
+        '',
         'Put in front of all frame names in messages, as in robot_state_publisher.',
-        read_only=True),
+        read_only=True,
+    ),
     Specification(
-        'backend', 'auto',
+        'backend',
+        'auto',
         'How the model is computed: native (machine code), python, reference (NumPy); auto takes '
-        'the fastest there is.', choices=('auto', *BACKENDS), read_only=True),
+        'the fastest there is.',
+        choices=('auto', *BACKENDS),
+        read_only=True,
+    ),
     *PROCESS,
 )
 
@@ -111,9 +154,13 @@ def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> P
         return values.get(name, parameters[name])
 
     return Policies(
-        position=value('position_policy'), velocity=value('velocity_policy'),
-        effort=value('effort_policy'), state_timeout=value('state_timeout'),
-        max_stamp_age=value('max_stamp_age'), velocity_cutoff=value('velocity_cutoff'))
+        position=value('position_policy'),
+        velocity=value('velocity_policy'),
+        effort=value('effort_policy'),
+        state_timeout=value('state_timeout'),
+        max_stamp_age=value('max_stamp_age'),
+        velocity_cutoff=value('velocity_cutoff'),
+    )
 
 
 def effort_shares(parameters: Parameters) -> list[float]:
@@ -122,7 +169,9 @@ def effort_shares(parameters: Parameters) -> list[float]:
 
 
 def effort_calibration(
-    parameters: Parameters, joints: Sequence[str], changes: dict[str, Any] | None = None,
+    parameters: Parameters,
+    joints: Sequence[str],
+    changes: dict[str, Any] | None = None,
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return scale and offset of the efforts of `joints`, None where there is nothing to do.
 
@@ -132,8 +181,9 @@ def effort_calibration(
     named = values.get('effort_joints', parameters['effort_joints'])
     unknown = [name for name in named if name not in joints]
     if unknown:
-        raise ArgumentError(f'effort_joints: no joint {unknown[0]!r}; the robot has '
-                            f'{", ".join(joints)}')
+        raise ArgumentError(
+            f'effort_joints: no joint {unknown[0]!r}; the robot has {", ".join(joints)}'
+        )
     result: list[np.ndarray | None] = []
     for name, neutral in (('effort_scale', 1.0), ('effort_offset', 0.0)):
         given = values.get(name, parameters[name])

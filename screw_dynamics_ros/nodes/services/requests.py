@@ -66,9 +66,7 @@ class QueriedRobot:
         self.robot.gravity = situation.gravity
         self.prefix, self.measured = situation.prefix, situation.measured
         self.payloads = {
-            link: body
-            for link, body in situation.payloads.items()
-            if link in self.robot.link_names
+            link: body for link, body in situation.payloads.items() if link in self.robot.link_names
         }
         self.joints = scalar_joints(self.robot)
         self.held = tuple(name for name in self.robot.joint_names if name not in self.joints)

@@ -113,8 +113,10 @@ class Position(Field):
         q, found = measured(message.position, names)
         if found.all():
             return Reading(q, found, found)
-        self._note(Reason.POSITION_MISSING,
-                   f'{names.listed(~found)} (position_policy: {policies.position})')
+        self._note(
+            Reason.POSITION_MISSING,
+            f'{names.listed(~found)} (position_policy: {policies.position})',
+        )
         known = self.is_recent(names, stamp, policies)
         if policies.position == 'zero':
             known |= self.measured[names.target] == NEVER

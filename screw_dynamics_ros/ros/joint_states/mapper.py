@@ -141,8 +141,12 @@ class JointStateMapper:
         """
         self._arrival = time.monotonic() if arrival is None else arrival
         way = self._way
-        if (way is not None and way.message is message and self._is_regular(way, message.stamp)
-                and self._take(way, message.stamp)):
+        if (
+            way is not None
+            and way.message is message
+            and self._is_regular(way, message.stamp)
+            and self._take(way, message.stamp)
+        ):
             return True
         if message.refusal is not None:
             return self._refuse(*message.refusal)
@@ -161,14 +165,17 @@ class JointStateMapper:
     def _is_regular(self, way: ShortWay, stamp: int) -> bool:
         """Whether a message follows one that made a state on its own, and is as good."""
         self._age = self.clock() - stamp
-        return (self._whole == self.stamp and 0 < stamp - self.stamp <= self._timeout
-                and -self._max_age <= self._age <= self._max_age
-                and math.isfinite(sum(way.numbers.tolist())))  # no number is infinite or NaN
+        return (
+            self._whole == self.stamp
+            and 0 < stamp - self.stamp <= self._timeout
+            and -self._max_age <= self._age <= self._max_age
+            and math.isfinite(sum(way.numbers.tolist()))
+        )  # no number is infinite or NaN
 
     def _take(self, way: ShortWay, stamp: int) -> bool:
         """Make a state of a regular message; return whether its torques are finite numbers."""
         if self._effort.is_calibrated:
-            tau = self._effort.torque(way.numbers[way.source[-len(self.joints):]])
+            tau = self._effort.torque(way.numbers[way.source[-len(self.joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
             way.numbers.take(way.source, out=self._state, mode='clip')
@@ -217,8 +224,9 @@ class JointStateMapper:
         """Make a state of all joints, if each of them has a current one and time has advanced."""
         newest, never = int(self._seen.max()), self._seen == NEVER
         self.has_velocity = bool((self._velocity.usable | never).all())
-        self.has_effort = bool((self._effort.usable | (never & (
-            self.policies.effort == 'zero'))).all())
+        self.has_effort = bool(
+            (self._effort.usable | (never & (self.policies.effort == 'zero'))).all()
+        )
         absent = never & (self.policies.position != 'zero')
         stale = (newest - self._seen > self._timeout) & (self._seen > NEVER)
         if absent.any() or stale.any():
@@ -231,8 +239,12 @@ class JointStateMapper:
         if newest <= self.stamp:
             return False  # another source is ahead: its next message brings this one along
         self.stamp = newest
-        if names.complete and self.has_velocity and self.has_effort and all(
-                (values.measured == newest).all() for values in self._fields):
+        if (
+            names.complete
+            and self.has_velocity
+            and self.has_effort
+            and all((values.measured == newest).all() for values in self._fields)
+        ):
             self._whole = newest
         self.restarted, self._restarting = self._restarting, False
         self.accepted += 1
@@ -272,8 +284,11 @@ class JointStateMapper:
         return stamp
 
     def _note_clock_offset(self) -> None:
-        self._note(Reason.CLOCK_OFFSET, f'by {self.age:.3f} s: a replay without use_sim_time, '
-                   'clocks that are not synchronised, or an overloaded machine')
+        self._note(
+            Reason.CLOCK_OFFSET,
+            f'by {self.age:.3f} s: a replay without use_sim_time, '
+            'clocks that are not synchronised, or an overloaded machine',
+        )
 
     def _note(self, reason: Reason, detail: str) -> None:
         record = self.records.setdefault(reason, Record())

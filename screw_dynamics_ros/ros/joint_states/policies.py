@@ -83,15 +83,20 @@ class Policies:
     velocity_cutoff: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, choices in (('position', POSITION_POLICIES), ('velocity', VELOCITY_POLICIES),
-                              ('effort', EFFORT_POLICIES)):
+        for name, choices in (
+            ('position', POSITION_POLICIES),
+            ('velocity', VELOCITY_POLICIES),
+            ('effort', EFFORT_POLICIES),
+        ):
             if getattr(self, name) not in choices:
-                raise ArgumentError(f'{name} policy {getattr(self, name)!r} is not one of '
-                                    f'{", ".join(choices)}')
+                raise ArgumentError(
+                    f'{name} policy {getattr(self, name)!r} is not one of {", ".join(choices)}'
+                )
         for name in ('state_timeout', 'max_stamp_age', 'velocity_cutoff'):
             if not 0.0 <= getattr(self, name) < math.inf:
-                raise ArgumentError(f'{name} must be a finite number >= 0, '
-                                    f'got {getattr(self, name)}')
+                raise ArgumentError(
+                    f'{name} must be a finite number >= 0, got {getattr(self, name)}'
+                )
 
     @cached_property
     def timeout(self) -> int:

@@ -88,11 +88,17 @@ def check_limits(reference: Reference, joints: Sequence[str], limits: Mapping[st
             continue
         lower, upper, speed = limits[name]
         if not lower - ROUNDING <= reference.q[k] <= upper + ROUNDING:
-            raise ArgumentError(f'positions of joint {name!r} in the reference: {reference.q[k]:g} '
-                                f'is not within its limits [{lower:g}, {upper:g}]')
+            raise ArgumentError(
+                f'positions of joint {name!r} in the reference: {reference.q[k]:g} '
+                f'is not within its limits [{lower:g}, {upper:g}]'
+            )
         if not abs(reference.v[k]) <= speed + ROUNDING:
-            raise ArgumentError(f'velocities of joint {name!r} in the reference: '
-                                f'{reference.v[k]:g} is beyond its limit {speed:g}')
+            raise ArgumentError(
+                f'velocities of joint {name!r} in the reference: '
+                f'{reference.v[k]:g} is beyond its limit {speed:g}'
+            )
         if not abs(reference.a[k]) <= IMPOSSIBLE:
-            raise ArgumentError(f'accelerations of joint {name!r} in the reference: '
-                                f'{reference.a[k]:g} is more than any joint can do')
+            raise ArgumentError(
+                f'accelerations of joint {name!r} in the reference: '
+                f'{reference.a[k]:g} is more than any joint can do'
+            )

@@ -30,8 +30,12 @@ MOST_LAYOUTS = 8  # kept
 MOST_NAMES, MOST_BYTES = 1000, 2**18  # of a message that is read
 
 #: How counts are written in plain encodings, by the kind of encapsulation (CDR and XCDR2).
-PLAIN = {b'\0\0': struct.Struct('>I'), b'\0\1': struct.Struct('<I'),
-         b'\0\6': struct.Struct('>I'), b'\0\7': struct.Struct('<I')}
+PLAIN = {
+    b'\0\0': struct.Struct('>I'),
+    b'\0\1': struct.Struct('<I'),
+    b'\0\6': struct.Struct('>I'),
+    b'\0\7': struct.Struct('<I'),
+}
 
 #: Returns a message that carries a stamp wherever it has one, and the given numbers.
 Build = Callable[[Time, list[float]], Any]
@@ -73,13 +77,14 @@ class Template:
         self._layout = data, stamps, offsets
         storage = np.zeros(len(data) + 8, dtype=np.uint8)
         start = -(storage.ctypes.data + (offsets[0] if offsets else 0)) % 8
-        storage[start:start + len(data)] = np.frombuffer(data, dtype=np.uint8)
+        storage[start : start + len(data)] = np.frombuffer(data, dtype=np.uint8)
         self._storage = storage.data
-        self._data = storage.data[start:start + len(data)]
+        self._data = storage.data[start : start + len(data)]
         self._stamps = [start + offset for offset in stamps]
         self._places = [start + offset for offset in offsets]
-        self._runs = [(first, last, self.array(first, last - first))
-                      for first, last in runs(offsets)]
+        self._runs = [
+            (first, last, self.array(first, last - first)) for first, last in runs(offsets)
+        ]
 
     def _check(self, build: Build, count: int) -> None:
         """Let rclpy read what `fill` writes."""
@@ -88,14 +93,15 @@ class Template:
         if deserialize_message(data, type(message)) != message:
             raise ScrewDynamicsError(
                 f'the middleware serializes {type(message).__name__} in a way that cannot be '
-                'filled in place; set RMW_IMPLEMENTATION to rmw_fastrtps_cpp or rmw_cyclonedds_cpp')
+                'filled in place; set RMW_IMPLEMENTATION to rmw_fastrtps_cpp or rmw_cyclonedds_cpp'
+            )
 
     def array(self, first: int, count: int | None = None) -> Array:
         """Return some or all further numbers as an array (count,): what is written there is sent.
 
         Numbers of one array of the message, or of one vector or pose, are contiguous.
         """
-        places = self._places[first:None if count is None else first + count]
+        places = self._places[first : None if count is None else first + count]
         if any(b - a != 8 for a, b in pairwise(places)):
             raise ScrewDynamicsError('these numbers are not contiguous in the message')
         return np.frombuffer(self._storage, np.float64, len(places), places[0] if places else 0)
@@ -104,7 +110,7 @@ class Template:
         """Return the message with a stamp, as `packed` makes it, and the numbers it has now."""
         storage = self._storage
         for place in self._stamps:
-            storage[place:place + 8] = stamp
+            storage[place : place + 8] = stamp
         return self._data.tobytes()
 
     def fill(self, numbers: Array, stamp: int = 0) -> bytes:
@@ -170,8 +176,9 @@ class Layout:
         Position, velocity and effort.
     """
 
-    def __init__(self, data: bytes, mask: bytes, names: tuple[str, ...],
-                 arrays: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, data: bytes, mask: bytes, names: tuple[str, ...], arrays: Sequence[tuple[int, int]]
+    ) -> None:
         # All bytes as one number: comparing under a mask is two operations on long integers.
         self._size = len(data)
         self._mask = int.from_bytes(mask, 'little')
@@ -179,15 +186,18 @@ class Layout:
         numbers = np.zeros(sum(count for count, _ in arrays))
         ends = np.cumsum([0, *(count for count, _ in arrays)])
         self._target = numbers.data.cast('B')
-        self._copies = [(8 * start, 8 * end, offset, offset + 8 * (end - start))
-                        for (start, end), (_, offset) in zip(pairwise(ends.tolist()), arrays)]
+        self._copies = [
+            (8 * start, 8 * end, offset, offset + 8 * (end - start))
+            for (start, end), (_, offset) in zip(pairwise(ends.tolist()), arrays)
+        ]
         position, velocity, effort = (numbers[start:end] for start, end in pairwise(ends))
         self._message = JointStateMessage(names, position, velocity, effort, 0, numbers)
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` differs from what the layout was made for in stamp and numbers only."""
-        return (len(data) == self._size
-                and int.from_bytes(data, 'little') & self._mask == self._fixed)
+        return (
+            len(data) == self._size and int.from_bytes(data, 'little') & self._mask == self._fixed
+        )
 
     def parse(self, data: bytes) -> JointStateMessage:
         """Return the contents of data that match: always the same object, if they have a stamp."""
@@ -225,7 +235,7 @@ class JointStateReader:
         try:
             layout = find_layout(data, expected.names)
             if same(layout.parse(data), expected):
-                del self._layouts[MOST_LAYOUTS - 1:]
+                del self._layouts[MOST_LAYOUTS - 1 :]
                 self._layouts.insert(0, layout)
         except (struct.error, ValueError):
             pass  # not little-endian plain CDR: rclpy reads every message
@@ -243,8 +253,8 @@ def too_large(data: bytes) -> str:
         return ''
     count = PLAIN[data[:2]]
     try:
-        length, = count.unpack_from(data, STAMP + 8)  # header.frame_id
-        names, = count.unpack_from(data, align(STAMP + 12 + length, 4))
+        (length,) = count.unpack_from(data, STAMP + 8)  # header.frame_id
+        (names,) = count.unpack_from(data, align(STAMP + 12 + length, 4))
     except struct.error:
         return ''  # rclpy tells
     return f'{names} names, at most {MOST_NAMES}' if names > MOST_NAMES else ''
@@ -255,7 +265,7 @@ def find_layout(data: bytes, names: tuple[str, ...]) -> Layout:
     mask = bytearray(len(data))
 
     def take(start: int, length: int) -> int:
-        mask[start:start + length] = b'\xff' * length
+        mask[start : start + length] = b'\xff' * length
         return start + length
 
     def count(offset: int) -> tuple[int, int]:
@@ -291,10 +301,13 @@ def from_message(message: JointState) -> JointStateMessage:
     stamp = message.header.stamp
     if stamp.nanosec >= 1_000_000_000:
         return invalid_stamp(stamp.sec, stamp.nanosec)
-    position, velocity, effort = (np.array(values, dtype=float) for values in (
-        message.position, message.velocity, message.effort))
-    return JointStateMessage(tuple(message.name), position, velocity, effort,
-                             stamp.sec * 1_000_000_000 + stamp.nanosec)
+    position, velocity, effort = (
+        np.array(values, dtype=float)
+        for values in (message.position, message.velocity, message.effort)
+    )
+    return JointStateMessage(
+        tuple(message.name), position, velocity, effort, stamp.sec * 1_000_000_000 + stamp.nanosec
+    )
 
 
 def invalid_stamp(sec: int, nanosec: int) -> JointStateMessage:
@@ -307,6 +320,11 @@ def invalid_stamp(sec: int, nanosec: int) -> JointStateMessage:
 
 def same(a: JointStateMessage, b: JointStateMessage) -> bool:
     """Whether two messages have the same contents, bit by bit."""
-    return a.names == b.names and a.stamp == b.stamp and all(
-        getattr(a, name).tobytes() == getattr(b, name).tobytes()
-        for name in ('position', 'velocity', 'effort'))
+    return (
+        a.names == b.names
+        and a.stamp == b.stamp
+        and all(
+            getattr(a, name).tobytes() == getattr(b, name).tobytes()
+            for name in ('position', 'velocity', 'effort')
+        )
+    )

@@ -47,6 +47,7 @@ def hashable(value: Any) -> Any:
 @kept
 def joint_efforts(names: Sequence[str]) -> Template:
     """sensor_msgs/JointState with `name` and `effort`; position and velocity stay empty."""
+
     def build(stamp: Time, numbers: list[float]) -> JointState:
         return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
 
@@ -60,8 +61,12 @@ def joint_states(names: Sequence[str]) -> Template:
 
     def build(stamp: Time, numbers: list[float]) -> JointState:
         return JointState(
-            header=Header(stamp=stamp), name=list(names), position=numbers[:size],
-            velocity=numbers[size:2 * size], effort=numbers[2 * size:])
+            header=Header(stamp=stamp),
+            name=list(names),
+            position=numbers[:size],
+            velocity=numbers[size : 2 * size],
+            effort=numbers[2 * size :],
+        )
 
     return Template(build, 3 * size)
 
@@ -76,8 +81,10 @@ def matrix(*labels: Sequence[str]) -> Template:
     strides = [1]
     for size in reversed(sizes):
         strides.insert(0, strides[0] * size)
-    dimensions = [MultiArrayDimension(label=','.join(names), size=size, stride=stride)
-                  for names, size, stride in zip(labels, sizes, strides)]
+    dimensions = [
+        MultiArrayDimension(label=','.join(names), size=size, stride=stride)
+        for names, size, stride in zip(labels, sizes, strides)
+    ]
 
     def build(stamp: Time, numbers: list[float]) -> Float64MultiArray:
         return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions), data=numbers)
@@ -93,16 +100,21 @@ def twist(frame_id: str) -> Template:
 
 def stamped_twist(stamp: Time, frame_id: str, numbers: Sequence[float]) -> TwistStamped:
     """geometry_msgs/TwistStamped of (linear, angular)."""
-    return TwistStamped(header=Header(stamp=stamp, frame_id=frame_id),
-                        twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])))
+    return TwistStamped(
+        header=Header(stamp=stamp, frame_id=frame_id),
+        twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])),
+    )
 
 
 @kept
 def wrench(frame_id: str) -> Template:
     """geometry_msgs/WrenchStamped; numbers: force, then torque."""
+
     def build(stamp: Time, numbers: list[float]) -> WrenchStamped:
-        return WrenchStamped(header=Header(stamp=stamp, frame_id=frame_id),
-                             wrench=Wrench(force=vector(numbers[:3]), torque=vector(numbers[3:])))
+        return WrenchStamped(
+            header=Header(stamp=stamp, frame_id=frame_id),
+            wrench=Wrench(force=vector(numbers[:3]), torque=vector(numbers[3:])),
+        )
 
     return Template(build, 6)
 
@@ -113,9 +125,12 @@ def transforms(frames: Sequence[tuple[str, str]]) -> Template:
     from tf2_msgs.msg import TFMessage  # may be absent: see `outputs.transforms`
 
     def build(stamp: Time, numbers: list[float]) -> TFMessage:
-        return TFMessage(transforms=[
-            transform(stamp, parent, child, numbers[7 * i:7 * i + 7])
-            for i, (parent, child) in enumerate(frames)])
+        return TFMessage(
+            transforms=[
+                transform(stamp, parent, child, numbers[7 * i : 7 * i + 7])
+                for i, (parent, child) in enumerate(frames)
+            ]
+        )
 
     return Template(build, 7 * len(frames))
 
@@ -124,9 +139,12 @@ def transform(stamp: Time, parent: str, child: str, numbers: Sequence[float]) ->
     """geometry_msgs/TransformStamped of (x, y, z, qx, qy, qz, qw)."""
     x, y, z, w = (float(number) for number in numbers[3:])
     return TransformStamped(
-        header=Header(stamp=stamp, frame_id=parent), child_frame_id=child,
-        transform=Transform(translation=vector(numbers[:3]),
-                            rotation=Quaternion(x=x, y=y, z=z, w=w)))
+        header=Header(stamp=stamp, frame_id=parent),
+        child_frame_id=child,
+        transform=Transform(
+            translation=vector(numbers[:3]), rotation=Quaternion(x=x, y=y, z=z, w=w)
+        ),
+    )
 
 
 def vector(numbers: Sequence[float]) -> Vector3:

@@ -35,6 +35,7 @@ class SpareTime:
 
     def every(self, period: float, callback: Callable[[], None]) -> None:
         """Call `callback` each `period` [s] of real time, between joint states if there are any."""
+
         def offer() -> None:
             if callback not in self._waiting:
                 self._waiting.append(callback)

@@ -52,11 +52,13 @@ def make_executor(kind: str) -> Any:
     if kind in ('auto', 'events'):
         try:
             from rclpy.experimental import EventsExecutor
+
             return EventsExecutor()
         except ImportError:
             if kind == 'events':
-                raise ArgumentError('this rclpy has no EventsExecutor; set the parameter executor '
-                                    'to auto or single') from None
+                raise ArgumentError(
+                    'this rclpy has no EventsExecutor; set the parameter executor to auto or single'
+                ) from None
     return SingleThreadedExecutor()
 
 
@@ -104,7 +106,9 @@ def on_signals(handler: Callable[..., None]) -> None:
 
 
 def spin(
-    nodes: Sequence[Node], kind: str = 'auto', slow: Sequence[Node] = (),
+    nodes: Sequence[Node],
+    kind: str = 'auto',
+    slow: Sequence[Node] = (),
     endings: Sequence[Ending] = (),
 ) -> None:
     """Run nodes until the process is asked to end, those with slow callbacks in a thread; end ROS.
@@ -146,8 +150,11 @@ def spin(
                 for ending in endings:
                     ending.begin()
                 latest = time.monotonic() + LONGEST_END
-                while (asked < 2 and time.monotonic() < latest
-                       and not all(ending.ended for ending in endings)):
+                while (
+                    asked < 2
+                    and time.monotonic() < latest
+                    and not all(ending.ended for ending in endings)
+                ):
                     turn()
             finally:
                 Worker.end_all()  # so that nobody waits for an answer any more

@@ -63,6 +63,7 @@ class Faults:
 
     def guarded(self, what: str, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callback that catches its exceptions."""
+
         def call(*arguments: Any) -> Any:
             try:
                 return callback(*arguments)

@@ -26,12 +26,16 @@ def use_real_time(priority: int) -> str:
             with suppress(ProcessLookupError):  # it has just ended
                 os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(priority))
     except PermissionError:
-        return (f'real-time priority {priority} is not permitted; allow the user an rtprio of '
-                f'{priority} or more in /etc/security/limits.conf and log in again, or set the '
-                'parameter realtime_priority to 0')
+        return (
+            f'real-time priority {priority} is not permitted; allow the user an rtprio of '
+            f'{priority} or more in /etc/security/limits.conf and log in again, or set the '
+            'parameter realtime_priority to 0'
+        )
     except (AttributeError, OSError) as error:
-        return (f'real-time priority {priority} cannot be had on this system ({error}); set the '
-                'parameter realtime_priority to 0')
+        return (
+            f'real-time priority {priority} cannot be had on this system ({error}); set the '
+            'parameter realtime_priority to 0'
+        )
     return ''
 
 

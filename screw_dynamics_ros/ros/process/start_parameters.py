@@ -75,8 +75,10 @@ def check_arguments(arguments: Sequence[str]) -> None:
             raise ArgumentError(f'-p {value}: write -p NAME:=VALUE')
         level = value.rpartition(':=')[2]
         if option == '--log-level' and level.lower() not in (*LEVELS, 'unset'):
-            raise ArgumentError(f'--log-level {value}: there is no level {level!r}; give one of '
-                                f'{", ".join(LEVELS)}, or LOGGER:=LEVEL')
+            raise ArgumentError(
+                f'--log-level {value}: there is no level {level!r}; give one of '
+                f'{", ".join(LEVELS)}, or LOGGER:=LEVEL'
+            )
         rule = RENAMING.fullmatch(value)
         if option == '--remap' and rule is not None:
             check_name(f'-r {value}', rule['name'], is_namespace=rule['what'] == '__ns')
@@ -89,7 +91,8 @@ def check_name(origin: str, name: str, *, is_namespace: bool) -> None:
         raise ArgumentError(
             f'{origin}: {name!r} cannot be the {"namespace" if is_namespace else "name"} of a '
             f'node; use letters, digits and _, no digit first'
-            + (', like /left or /cell/left' if is_namespace else ''))
+            + (', like /left or /cell/left' if is_namespace else '')
+        )
 
 
 def file_sections(path: str) -> list[Section]:
@@ -115,8 +118,13 @@ def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[Source]]]:
     for option, value in ros_arguments(arguments):
         if option == '--params-file':
             file = f'parameter file {value}'
-            yield file, [Source(f'section {section.pattern} of {file}', section)
-                         for section in file_sections(value)]
+            yield (
+                file,
+                [
+                    Source(f'section {section.pattern} of {file}', section)
+                    for section in file_sections(value)
+                ],
+            )
         elif option == '--param':
             node, _, name = value.partition(':=')[0].rpartition(':')
             section = Section('/' + (node or '**').removeprefix('/'), (name,))
@@ -128,12 +136,17 @@ def undeclared(node: Node) -> list[str]:
 
     To be asked when it has declared all of its own; those that rclpy declares are left out.
     """
-    return [name for name in getattr(node, '_parameter_overrides', ())
-            if not node.has_parameter(name) and not FOREIGN.fullmatch(name)]
+    return [
+        name
+        for name in getattr(node, '_parameter_overrides', ())
+        if not node.has_parameter(name) and not FOREIGN.fullmatch(name)
+    ]
 
 
 def check_parameters(
-    nodes: Sequence[Node], is_known: Callable[[str], bool], arguments: Sequence[str],
+    nodes: Sequence[Node],
+    is_known: Callable[[str], bool],
+    arguments: Sequence[str],
 ) -> None:
     """Refuse parameters that would be ignored, and files of which nothing applies.
 
@@ -153,15 +166,20 @@ def check_parameters(
     """
     given: list[Source] = []
     for origin, some in sources(arguments):
-        if not any(source.section.matches(node.get_fully_qualified_name())
-                   for source in some for node in nodes):
+        if not any(
+            source.section.matches(node.get_fully_qualified_name())
+            for source in some
+            for node in nodes
+        ):
             raise ArgumentError(f'{origin}: {nothing_applies(some, nodes)}')
         given += some
     warnings = {
         _check_name(name, source, node, nodes, is_known)
-        for node in nodes for name in undeclared(node) for source in given
-        if name in source.section.names
-        and source.section.matches(node.get_fully_qualified_name())}
+        for node in nodes
+        for name in undeclared(node)
+        for source in given
+        if name in source.section.names and source.section.matches(node.get_fully_qualified_name())
+    }
     for warning in sorted(warnings - {''}):
         nodes[0].get_logger().warning(warning)
 
@@ -170,14 +188,19 @@ def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
     """Return for people that no section is for any of the nodes."""
     there = shorten([source.section.pattern for source in given]) or 'none'
     here = shorten([node.get_fully_qualified_name() for node in nodes])
-    remedy = (f'name one of them, or /**/{nodes[0].get_name()} for any namespace'
-              if not any(source.is_argument for source in given) else
-              'arguments reach nodes without a namespace; take a parameter file for others')
+    remedy = (
+        f'name one of them, or /**/{nodes[0].get_name()} for any namespace'
+        if not any(source.is_argument for source in given)
+        else 'arguments reach nodes without a namespace; take a parameter file for others'
+    )
     return f'it is for {there}, and the nodes of this process are {here}; {remedy}'
 
 
 def _check_name(
-    name: str, source: Source, node: Node, nodes: Sequence[Node],
+    name: str,
+    source: Source,
+    node: Node,
+    nodes: Sequence[Node],
     is_known: Callable[[str], bool],
 ) -> str:
     """Refuse a parameter that a node was given and does not have, or return a warning or ''."""
@@ -203,8 +226,14 @@ def _check_name(
 
 def parameters_of(nodes: Sequence[Node]) -> list[str]:
     """Return the names of the parameters that nodes have declared themselves."""
-    return sorted({name for node in nodes for name in node.get_parameters_by_prefix('')
-                   if not FOREIGN.fullmatch(name)})
+    return sorted(
+        {
+            name
+            for node in nodes
+            for name in node.get_parameters_by_prefix('')
+            if not FOREIGN.fullmatch(name)
+        }
+    )
 
 
 def nearest(name: str, there: Sequence[str], least: float) -> str:

@@ -32,14 +32,14 @@ RECENT = 3.0  # s for which a death is told at least
 PATIENCE = 1.0  # s that a process that has closed its pipe has to end in
 
 #: Run by the process. Nothing of the folder it is started in is imported.
-PROGRAM = '''
+PROGRAM = """
 import os, sys
 if hasattr(os, 'SCHED_OTHER'):
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 sys.path[:] = filter(None, sys.path)
 from screw_dynamics_ros.ros.process.worker_process import serve
 serve()
-'''
+"""
 
 #: Small matrices gain nothing from threads, which would compete with this process.
 ENVIRONMENT = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}

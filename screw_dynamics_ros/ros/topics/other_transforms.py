@@ -35,8 +35,11 @@ class OtherTransforms:
         self._seen: deque[frozenset[str]] = deque(maxlen=MOST_MESSAGES)
         self._own_stamps: set[int] = set()
         node.create_subscription(
-            kind, '/tf_static', FAULTS.guarded('a message on /tf_static', self._on_static),
-            QoSProfile(depth=MOST_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+            kind,
+            '/tf_static',
+            FAULTS.guarded('a message on /tf_static', self._on_static),
+            QoSProfile(depth=MOST_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+        )
 
     def watch(self, frames: Iterable[str], stamp: int) -> None:
         """Look for these child frames; messages with the stamp are those of this node [ns]."""
@@ -63,8 +66,10 @@ class OtherTransforms:
         return [full_name(*known)] if known in static else []
 
     def _publishers(self, topic: str) -> set[tuple[str, str]]:
-        return {(info.node_namespace, info.node_name)
-                for info in self._node.get_publishers_info_by_topic(topic)}
+        return {
+            (info.node_namespace, info.node_name)
+            for info in self._node.get_publishers_info_by_topic(topic)
+        }
 
     def _goes_first(self, other: tuple[str, str]) -> str:
         """Return the full name of another node, '' if it leaves the frames to this one.

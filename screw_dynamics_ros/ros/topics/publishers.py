@@ -29,7 +29,10 @@ class Publishers:
         self._publishers: dict[str, Any] = {}
 
     def get(
-        self, kind: type, topic: str, profile: QoSProfile = qos.OUTPUT,
+        self,
+        kind: type,
+        topic: str,
+        profile: QoSProfile = qos.OUTPUT,
         overrides: QoSOverridingOptions = qos.OVERRIDABLE,
     ) -> Any:
         """Return the publisher of a topic, made now if there is none.
@@ -38,5 +41,6 @@ class Publishers:
         """
         if topic not in self._publishers:
             self._publishers[topic] = self._node.create_publisher(
-                kind, topic, profile, qos_overriding_options=overrides)
+                kind, topic, profile, qos_overriding_options=overrides
+            )
         return self._publishers[topic]

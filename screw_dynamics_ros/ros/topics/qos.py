@@ -11,7 +11,8 @@ JOINT_STATES = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: robot_description, tf_static: the last message reaches those who come later.
 LATCHED = QoSProfile(
-    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
 
 #: All outputs: reliable, and kept for a while so that a listener that stood still can ask for them
 #: again. Not for longer: Fast DDS lets go of all that is acknowledged five times a second, in the
@@ -25,5 +26,6 @@ COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
 #: The same for torques that controllers act on.
-COMMAND_OVERRIDES = QoSOverridingOptions([
-    QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DEADLINE, QoSPolicyKind.LIFESPAN])
+COMMAND_OVERRIDES = QoSOverridingOptions(
+    [QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DEADLINE, QoSPolicyKind.LIFESPAN]
+)

@@ -11,14 +11,19 @@ from rclpy.subscription import Subscription
 
 
 def subscribe(
-    node: Node, kind: type, topic: str, callback: Callable[[Any, dict[str, Any]], None],
-    profile: QoSProfile, **options: Any,
+    node: Node,
+    kind: type,
+    topic: str,
+    callback: Callable[[Any, dict[str, Any]], None],
+    profile: QoSProfile,
+    **options: Any,
 ) -> None:
     """Call ``callback(message, info)``; options as for `Node.create_subscription`.
 
     `info` has what the middleware tells of the message, like 'source_timestamp' [ns]; it is empty
     where rclpy does not pass it on (humble).
     """
+
     def receive(received: Any, info: dict[str, Any] | None = None) -> None:
         if info is None:  # the EventsExecutor of rclpy 7.1 passes both as one argument
             received, info = received if isinstance(received, tuple) else (received, {})

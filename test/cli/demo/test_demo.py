@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from processes import is_running
 
 from screw_dynamics_ros.cli.demo import command as demo
+from support.paths import ROOT
+from support.processes import is_running
 
 
 @pytest.fixture
@@ -25,10 +26,23 @@ def start_demo(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        started.append(subprocess.Popen(
-            [sys.executable, '-u', '-m', 'screw_dynamics_ros.cli.demo', '--results', str(tmp_path),
-             *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            cwd=Path(demo.__file__).parents[2]))
+        started.append(
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    '-u',
+                    '-m',
+                    'screw_dynamics_ros.cli.demo',
+                    '--results',
+                    str(tmp_path),
+                    *arguments,
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                cwd=ROOT,
+            )
+        )
         return started[-1]
 
     yield start
@@ -104,7 +118,8 @@ def test_duration_is_checked(duration: str, capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize('module', ['rclpy', 'tf2_msgs.msg'])
 def test_without_ros_the_remedy_is_named(
-        module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     pytest.importorskip('rclpy')
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, 'screw_dynamics_ros.cli.demo.client', raising=False)

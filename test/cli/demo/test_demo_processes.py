@@ -10,17 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import is_running, wait_for
 
 from screw_dynamics_ros.cli.demo import processes as demo_processes
 from screw_dynamics_ros.cli.demo.processes import ChildError, Children, free_domain
+from support.paths import ROOT
+from support.processes import is_running, wait_for
 
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
     """Return a function that makes a module children can run."""
-    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(
-        [str(tmp_path), *os.environ.get('PYTHONPATH', '').split(os.pathsep)]))
+    monkeypatch.setenv(
+        'PYTHONPATH',
+        os.pathsep.join([str(tmp_path), *os.environ.get('PYTHONPATH', '').split(os.pathsep)]),
+    )
 
     def make(name: str, code: str) -> str:
         (tmp_path / f'{name}.py').write_text(code)
@@ -58,12 +61,19 @@ def test_children_end_with_the_block(modules: Callable[[str, str], str]):
 
 
 def test_child_that_does_not_listen_is_killed(
-        modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(demo_processes, 'PATIENCE', (
-        (signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, 5.0)))
-    name = modules('stubborn', 'import signal, time\n'
-                   'for s in (signal.SIGINT, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)\n'
-                   'print("deaf")\ntime.sleep(60)')
+    modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        demo_processes,
+        'PATIENCE',
+        ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, 5.0)),
+    )
+    name = modules(
+        'stubborn',
+        'import signal, time\n'
+        'for s in (signal.SIGINT, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)\n'
+        'print("deaf")\ntime.sleep(60)',
+    )
     with Children() as children:
         children.start('stubborn', name, [])
         wait_for(lambda: children.output('stubborn') == ['deaf'])
@@ -73,16 +83,20 @@ def test_child_that_does_not_listen_is_killed(
 
 def test_children_end_with_a_killed_parent(modules: Callable[[str, str], str]):
     name = modules('orphan', 'import time; time.sleep(60)')
-    parent = modules('killed', f'''
+    parent = modules(
+        'killed',
+        f"""
 import time
 from screw_dynamics_ros.cli.demo.processes import Children
 with Children() as children:
     children.start('orphan', {name!r}, [])
     print(children.pids()['orphan'], flush=True)
     time.sleep(60)
-''')
-    with subprocess.Popen([sys.executable, '-m', parent], stdout=subprocess.PIPE, text=True,
-                          cwd=Path(demo_processes.__file__).parents[2]) as process:
+""",
+    )
+    with subprocess.Popen(
+        [sys.executable, '-m', parent], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
         assert is_running(pid)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from demo_runs import PANDA, PUSH, TOOL, make_recording
 
 from screw_dynamics_ros.cli.demo.recording import STAMPED, Recording, Series, singular_values
 from screw_dynamics_ros.core import Robot
+from support.demo_runs import PANDA, PUSH, TOOL, make_recording
 
 
 @pytest.fixture(scope='module')
@@ -22,7 +22,8 @@ def perfect(robot: Robot) -> Recording:
 
 def test_push_rises_stays_and_falls():
     assert PUSH.strength([0.0, 2.0, 2.25, 2.5, 4.0, 5.5, 5.75, 6.0, 9.0]) == pytest.approx(
-        [0.0, 0.0, 0.5, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0])
+        [0.0, 0.0, 0.5, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0]
+    )
 
 
 def test_push_is_continuous_with_its_rate():
@@ -84,16 +85,22 @@ def test_latency_runs_to_the_last_stamped_output(perfect: Recording):
 
 @pytest.mark.parametrize('lost', STAMPED)
 def test_latency_leaves_out_incomplete_sets(robot: Robot, lost: str):
-    recording = make_recording(robot, 1.0, lambda name, k, values: (
-        None if name == lost and k in (3, 7) else values))
+    recording = make_recording(
+        robot, 1.0, lambda name, k, values: None if name == lost and k in (3, 7) else values
+    )
     index, since_arrival, _ = recording.latency()
     assert sorted(set(range(50)) - set(index.tolist())) == [3, 7]
     assert len(since_arrival) == 48
 
 
 def test_together_pairs_messages_by_stamp(robot: Robot):
-    recording = make_recording(robot, 0.2, lambda name, k, values: (
-        None if (name == 'wrench' and k == 2) or (name == 'gravity' and k == 5) else values))
+    recording = make_recording(
+        robot,
+        0.2,
+        lambda name, k, values: (
+            None if (name == 'wrench' and k == 2) or (name == 'gravity' and k == 5) else values
+        ),
+    )
     seconds, wrench, gravity = recording.together('wrench', 'gravity')
     assert seconds == pytest.approx([0.0, 0.02, 0.06, 0.08, 0.12, 0.14, 0.16, 0.18])
     assert len(wrench) == len(gravity) == 8
@@ -102,7 +109,7 @@ def test_together_pairs_messages_by_stamp(robot: Robot):
 
 def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: Recording):
     position, rotation = perfect.tool_pose(perfect.series['tf'].values())
-    q = perfect.series['joint_states'].values()[:, :robot.nq]
+    q = perfect.series['joint_states'].values()[:, : robot.nq]
     expected = robot.link_pose(q, TOOL)
     assert np.abs(position - expected[:, :3, 3]).max() < 1e-14
     assert np.abs(rotation.as_matrix() - expected[:, :3, :3]).max() < 1e-14

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
 from screw_dynamics_ros.cli.demo import command as demo
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import STAMPED, Recording
 from screw_dynamics_ros.cli.demo.report import make_report, mean, percentile, rate, worst
 from screw_dynamics_ros.core import Robot
+from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
 
 @pytest.fixture(scope='module')
@@ -55,22 +55,27 @@ def test_another_force_fails(perfect: Recording, axis: int):
     force = list(PUSH.force)
     force[axis] += 0.5
     assert failures(perfect, Push((force[0], force[1], force[2]), PUSH.start, PUSH.end)) == (
-        f'force {"xyz"[axis]} of {force[axis]:g} N, mean error')
+        f'force {"xyz"[axis]} of {force[axis]:g} N, mean error'
+    )
 
 
-@pytest.mark.parametrize(('name', 'column', 'by', 'at', 'failed'), [
-    ('wrench', 1, 2.0, 4.0, 'force y of -5 N, worst error'),
-    ('wrench', 4, 1.0, 4.0, 'moment of 0 N m, worst error'),
-    ('wrench', 4, math.nan, 4.0, 'moment of 0 N m, mean error; moment of 0 N m, worst error'),
-    ('wrench', 2, 2.0, 1.0, 'force without push, worst'),
-    ('wrench', 2, 2.0, 2.2, ''),  # on the ramp
-    ('feedforward', 3, 1.0, 0.5, ''),  # while it rises
-    ('feedforward', 3, 1.0, 1.5, 'feedforward - torque, worst (panda_joint4)'),
-    ('feedforward', 7, math.nan, 1.5, 'feedforward - torque, worst (panda_finger_joint1)'),
-    ('joint_states', 17, 1.0, 1.5, 'feedforward - torque, worst (panda_joint2)'),
-])
-def test_one_wrong_number_fails(robot: Robot, name: str, column: int, by: float, at: float,
-                                failed: str):
+@pytest.mark.parametrize(
+    ('name', 'column', 'by', 'at', 'failed'),
+    [
+        ('wrench', 1, 2.0, 4.0, 'force y of -5 N, worst error'),
+        ('wrench', 4, 1.0, 4.0, 'moment of 0 N m, worst error'),
+        ('wrench', 4, math.nan, 4.0, 'moment of 0 N m, mean error; moment of 0 N m, worst error'),
+        ('wrench', 2, 2.0, 1.0, 'force without push, worst'),
+        ('wrench', 2, 2.0, 2.2, ''),  # on the ramp
+        ('feedforward', 3, 1.0, 0.5, ''),  # while it rises
+        ('feedforward', 3, 1.0, 1.5, 'feedforward - torque, worst (panda_joint4)'),
+        ('feedforward', 7, math.nan, 1.5, 'feedforward - torque, worst (panda_finger_joint1)'),
+        ('joint_states', 17, 1.0, 1.5, 'feedforward - torque, worst (panda_joint2)'),
+    ],
+)
+def test_one_wrong_number_fails(
+    robot: Robot, name: str, column: int, by: float, at: float, failed: str
+):
     def spoil(series: str, k: int, values: np.ndarray) -> np.ndarray:
         if series == name and k == round(at / PERIOD):
             values = values.copy()
@@ -80,11 +85,14 @@ def test_one_wrong_number_fails(robot: Robot, name: str, column: int, by: float,
     assert failures(make_recording(robot, edit=spoil)) == failed
 
 
-@pytest.mark.parametrize(('name', 'column', 'failed'), [
-    ('tf', 0, 'tool position against Pinocchio'),
-    ('gravity', 2, 'gravity against Pinocchio'),
-    ('coriolis', 2, 'Coriolis against Pinocchio'),
-])
+@pytest.mark.parametrize(
+    ('name', 'column', 'failed'),
+    [
+        ('tf', 0, 'tool position against Pinocchio'),
+        ('gravity', 2, 'gravity against Pinocchio'),
+        ('coriolis', 2, 'Coriolis against Pinocchio'),
+    ],
+)
 def test_deviation_from_pinocchio_fails(robot: Robot, name: str, column: int, failed: str):
     pytest.importorskip('pinocchio')
 
@@ -95,7 +103,8 @@ def test_deviation_from_pinocchio_fails(robot: Robot, name: str, column: int, fa
 
 
 def test_without_pinocchio_the_rest_is_compared(
-        perfect: Recording, monkeypatch: pytest.MonkeyPatch):
+    perfect: Recording, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setitem(sys.modules, 'pinocchio', None)
     report = make_report(perfect, PUSH, PANDA, TOOL)
     assert report.failures == []
@@ -103,15 +112,17 @@ def test_without_pinocchio_the_rest_is_compared(
 
 
 def test_lost_messages_fail(robot: Robot):
-    recording = make_recording(robot, edit=lambda name, k, values: (
-        None if name == 'gravity' and k % 15 == 0 else values))
+    recording = make_recording(
+        robot, edit=lambda name, k, values: None if name == 'gravity' and k % 15 == 0 else values
+    )
     assert failures(recording) == 'joint states without all outputs'
 
 
 @pytest.mark.parametrize('silent', ['joint_states', *STAMPED])
 def test_silence_is_no_success(robot: Robot, silent: str):
-    recording = make_recording(robot, edit=lambda name, k, values: (
-        None if name == silent else values))
+    recording = make_recording(
+        robot, edit=lambda name, k, values: None if name == silent else values
+    )
     assert 'joint states without all outputs' in failures(recording)
 
 
@@ -123,7 +134,8 @@ def test_run_too_short_for_a_steady_push_fails(robot: Robot):
 
 
 def test_conclusion_of_a_good_run(
-        perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     pytest.importorskip('matplotlib')
     assert demo.conclude(perfect, PUSH, PANDA, tmp_path / 'new') == 0
     text = capsys.readouterr().out
@@ -137,7 +149,8 @@ def test_conclusion_of_a_good_run(
 
 
 def test_conclusion_of_a_bad_run(
-        perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     other = Push((8.0, 5.0, 12.0), PUSH.start, PUSH.end)
     assert demo.conclude(perfect, other, PANDA, tmp_path) == 1
     text = capsys.readouterr().out
@@ -146,26 +159,33 @@ def test_conclusion_of_a_bad_run(
     contents = json.loads((tmp_path / 'demo.json').read_text())
     assert contents['passed'] is False
     assert [c['name'] for c in contents['comparisons'] if not c['passed']] == [
-        'force y of 5 N, mean error', 'force y of 5 N, worst error']
+        'force y of 5 N, mean error',
+        'force y of 5 N, worst error',
+    ]
 
 
 def test_conclusion_without_any_message(
-        robot: Robot, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    robot: Robot, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     empty = Recording(robot.joint_names, 'panda_link0', TOOL, [None], start=0)
     assert demo.conclude(empty, PUSH, PANDA, tmp_path) == 1
     assert 'NaN' not in (tmp_path / 'demo.json').read_text()
 
 
 def test_conclusion_without_matplotlib(
-        perfect: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]):
+    perfect: Recording,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
     assert demo.conclude(perfect, PUSH, PANDA, tmp_path) == 0
     assert 'no picture: matplotlib is not installed' in capsys.readouterr().out
 
 
 def test_conclusion_where_nothing_can_be_saved(
-        perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    perfect: Recording, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     (tmp_path / 'results').write_text('a file')
     assert demo.conclude(perfect, PUSH, PANDA, tmp_path / 'results') == 0
     assert 'not saved' in capsys.readouterr().out

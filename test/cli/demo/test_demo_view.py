@@ -6,13 +6,13 @@ import io
 import re
 
 import pytest
-from demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
 from screw_dynamics_ros.cli.demo import view as demo_view
 from screw_dynamics_ros.cli.demo.recording import Recording
 from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
 from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line
 from screw_dynamics_ros.core import Robot
+from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
 
 @pytest.fixture(scope='module')
@@ -42,14 +42,16 @@ def test_narrow_view_cuts_no_number_in_two(robot: Robot, perfect: Recording):
     wide = numbers(120)
     for width in range(20, 79):
         for narrow, whole in zip(numbers(width), wide):
-            assert narrow == whole[:len(narrow)]
+            assert narrow == whole[: len(narrow)]
 
 
 def test_view_shows_the_latest_numbers(robot: Robot, perfect: Recording):
     recording = make_recording(robot, 5.0)
-    view = '\n'.join(''.join(text for text, _ in line)
-                     for line in lines(take_snapshot(recording, PUSH, 5.0, 8.0), 79))
-    q = recording.series['joint_states'].values(1)[0][:robot.nq]
+    view = '\n'.join(
+        ''.join(text for text, _ in line)
+        for line in lines(take_snapshot(recording, PUSH, 5.0, 8.0), 79)
+    )
+    q = recording.series['joint_states'].values(1)[0][: robot.nq]
     assert ''.join(f'{value:10.4f}' for value in robot.link_pose(q, TOOL)[:3, 3]) in view
     assert ''.join(f'{value:8.3f}' for value in robot.gravity_torques(q)[1:4]) in view
     assert re.search(r'y +-5\.00 +-5\.00', view)
@@ -64,7 +66,7 @@ def test_force_bar_shows_estimate_and_applied_force():
     half = len(text) // 2
     assert text[:half] == '█' * half
     assert text[half] == '│'
-    assert text[half + 1:].index('┃') == round(half / 2) - 1
+    assert text[half + 1 :].index('┃') == round(half / 2) - 1
 
 
 def test_cut_counts_columns_not_escape_sequences():

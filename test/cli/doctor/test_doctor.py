@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from robots import UNIT_INERTIA, joint, robot, urdf_path
 
 from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL
@@ -23,6 +22,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import middle_of_range
 from screw_dynamics_ros.entry import INTERRUPTED
+from support.robots import UNIT_INERTIA, joint, robot, urdf_path
 
 PANDA = urdf_path('panda')
 OK = 0  # of diagnostics
@@ -57,17 +57,23 @@ def test_masses_that_joints_carry():
     assert carried['panda_link0'] == pytest.approx(panda.total_mass)
     hand = {link.name: link.inertia.mass for link in panda.description.links if link.inertia}
     assert carried['panda_hand'] == pytest.approx(
-        hand['panda_hand'] + hand['panda_leftfinger'] + hand['panda_rightfinger'])
+        hand['panda_hand'] + hand['panda_leftfinger'] + hand['panda_rightfinger']
+    )
 
 
 def test_doubtful_descriptions(tmp_path: Path, capsys):
     """Impossible inertias and limits of zero are warnings; they matter with --strict."""
     inertia = UNIT_INERTIA.replace('ixx="1', 'ixx="9')
     file = tmp_path / 'arm.urdf'
-    file.write_text(robot(
-        '<link name="base"/>',
-        f'<link name="arm"><inertial><mass value="1"/>{inertia}</inertial></link>',
-        joint('shoulder', 'base', 'arm', '<limit lower="-1" upper="1" effort="0" velocity="1"/>')))
+    file.write_text(
+        robot(
+            '<link name="base"/>',
+            f'<link name="arm"><inertial><mass value="1"/>{inertia}</inertial></link>',
+            joint(
+                'shoulder', 'base', 'arm', '<limit lower="-1" upper="1" effort="0" velocity="1"/>'
+            ),
+        )
+    )
     assert examine(file) == HEALTHY
     assert examine(file, '--strict') == ILL
     report = capsys.readouterr().out
@@ -75,10 +81,13 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
     assert 'WARNING joint shoulder: its effort limit is 0 (set what the maker states)' in report
 
 
-@pytest.mark.parametrize(('text', 'status', 'words'), [
-    ('<robot', ILL, 'description refused'),
-    (None, BROKEN, 'cannot read'),
-])
+@pytest.mark.parametrize(
+    ('text', 'status', 'words'),
+    [
+        ('<robot', ILL, 'description refused'),
+        (None, BROKEN, 'cannot read'),
+    ],
+)
 def test_what_cannot_be_examined(text, status, words, tmp_path: Path, capsys):
     file = tmp_path / 'robot.urdf'
     if text is not None:
@@ -100,7 +109,8 @@ def test_a_missing_file_is_named_with_its_argument(tmp_path, capsys):
     assert examine(tmp_path / 'none.urdf') == BROKEN
     assert capsys.readouterr().err == (
         f'doctor: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there is no '
-        'such file; name the URDF file of a robot\n')
+        'such file; name the URDF file of a robot\n'
+    )
 
 
 GRAVITY = np.array([20.0, -5.0, 0.1])
@@ -111,18 +121,28 @@ NONE = np.zeros(3)
 def efforts_at_rest(measured, payload=NONE, **configured):
     owners = dict.fromkeys(configured, '/arm/bringup')
     same = np.ones((10, 1))
-    return efforts_section(Efforts(
-        list('abc'), np.zeros((10, 3)), measured * same, GRAVITY * same, payload * same,
-        Configuration(configured, owners)))
+    return efforts_section(
+        Efforts(
+            list('abc'),
+            np.zeros((10, 3)),
+            measured * same,
+            GRAVITY * same,
+            payload * same,
+            Configuration(configured, owners),
+        )
+    )
 
 
-@pytest.mark.parametrize(('factor', 'findings'), [
-    ([1.0, 1.0], []),
-    ([1.2, 0.8], []),  # friction
-    ([0.01, 0.0], ['near zero']),
-    ([-1.0, 1.0], ['joint a: its effort is -1.00']),
-    ([1.0, 8.0], ['joint b: its effort is 8.00']),
-])
+@pytest.mark.parametrize(
+    ('factor', 'findings'),
+    [
+        ([1.0, 1.0], []),
+        ([1.2, 0.8], []),  # friction
+        ([0.01, 0.0], ['near zero']),
+        ([-1.0, 1.0], ['joint a: its effort is -1.00']),
+        ([1.0, 8.0], ['joint b: its effort is 8.00']),
+    ],
+)
 def test_efforts(factor, findings):
     """Efforts of joints that gravity hardly loads (c) say nothing."""
     found = efforts_at_rest(GRAVITY * [*factor, -77.0]).findings
@@ -132,9 +152,14 @@ def test_efforts(factor, findings):
 
 def test_efforts_that_say_nothing():
     model = np.full((4, 2), 0.2)
-    moving, unloaded = (efforts_section(Efforts(
-        list('ab'), np.full((4, 2), speed), model, model * 0.3, model * 0.0, Configuration()))
-        for speed in (1.0, 0.0))
+    moving, unloaded = (
+        efforts_section(
+            Efforts(
+                list('ab'), np.full((4, 2), speed), model, model * 0.3, model * 0.0, Configuration()
+            )
+        )
+        for speed in (1.0, 0.0)
+    )
     assert not moving.findings
     assert 'hold it still' in moving.lines[0]
     assert [finding.severity for finding in unloaded.findings] == ['info']
@@ -146,25 +171,52 @@ NO_GRAVITY = ['coriolis', 'friction', 'inertia', 'payload']
 NO_WEIGHT = ['coriolis', 'friction', 'inertia']
 
 
-@pytest.mark.parametrize(('measured', 'terms', 'words', 'lines'), [
-    (GRAVITY, ALL, 'contain the weight of the robot, while effort_terms says that they contain the '
-     'weight of the robot and of its payload', ['[gravity, coriolis, friction, inertia]',
-                                                'another payload_mass, if the robot']),
-    (GRAVITY + PAYLOAD, NO_PAYLOAD, 'contain the weight of the robot and of its payload',
-     ['[gravity, coriolis, friction, inertia, payload]']),
-    (PAYLOAD, ALL, 'contain the weight of the payload, while',
-     ['[coriolis, friction, inertia, payload]', "[''] for a driver of external torques"]),
-    (NONE, ALL, 'are near zero where gravity asks for up to 20 N m or N, while',
-     ['[coriolis, friction, inertia]', "[''] for a driver of external torques"]),
-    (GRAVITY + PAYLOAD, [''], 'while effort_terms says that they contain no weight',
-     ['[gravity, coriolis, friction, inertia, payload]']),
-    (GRAVITY, NO_WEIGHT, 'contain the weight of the robot, while', ['inertia]']),
-])
+@pytest.mark.parametrize(
+    ('measured', 'terms', 'words', 'lines'),
+    [
+        (
+            GRAVITY,
+            ALL,
+            'contain the weight of the robot, while effort_terms says that they contain the '
+            'weight of the robot and of its payload',
+            ['[gravity, coriolis, friction, inertia]', 'another payload_mass, if the robot'],
+        ),
+        (
+            GRAVITY + PAYLOAD,
+            NO_PAYLOAD,
+            'contain the weight of the robot and of its payload',
+            ['[gravity, coriolis, friction, inertia, payload]'],
+        ),
+        (
+            PAYLOAD,
+            ALL,
+            'contain the weight of the payload, while',
+            ['[coriolis, friction, inertia, payload]', "[''] for a driver of external torques"],
+        ),
+        (
+            NONE,
+            ALL,
+            'are near zero where gravity asks for up to 20 N m or N, while',
+            ['[coriolis, friction, inertia]', "[''] for a driver of external torques"],
+        ),
+        (
+            GRAVITY + PAYLOAD,
+            [''],
+            'while effort_terms says that they contain no weight',
+            ['[gravity, coriolis, friction, inertia, payload]'],
+        ),
+        (GRAVITY, NO_WEIGHT, 'contain the weight of the robot, while', ['inertia]']),
+    ],
+)
 def test_the_content_of_efforts_that_fits_is_named_with_the_line_to_set(
-    measured, terms, words, lines,
+    measured,
+    terms,
+    words,
+    lines,
 ):
     (finding,) = efforts_at_rest(
-        measured, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c').findings
+        measured, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c'
+    ).findings
     assert finding.severity == 'warning'
     assert words in finding.message
     for line in lines:
@@ -172,13 +224,20 @@ def test_the_content_of_efforts_that_fits_is_named_with_the_line_to_set(
     assert finding.remedy.startswith('set effort_terms: [')
 
 
-@pytest.mark.parametrize(('measured', 'terms'), [
-    (GRAVITY + PAYLOAD, ALL), (GRAVITY, NO_PAYLOAD), (PAYLOAD, NO_GRAVITY), (NONE, NO_WEIGHT),
-    (NONE, ['']),
-])
+@pytest.mark.parametrize(
+    ('measured', 'terms'),
+    [
+        (GRAVITY + PAYLOAD, ALL),
+        (GRAVITY, NO_PAYLOAD),
+        (PAYLOAD, NO_GRAVITY),
+        (NONE, NO_WEIGHT),
+        (NONE, ['']),
+    ],
+)
 def test_what_is_configured_is_no_fault(measured, terms):
     section = efforts_at_rest(
-        measured * 1.1, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c')
+        measured * 1.1, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c'
+    )
     assert section.findings == []
     assert section.lines[0].startswith('effort_terms: [')
     assert section.lines[0].endswith('in /arm/bringup')
@@ -189,13 +248,16 @@ def test_contents_that_fit_equally_are_told():
     section = efforts_at_rest(GRAVITY)
     assert not section.findings
     assert 'no payload is configured: whether they contain its weight cannot be told' in (
-        section.lines)
+        section.lines
+    )
     assert 'by default' in section.lines[0]
     (finding,) = efforts_at_rest(
-        GRAVITY, 0.1 * PAYLOAD, payload_mass=0.2, payload_link='c').findings
+        GRAVITY, 0.1 * PAYLOAD, payload_mass=0.2, payload_link='c'
+    ).findings
     assert finding.severity == 'info'
-    assert ('whether they contain the weight of the robot and of its payload or the weight of the '
-            'robot') in finding.message
+    assert (
+        'whether they contain the weight of the robot and of its payload or the weight of the robot'
+    ) in finding.message
 
 
 def test_without_a_payload_a_line_keeps_what_it_says_of_it():
@@ -211,10 +273,12 @@ def test_efforts_that_should_contain_no_weight_and_have_something():
 
 def test_configured_scales_count():
     configuration = Configuration(
-        {'effort_joints': ['b', 'x', 'a'], 'effort_scale': [2.0, 3.0, -1.0], 'effort_offset': []})
+        {'effort_joints': ['b', 'x', 'a'], 'effort_scale': [2.0, 3.0, -1.0], 'effort_offset': []}
+    )
     np.testing.assert_array_equal(
         configuration.calibrated(['a', 'b'], np.array([[1.0, 2.0], [3.0, 4.0]])),
-        [[-1.0, 4.0], [-3.0, 8.0]])
+        [[-1.0, 4.0], [-3.0, 8.0]],
+    )
 
 
 class TestRunningRobot:
@@ -226,10 +290,25 @@ class TestRunningRobot:
 
         def start(namespace: str, *options: str) -> subprocess.Popen[str]:
             return subprocess.Popen(
-                [sys.executable, '-m', 'screw_dynamics_ros.cli.doctor', '--seconds', '1',
-                 '--wait', '30', *options, '--ros-args', '-r', f'__ns:={namespace}'],
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)})
+                [
+                    sys.executable,
+                    '-m',
+                    'screw_dynamics_ros.cli.doctor',
+                    '--seconds',
+                    '1',
+                    '--wait',
+                    '30',
+                    *options,
+                    '--ros-args',
+                    '-r',
+                    f'__ns:={namespace}',
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
+            )
+
         return start
 
     def test_simulator(self, run, start):
@@ -252,6 +331,7 @@ class TestRunningRobot:
         """
         pytest.importorskip('rclpy')
         from screw_dynamics_ros.cli.doctor.session import senders
+
         start('simulator', {'rate': 1.0}, ['-r', '__ns:=/named'])
         topic = '/named/joint_states'
         for _ in range(6):
@@ -271,8 +351,12 @@ class TestRunningRobot:
         client.describe(PANDA.read_text())
         while process.poll() is None:
             client.send(
-                [*panda.joint_names, 'fan'], [*q, 1.0], [*np.zeros(panda.nv), 1.0],
-                [*-panda.gravity_torques(q), 1.0], step=0.02)
+                [*panda.joint_names, 'fan'],
+                [*q, 1.0],
+                [*np.zeros(panda.nv), 1.0],
+                [*-panda.gravity_torques(q), 1.0],
+                step=0.02,
+            )
             client.spin(0.01)
         report = process.stdout.read()
         assert process.returncode == HEALTHY, report
@@ -282,15 +366,24 @@ class TestRunningRobot:
     def test_a_payload_that_is_configured_is_no_fault(self, run, start, connect):
         """It is asked of whichever node has it; so are the scales of efforts."""
         panda, client = Robot.from_urdf(PANDA), connect('loaded')
-        start('bringup', {
-            'nodes': "['dynamics']", 'payload_link': 'panda_hand', 'payload_mass': 3.0,
-            'payload_center_of_mass': '[0.0, 0.0, 0.1]', 'effort_joints': "['panda_joint2']",
-            'effort_scale': '[-1.0]'}, ['-r', '__ns:=/loaded'])
+        start(
+            'bringup',
+            {
+                'nodes': "['dynamics']",
+                'payload_link': 'panda_hand',
+                'payload_mass': 3.0,
+                'payload_center_of_mass': '[0.0, 0.0, 0.1]',
+                'effort_joints': "['panda_joint2']",
+                'effort_scale': '[-1.0]',
+            },
+            ['-r', '__ns:=/loaded'],
+        )
         client.expect('loaded/dynamics: outputs', OK)
         q, rest = middle_of_range(panda), np.zeros(panda.nv)
         body = RigidBody(3.0, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3)))
         efforts = panda.gravity_torques(q) + panda.payload_torques(
-            q, rest, rest, {'panda_hand': body})
+            q, rest, rest, {'panda_hand': body}
+        )
         efforts[list(panda.joint_names).index('panda_joint2')] *= -1.0
         process = run('/loaded')
         client.describe(PANDA.read_text())
@@ -319,8 +412,10 @@ class TestRunningRobot:
     @pytest.mark.parametrize('presses', [1, 2])
     def test_interrupted_while_it_listens(self, run, connect, presses):
         client, process = connect('interrupted'), run('/interrupted')
-        client.wait(lambda: ('doctor', '/interrupted') in
-                    client.node.get_node_names_and_namespaces(), what='doctor')
+        client.wait(
+            lambda: ('doctor', '/interrupted') in client.node.get_node_names_and_namespaces(),
+            what='doctor',
+        )
         for _ in range(presses):
             process.send_signal(signal.SIGINT)
         report, _ = process.communicate(timeout=20.0)

@@ -26,8 +26,11 @@ class ParameterServer:
     def __init__(self, node, name, lost):
         self.asked, self._lost = Counter(), lost
         self._service = node.create_service(
-            GetParameters, f'{name}/get_parameters', lambda request, response: response,
-            qos_profile=qos_profile_parameters)
+            GetParameters,
+            f'{name}/get_parameters',
+            lambda request, response: response,
+            qos_profile=qos_profile_parameters,
+        )
 
     def turn(self):
         """Answer what has come."""
@@ -37,13 +40,14 @@ class ParameterServer:
                 request, header = server.service_take_request(GetParameters.Request)
                 if request is None:
                     return
-                name, = request.names
+                (name,) = request.names
                 self.asked[name] += 1
                 if self.asked[name] > self._lost:
                     response = GetParameters.Response()
                     if name == 'payload_mass':
-                        response.values = [ParameterValue(
-                            type=ParameterType.PARAMETER_DOUBLE, double_value=3.0)]
+                        response.values = [
+                            ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=3.0)
+                        ]
                     self._service.send_response(response, header)
 
 
@@ -52,8 +56,16 @@ def nodes(ros_domain):
     """Return two nodes: one asks, the other is asked and is never spun."""
     context = rclpy.Context()
     rclpy.init(context=context, domain_id=ros_domain)
-    pair = [rclpy.create_node(name, context=context, namespace='/asked', enable_rosout=False,
-                              start_parameter_services=False) for name in ('doctor', 'robot')]
+    pair = [
+        rclpy.create_node(
+            name,
+            context=context,
+            namespace='/asked',
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        for name in ('doctor', 'robot')
+    ]
     yield pair
     for node in pair:
         node.destroy_node()
@@ -73,6 +85,7 @@ def turns_of(node, servers, meanwhile=lambda: None):
             for server in servers:
                 server.turn()
             executor.spin_once(timeout_sec=0.01)
+
     return turns
 
 
@@ -106,8 +119,10 @@ def test_a_node_that_is_discovered_late_is_asked(nodes):
 
 def test_who_does_not_answer_is_named(nodes):
     asking, asked = nodes
-    servers = [ParameterServer(asked, '/asked/dynamics', lost=10**6),
-               ParameterServer(asked, '/asked/kinematics', lost=0)]
+    servers = [
+        ParameterServer(asked, '/asked/dynamics', lost=10**6),
+        ParameterServer(asked, '/asked/kinematics', lost=0),
+    ]
     configuration = read_configuration(asking, turns_of(asking, servers), 3.0)
     assert configuration.owners == {'payload_mass': '/asked/kinematics'}
     assert configuration.silent == ('/asked/dynamics',)

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import random_description
-from robots import urdf_path
 
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.compile import BROKEN, REFUSED, WRITTEN
@@ -21,6 +19,8 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile.text.c_source import CSource, is_name, number
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, INPUTS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from support.models import random_description
+from support.robots import urdf_path
 
 COMPILER = shutil.which('cc')
 STRICT = ['-O0', '-Wall', '-Wextra', '-pedantic', '-Werror']
@@ -35,29 +35,57 @@ def write(code: CSource, name: str, folder: Path) -> Path:
 
 
 def run(
-    code: CSource, name: str, folder: Path, inputs: Sequence[np.ndarray],
+    code: CSource,
+    name: str,
+    folder: Path,
+    inputs: Sequence[np.ndarray],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[np.ndarray]:
     """Compile, and call the function."""
     library = folder / f'{name}.so'
-    subprocess.run([COMPILER, '-std=c99', *STRICT, '-shared', '-fPIC', '-o', library,
-                    write(code, name, folder), '-lm'], check=True)
+    subprocess.run(
+        [
+            COMPILER,
+            '-std=c99',
+            *STRICT,
+            '-shared',
+            '-fPIC',
+            '-o',
+            library,
+            write(code, name, folder),
+            '-lm',
+        ],
+        check=True,
+    )
     outputs = [np.full(shape, np.nan) for shape in shapes]
     function = getattr(ctypes.CDLL(str(library)), name)
     function.restype = None
-    function(*(ctypes.c_void_p(np.ascontiguousarray(array).ctypes.data)
-               for array in (*inputs, *outputs)))
+    function(
+        *(ctypes.c_void_p(np.ascontiguousarray(array).ctypes.data) for array in (*inputs, *outputs))
+    )
     return outputs
 
 
-OUTPUTS = ('inverse_dynamics', 'forward_dynamics', 'mass_matrix', 'friction_torques',
-           'potential_energy', 'joint_transforms', 'inverse_dynamics_derivatives')
+OUTPUTS = (
+    'inverse_dynamics',
+    'forward_dynamics',
+    'mass_matrix',
+    'friction_torques',
+    'potential_energy',
+    'joint_transforms',
+    'inverse_dynamics_derivatives',
+)
 
 
 @needs_compiler
-@pytest.mark.parametrize(('name', 'link', 'floating'), [
-    ('panda', 'panda_hand_tcp', False), ('panda', 'panda_link7', True),
-    ('gripper_tree', 'palm', False)])
+@pytest.mark.parametrize(
+    ('name', 'link', 'floating'),
+    [
+        ('panda', 'panda_hand_tcp', False),
+        ('panda', 'panda_link7', True),
+        ('gripper_tree', 'palm', False),
+    ],
+)
 def test_the_compiled_function_is_the_recursion(name, link, floating, tmp_path):
     robot = Robot.from_urdf(urdf_path(name), floating_base=floating, backend='reference')
     outputs = (*OUTPUTS, ('jacobian', link, 'body'))
@@ -71,8 +99,9 @@ def test_the_compiled_function_is_the_recursion(name, link, floating, tmp_path):
     code = robot.c_source('model', *outputs)
     results = run(code, 'model', tmp_path, inputs, reference.shapes)
     for result, expected in zip(results, reference(*inputs)):
-        np.testing.assert_allclose(result, expected, rtol=1e-11,
-                                   atol=1e-11 * max(1.0, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            result, expected, rtol=1e-11, atol=1e-11 * max(1.0, np.abs(expected).max())
+        )
 
 
 @needs_compiler
@@ -111,9 +140,33 @@ def test_the_header_tells_where_joints_are():
     assert 'double inverse_dynamics_derivatives_2[196]' in header
 
 
-@pytest.mark.parametrize('name', [
-    '', '2r', 'x1', 'a-b', 'ünder', '_Under', '__under', 'un__der', 'int', 'restrict', 'class',
-    'co_await', 'nullptr', 'sin', 'sinf', 'fabsl', 'y0', 'NAN', 'M_PI', 'main', 'printf', 'abort'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        '',
+        '2r',
+        'x1',
+        'a-b',
+        'ünder',
+        '_Under',
+        '__under',
+        'un__der',
+        'int',
+        'restrict',
+        'class',
+        'co_await',
+        'nullptr',
+        'sin',
+        'sinf',
+        'fabsl',
+        'y0',
+        'NAN',
+        'M_PI',
+        'main',
+        'printf',
+        'abort',
+    ],
+)
 def test_names_that_c_does_not_have_are_refused(name):
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     with pytest.raises(ArgumentError, match='cannot be a name in C'):
@@ -123,8 +176,9 @@ def test_names_that_c_does_not_have_are_refused(name):
 def test_an_array_cannot_be_called_like_a_word_of_c():
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     with pytest.raises(ArgumentError, match="'double' cannot be a name in C"):
-        robot.c_source('planar', Formula('torque', ('double',), lambda d: d),
-                       parameters={'double': 1})
+        robot.c_source(
+            'planar', Formula('torque', ('double',), lambda d: d), parameters={'double': 1}
+        )
 
 
 def test_our_own_names_are_names_in_c():
@@ -134,8 +188,13 @@ def test_our_own_names_are_names_in_c():
 @needs_compiler
 def test_functions_of_the_mathematical_library_are_refused():
     """All of those that this machine declares."""
-    text = subprocess.run([COMPILER, '-x', 'c', '-E', '-P', '-'], input='#include <math.h>\n',
-                          check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        [COMPILER, '-x', 'c', '-E', '-P', '-'],
+        input='#include <math.h>\n',
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     declared = set(re.findall(r'extern [\w *]*?\b([a-z]\w*) \(', text))
     assert 'sin' in declared
     assert {name for name in declared if is_name(name)} == set()
@@ -158,34 +217,59 @@ def test_constants_are_exact():
     for value in (0.1, -1e-300, 1.0 / 3.0, 5e22):
         assert float(number(value)) == value
     assert [number(value) for value in (math.inf, -math.inf, math.nan)] == [
-        'INFINITY', '-INFINITY', 'NAN']
+        'INFINITY',
+        '-INFINITY',
+        'NAN',
+    ]
 
 
 class TestCommand:
     def test_files(self, tmp_path, capsys):
         folder = tmp_path / 'new'
-        assert command.main([str(urdf_path('planar_2r')), 'mass_matrix', 'jacobian:tip',
-                             'velocity:tip:body', '--folder', str(folder), '--ros-args']) == WRITTEN
+        assert (
+            command.main(
+                [
+                    str(urdf_path('planar_2r')),
+                    'mass_matrix',
+                    'jacobian:tip',
+                    'velocity:tip:body',
+                    '--folder',
+                    str(folder),
+                    '--ros-args',
+                ]
+            )
+            == WRITTEN
+        )
         assert sorted(path.name for path in folder.iterdir()) == ['planar_2r.c', 'planar_2r.h']
         header = (folder / 'planar_2r.h').read_text()
         for array in ('mass_matrix[4]', 'jacobian_tip_hybrid[12]', 'velocity_tip_body[6]'):
             assert f'double {array}' in header
         assert str(folder / 'planar_2r.h') in capsys.readouterr().out
 
-    @pytest.mark.parametrize(('arguments', 'status', 'words'), [
-        (['mass'], REFUSED, "no function named 'mass'; choose one of"),
-        (['jacobian'], REFUSED, "'jacobian' does not name an output; write jacobian:LINK:"
-                                'REPRESENTATION, where REPRESENTATION can be left out'),
-        (['jacobian:'], REFUSED, "'jacobian:' does not name an output"),
-        (['velocity:tip:body:1'], REFUSED, 'write velocity:LINK:REPRESENTATION'),
-        (['mass_matrix:tip'], REFUSED, 'write mass_matrix\n'),
-        (['jacobian:nose'], REFUSED, "no link named 'nose'"),
-        (['mass_matrix', '--name', '2r'], REFUSED, "'2r' cannot be a name in C"),
-        (['mass_matrix', '--name', 'int'], REFUSED, "'int' cannot be a name in C"),
-        (['mass_matrix', '--name', 'sqrt'], REFUSED, "'sqrt' cannot be a name in C"),
-        (['mass_matrix', '--folder', __file__], BROKEN,
-         f'compile: argument --folder: cannot write {__file__}: File exists; name a folder'),
-    ])
+    @pytest.mark.parametrize(
+        ('arguments', 'status', 'words'),
+        [
+            (['mass'], REFUSED, "no function named 'mass'; choose one of"),
+            (
+                ['jacobian'],
+                REFUSED,
+                "'jacobian' does not name an output; write jacobian:LINK:"
+                'REPRESENTATION, where REPRESENTATION can be left out',
+            ),
+            (['jacobian:'], REFUSED, "'jacobian:' does not name an output"),
+            (['velocity:tip:body:1'], REFUSED, 'write velocity:LINK:REPRESENTATION'),
+            (['mass_matrix:tip'], REFUSED, 'write mass_matrix\n'),
+            (['jacobian:nose'], REFUSED, "no link named 'nose'"),
+            (['mass_matrix', '--name', '2r'], REFUSED, "'2r' cannot be a name in C"),
+            (['mass_matrix', '--name', 'int'], REFUSED, "'int' cannot be a name in C"),
+            (['mass_matrix', '--name', 'sqrt'], REFUSED, "'sqrt' cannot be a name in C"),
+            (
+                ['mass_matrix', '--folder', __file__],
+                BROKEN,
+                f'compile: argument --folder: cannot write {__file__}: File exists; name a folder',
+            ),
+        ],
+    )
     def test_what_is_refused(self, arguments, status, words, capsys):
         assert command.main([str(urdf_path('planar_2r')), *arguments]) == status
         assert words in capsys.readouterr().err
@@ -194,7 +278,8 @@ class TestCommand:
         assert command.main([str(tmp_path / 'none.urdf'), 'mass_matrix']) == BROKEN
         assert capsys.readouterr().err == (
             f'compile: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there '
-            'is no such file; name the URDF file of a robot\n')
+            'is no such file; name the URDF file of a robot\n'
+        )
 
     def test_robots_whose_names_begin_with_digits(self):
         assert command.function_name('2R arm') == 'robot_2R_arm'

@@ -10,7 +10,13 @@ import sys
 
 import numpy as np
 import pytest
-from compile_support import (
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile import kernels
+from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.llvm import compilers, native
+from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
+from support.compilation import (
     ALL_CASES,
     BACKENDS,
     CALLS,
@@ -21,14 +27,8 @@ from compile_support import (
     needs_llvmlite,
     states,
 )
-from models import random_wrenches
-from robots import urdf_path
-
-from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
-from screw_dynamics_ros.core.compile.llvm import compilers, native
-from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
+from support.models import random_wrenches
+from support.robots import urdf_path
 
 PYTHON = sys.executable
 SIZES = (0, 1, 7, 8, 9, 1000)
@@ -71,7 +71,7 @@ def test_stacks_equal_singles(backend, threads, monkeypatch):
     sizes = SIZES if backend != 'reference' else SIZES[:-1]
     state = states(robot, max(sizes))
     for name in CALLS:
-        whole = call(robot, name, {key: value[:max(sizes)] for key, value in state.items()})
+        whole = call(robot, name, {key: value[: max(sizes)] for key, value in state.items()})
         for k in {0, 1, 6, 7, 8, max(sizes) // 2, max(sizes) - 1} & set(range(max(sizes))):
             close(whole[k], call(robot, name, {key: value[k] for key, value in state.items()}))
         for samples in sizes:
@@ -97,12 +97,14 @@ def test_a_vector_next_to_stacks_serves_all(backend):
         samples = max(len(x) for x in (Q, V, A) if x.ndim == 2)
         stacks = [x if x.ndim == 2 else np.tile(x, (samples, 1)) for x in (Q, V, A)]
         np.testing.assert_array_equal(
-            robot.inverse_dynamics(Q, V, A), robot.inverse_dynamics(*stacks))
+            robot.inverse_dynamics(Q, V, A), robot.inverse_dynamics(*stacks)
+        )
     link = robot.link_names[-1]
     W = np.random.default_rng(0).uniform(-1, 1, (9, 6))
     both = robot.inverse_dynamics(q[0], v[0], a[0], {link: W})
     np.testing.assert_array_equal(
-        both, robot.inverse_dynamics(np.tile(q[0], (9, 1)), v[0], a[0], {link: W}))
+        both, robot.inverse_dynamics(np.tile(q[0], (9, 1)), v[0], a[0], {link: W})
+    )
     close(both[4], robot.inverse_dynamics(q[0], v[0], a[0], {link: W[4]}))
 
 
@@ -113,11 +115,20 @@ def test_stacks_of_any_layout(backend):
     expected = robot.mass_matrix(q)
     wide = np.zeros((18, 2 * robot.nq))
     wide[::2, ::2] = q
-    for value in (np.asfortranarray(q), wide[::2, ::2], q[::-1].copy()[::-1], q.tolist(), list(q),
-                  q.astype('>f8'), q.astype(object)):
+    for value in (
+        np.asfortranarray(q),
+        wide[::2, ::2],
+        q[::-1].copy()[::-1],
+        q.tolist(),
+        list(q),
+        q.astype('>f8'),
+        q.astype(object),
+    ):
         np.testing.assert_array_equal(robot.mass_matrix(value), expected)
-    np.testing.assert_array_equal(robot.mass_matrix(q.astype(np.float32)),
-                                  robot.mass_matrix(q.astype(np.float32).astype(float)))
+    np.testing.assert_array_equal(
+        robot.mass_matrix(q.astype(np.float32)),
+        robot.mass_matrix(q.astype(np.float32).astype(float)),
+    )
     whole = np.round(q).astype(int)
     np.testing.assert_array_equal(robot.mass_matrix(whole), robot.mass_matrix(whole.astype(float)))
     assert robot.mass_matrix(q).flags.c_contiguous
@@ -131,8 +142,12 @@ def test_the_real_arm_on_the_compiled_backends(backend):
     q, v, a = rng.uniform(-1, 1, (3, 5, robot.nv))
     tau = robot.inverse_dynamics(q, v, a)
     close(robot.forward_dynamics(q, v, tau), a, 1e-9)
-    close(np.einsum('nij,nj->ni', robot.mass_matrix(q), a) + robot.coriolis_torques(q, v)
-          + robot.gravity_torques(q), tau)
+    close(
+        np.einsum('nij,nj->ni', robot.mass_matrix(q), a)
+        + robot.coriolis_torques(q, v)
+        + robot.gravity_torques(q),
+        tau,
+    )
     for k in range(5):
         close(robot.inverse_dynamics(q[k], v[k], a[k]), tau[k])
 
@@ -155,8 +170,9 @@ def test_what_is_not_a_number_comes_out_as_such(backend, value, name):
             matters = np.abs(call(reference, name, shifted) - clean) > 1e-6
             broken = {**state, key: np.where(np.arange(robot.nv) == k, value, state[key])}
             single = np.asarray(call(robot, name, broken))
-            stack = np.asarray(call(robot, name, {
-                n: np.stack([state[n], x, state[n]]) for n, x in broken.items()}))
+            stack = np.asarray(
+                call(robot, name, {n: np.stack([state[n], x, state[n]]) for n, x in broken.items()})
+            )
             for result in (single, stack[1]):
                 assert not np.isfinite(result[matters]).any()
                 right = np.isclose(result, clean, rtol=1e-9, atol=1e-12)
@@ -181,7 +197,7 @@ def test_nan_in_a_quaternion(backend):
 def angles() -> np.ndarray:
     """Return hard angles: near multiples of pi/2, tiny, huge, at the limits of the reduction."""
     rng = np.random.default_rng(0)
-    k = np.concatenate([np.arange(-64, 65), rng.integers(-10**8, 10**8, 500)])
+    k = np.concatenate([np.arange(-64, 65), rng.integers(-(10**8), 10**8, 500)])
     near = k * (np.pi / 2)
     parts = [
         rng.uniform(-np.pi, np.pi, 20000),
@@ -213,14 +229,14 @@ def sine_and_cosine(size: int, backend: str):
 def test_sine_and_cosine_to_the_last_digit(size):
     """Within two units in the last place of the exact value, in single calls and stacks."""
     x = angles()
-    x = x[:len(x) // size * size].reshape(-1, size)
+    x = x[: len(x) // size * size].reshape(-1, size)
     kernel = sine_and_cosine(size, 'native')
-    stack, = kernel.stack([x])
+    (stack,) = kernel.stack([x])
     exact = np.stack([np.sin(x.astype(np.longdouble)), np.cos(x.astype(np.longdouble))], axis=1)
     error = np.abs(stack - exact) / np.spacing(np.abs(exact).astype(float))
     assert error.max() < 2.0
     for row in range(0, len(x), 37):
-        single, = kernel.single([x[row].copy()])
+        (single,) = kernel.single([x[row].copy()])
         error = np.abs(single - exact[row]) / np.spacing(np.abs(exact[row]).astype(float))
         assert error.max() < 2.0
 
@@ -264,8 +280,10 @@ def test_nan_and_infinity_of_sine_and_cosine():
 
 
 @needs_llvmlite
-@pytest.mark.parametrize(('executable', 'workers'), [
-    (PYTHON, 1), (PYTHON, 3), ('', 1), (None, 1), ('/nowhere/python', 1), ('/bin/false', 3)])
+@pytest.mark.parametrize(
+    ('executable', 'workers'),
+    [(PYTHON, 1), (PYTHON, 3), ('', 1), (None, 1), ('/nowhere/python', 1), ('/bin/false', 3)],
+)
 def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     executable, workers, monkeypatch, tmp_path
 ):

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compile_support import ROOT, close, needs_llvmlite, run_python
-from models import random_description
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import sources
 from screw_dynamics_ros.core.compile.kernels import Specification
 from screw_dynamics_ros.core.compile.llvm import native
+from support.compilation import ROOT, close, needs_llvmlite, run_python
+from support.models import random_description
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def nothing_is_recorded(monkeypatch) -> None:
     monkeypatch.setattr(Specification, 'record', fail)
 
 
-USE_THE_CACHE = '''
+USE_THE_CACHE = """
     import numpy as np
-    from models import random_description
+    from support.models import random_description
     from screw_dynamics_ros.core import Robot
     from screw_dynamics_ros.core.compile.kernels import Specification
     made = []
@@ -54,7 +54,7 @@ USE_THE_CACHE = '''
     Specification.record = lambda self: made.append(self) or record(self)
     robot = Robot(random_description(0, 3), backend='native')
     print(len(made), robot.gravity_torques([0.1, 0.2, 0.3]).tolist(), len(made))
-'''
+"""
 
 
 @needs_llvmlite
@@ -92,15 +92,23 @@ def test_processes_that_compile_at_once(folder):
 
 
 @needs_llvmlite
-@pytest.mark.parametrize('damage', [
-    lambda data: b'', lambda data: data[:len(data) // 2], lambda data: data[:-1],
-    lambda data: data[:120] + bytes([data[120] ^ 1]) + data[121:], lambda data: b'\0' * len(data),
-    lambda data: data + b'x', lambda data: b'not a cache file'],
-    ids=['empty', 'half', 'one byte less', 'one bit', 'zeros', 'one byte more', 'other'])
+@pytest.mark.parametrize(
+    'damage',
+    [
+        lambda data: b'',
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1],
+        lambda data: data[:120] + bytes([data[120] ^ 1]) + data[121:],
+        lambda data: b'\0' * len(data),
+        lambda data: data + b'x',
+        lambda data: b'not a cache file',
+    ],
+    ids=['empty', 'half', 'one byte less', 'one bit', 'zeros', 'one byte more', 'other'],
+)
 @pytest.mark.parametrize('kind', ['name', 'program'])
 def test_a_damaged_file_is_replaced(folder, kind, damage, monkeypatch):
     expected = torques()
-    file, = folder.glob(f'*.{kind}')
+    (file,) = folder.glob(f'*.{kind}')
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     np.testing.assert_array_equal(torques(), expected)
@@ -175,8 +183,14 @@ def test_keys_depend_on_everything_that_matters(folder, monkeypatch):
 
 
 def test_keys_tell_kinds_and_parts_apart():
-    keys = [disk.key('name', 'a', 'b'), disk.key('program', 'a', 'b'), disk.key('name', 'ab'),
-            disk.key('name', ('a', 'b')), disk.key('name', 1), disk.key('name', '1')]
+    keys = [
+        disk.key('name', 'a', 'b'),
+        disk.key('program', 'a', 'b'),
+        disk.key('name', 'ab'),
+        disk.key('name', ('a', 'b')),
+        disk.key('name', 1),
+        disk.key('name', '1'),
+    ]
     assert len(set(keys)) == len(keys)
 
 
@@ -206,12 +220,12 @@ def test_compiling_is_told(folder, caplog):
 # --- without llvmlite -----------------------------------------------------------------------------
 
 
-WITHOUT_LLVMLITE = '''
+WITHOUT_LLVMLITE = """
     import sys
     sys.modules['llvmlite'] = None
     sys.modules['llvmlite.binding'] = None
     import numpy as np
-    from models import random_description
+    from support.models import random_description
     from screw_dynamics_ros.core import BackendError, Robot
     robots = [Robot(random_description(0, 3)) for _ in range(3)]
     print([robot.backend for robot in robots], robots[0].gravity_torques([0.1, 0.2, 0.3]).tolist())
@@ -220,7 +234,7 @@ WITHOUT_LLVMLITE = '''
         Robot(random_description(0, 3), backend='native')
     except BackendError as error:
         print('BackendError', error)
-'''
+"""
 
 
 def test_without_llvmlite():

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from models import random_description
 
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, as_tuple, input_size
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from support.models import random_description
 
 ON_FREE_BASES = ('spatial_momenta', 'spatial_momentum_dynamics')
 RANDOM_CHAIN = {'seed': 5, 'kinds': ('revolute',), 'chain': True}

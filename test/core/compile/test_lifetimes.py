@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, build, call, close, needs_llvmlite, run_python, states
-from models import random_description
 
 from screw_dynamics_ros.core import Robot
+from support.compilation import BACKENDS, build, call, close, needs_llvmlite, run_python, states
+from support.models import random_description
 
 
 def resident() -> int:
@@ -203,10 +203,10 @@ def test_many_threads_call_at_once(backend):
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='no fork')
 def test_a_forked_process_computes_stacks():
     """The threads that share the stacks do not survive a fork; the child must not wait for them."""
-    output = run_python('''
+    output = run_python("""
         import os, signal, sys
         import numpy as np
-        from models import random_description
+        from support.models import random_description
         from screw_dynamics_ros.core import Robot
         from screw_dynamics_ros.core.compile import kernels, native
         kernels.THREAD_WORK, native.worker_count = 0, lambda: 2
@@ -219,5 +219,5 @@ def test_a_forked_process_computes_stacks():
             os._exit(0 if np.array_equal(robot.mass_matrix(q), expected) else 1)
         _, status = os.waitpid(child, 0)
         print('child', os.waitstatus_to_exitcode(status))
-    ''')
+    """)
     assert 'child 0' in output

@@ -6,16 +6,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from compile_support import needs_llvmlite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from program_interpreter import run
 
+from oracles.program_interpreter import run
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.compile.program.packing import packed
 from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.linear import sparse_product
+from support.compilation import needs_llvmlite
 
 SIZE = 40
 

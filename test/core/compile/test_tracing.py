@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import COMPILED
-from models import random_description
 
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.compilation import COMPILED
+from support.models import random_description
 
 
 @pytest.fixture
@@ -80,14 +80,22 @@ def test_signs_are_pulled_out_and_cancel(recorder):
 def test_quotients_by_the_same_share_a_division(recorder):
     x, y, z = recorder.inputs('x', 3)
     assert recorded(recorder, 3, x / z, y / z) == [
-        ('reciprocal', 1.0, 2), ('mul', 0, 3), ('mul', 1, 3)]
+        ('reciprocal', 1.0, 2),
+        ('mul', 0, 3),
+        ('mul', 1, 3),
+    ]
 
 
 def test_an_index_is_no_constant(recorder):
     """2 == 2.0 in Python: x2 + x0 and 2.0 + x0 must stay different."""
     x = recorder.inputs('x', 3)
-    values = {'add': x[2] + x[0], 'shift': 2.0 + x[0], 'mul': x[2] * x[0], 'scale': 2.0 * x[0],
-              'reciprocal': 2.0 / x[0]}
+    values = {
+        'add': x[2] + x[0],
+        'shift': 2.0 + x[0],
+        'mul': x[2] * x[0],
+        'scale': 2.0 * x[0],
+        'reciprocal': 2.0 / x[0],
+    }
     made = recorded(recorder, 3, *values.values())
     assert [op[0] for op in made] == list(values)
     kernel = make_kernel(
@@ -101,7 +109,8 @@ def test_an_index_is_no_constant(recorder):
         'python',
     )
     np.testing.assert_array_equal(
-        kernel.single([np.array([4.0, 0.0, 8.0])])[0], [12.0, 6.0, 32.0, 8.0, 2.0, 0.5])
+        kernel.single([np.array([4.0, 0.0, 8.0])])[0], [12.0, 6.0, 32.0, 8.0, 2.0, 0.5]
+    )
 
 
 def test_only_what_an_output_needs_is_kept(recorder):
@@ -114,20 +123,29 @@ def test_only_what_an_output_needs_is_kept(recorder):
     assert made.outputs == [((2,), [2, 3.0])]
 
 
-@pytest.mark.parametrize('branch', [
-    lambda x: x if x else 0.0, lambda x: max(x, 0.0), lambda x: x > 0, lambda x: x == 0.0,
-    lambda x: abs(float(x)), lambda x: np.where(np.array([x], dtype=object) != 0.0, 1.0, 2.0),
-    lambda x: {x: 1}, lambda x: np.linalg.norm(np.array([x, x], dtype=object)) < 1],
-    ids=['if', 'max', 'greater', 'equal', 'float', 'where', 'hash', 'norm'])
+@pytest.mark.parametrize(
+    'branch',
+    [
+        lambda x: x if x else 0.0,
+        lambda x: max(x, 0.0),
+        lambda x: x > 0,
+        lambda x: x == 0.0,
+        lambda x: abs(float(x)),
+        lambda x: np.where(np.array([x], dtype=object) != 0.0, 1.0, 2.0),
+        lambda x: {x: 1},
+        lambda x: np.linalg.norm(np.array([x, x], dtype=object)) < 1,
+    ],
+    ids=['if', 'max', 'greater', 'equal', 'float', 'where', 'hash', 'norm'],
+)
 @COMPILED
 @pytest.mark.filterwarnings('error')
 def test_a_recursion_must_not_look_at_a_recorded_scalar(branch, backend):
     """NumPy before 1.25 makes a warning of what a comparison of arrays raises."""
-    specification = Specification(
-        'branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),)
-    )
-    with pytest.raises((TypeError, DeprecationWarning, FutureWarning),
-                       match=r'recorded scalar has no value yet|unhashable|elementwise comparison'):
+    specification = Specification('branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),))
+    with pytest.raises(
+        (TypeError, DeprecationWarning, FutureWarning),
+        match=r'recorded scalar has no value yet|unhashable|elementwise comparison',
+    ):
         make_kernel(specification, backend).single([np.zeros(1)])
 
 

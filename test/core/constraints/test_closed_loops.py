@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from compile_support import close, needs_llvmlite
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import (
@@ -25,6 +24,7 @@ from screw_dynamics_ros.core.constraints.projection import (
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
 from screw_dynamics_ros.core.integration import ConfigurationSpace, munthe_kaas_step
+from support.compilation import close, needs_llvmlite
 
 GROUND, CRANK, COUPLER, ROCKER = 4.0, 1.0, 3.5, 3.0
 FREE = Limits(-np.inf, np.inf, np.inf, np.inf)
@@ -200,8 +200,11 @@ def simulated(
     at_rest, space = np.zeros(3), ConfigurationSpace(robot)
     for _ in range(steps):
         q, v = munthe_kaas_step(
-            space, lambda t, q, v: (v, robot.constrained_dynamics(q, v, at_rest, constraint).a),
-            q, v, dt
+            space,
+            lambda t, q, v: (v, robot.constrained_dynamics(q, v, at_rest, constraint).a),
+            q,
+            v,
+            dt,
         )
         q, v = after(q, v)
         terms = robot.constraint_terms(q, v, at_rest, [constraint])
@@ -291,8 +294,11 @@ def test_rolling_for_ten_seconds():
     for _ in range(1000):
         start = v
         q, v = munthe_kaas_step(
-            space, lambda t, q, v: (v, robot.constrained_dynamics(q, v, tau, constraint).a),
-            q, v, 0.01
+            space,
+            lambda t, q, v: (v, robot.constrained_dynamics(q, v, tau, constraint).a),
+            q,
+            v,
+            0.01,
         )
         work += tau @ (start + v) / 2 * 0.01
         slip = robot.constraint_terms(q, v, tau, [constraint]).rate

@@ -11,11 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, NATIVE
-from constraint_oracle import as_external, dense_kkt, jacobian_and_bias
-from models import random_configuration, random_description, random_unit
-from robots import urdf_path
 
+from oracles.constraints import as_external, dense_kkt, jacobian_and_bias
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.constraints import equations
 from screw_dynamics_ros.core.constraints.motion_constraint import (
@@ -24,12 +21,15 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_point,
     sliding_frame,
 )
-from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
     UnknownNameError,
 )
+from support.compilation import BACKENDS, NATIVE
+from support.models import random_configuration, random_description, random_unit
+from support.planar_2r import planar_2r
+from support.robots import urdf_path
 
 REPRESENTATIONS = ('hybrid', 'body', 'spatial', 'mixed')
 
@@ -60,22 +60,6 @@ def on(link: str, m: int, seed: int, **keywords: object) -> MotionConstraint:
         rng.uniform(-3, 3, m),
         point=rng.uniform(-0.5, 0.5, 3),
         **keywords,
-    )
-
-
-def planar_2r(d: float = 0.0) -> RobotDescription:
-    """Return the arm of golden case 8.2: unit lengths, unit point masses at the tips."""
-    at_tip, axis, limits = np.eye(4), np.array([0.0, 0.0, 1.0]), Limits(-9.0, 9.0, 9.0, 9.0)
-    at_tip[0, 3] = 1.0
-    point = Inertia(1.0, [1.0, 0.0, 0.0], np.zeros((3, 3)))
-    return RobotDescription.from_parts(
-        'planar_2r',
-        [Link('base'), Link('l1', point), Link('l2', point), Link('tip')],
-        [
-            Joint('j1', 'revolute', 'base', 'l1', np.eye(4), axis, limits),
-            Joint('j2', 'revolute', 'l1', 'l2', at_tip, axis, limits),
-            Joint('tip_joint', 'fixed', 'l2', 'tip', at_tip, axis, limits),
-        ],
     )
 
 

@@ -67,8 +67,13 @@ def test_vertex_on_face():
     assert contact.unilateral
     rolling = screws.unit_screw([1, 0, 0], p)  # about an axis through the vertex
     dipping = screws.unit_screw([1, 0, 0], p + [0, 1, 0])
-    for V, expected in ((rolling, 0), ([0, 0, 0, 5, 0, 0], 0), ([0, 0, 0, 0, 0, 2], 0),
-                        ([0, 0, 0, 0, 0, -2], -2), (dipping, -1)):
+    for V, expected in (
+        (rolling, 0),
+        ([0, 0, 0, 5, 0, 0], 0),
+        ([0, 0, 0, 0, 0, 2], 0),
+        ([0, 0, 0, 0, 0, -2], -2),
+        (dipping, -1),
+    ):
         close(contact.violation(V), [expected])
     glued = Constraint.bearing(contact.wrenches)
     close(glued.violation([0, 0, 0, 0, 0, 2]), [2])
@@ -110,10 +115,12 @@ def test_bad_constraints_are_refused():
 def test_limits_act_only_when_pushed_into():
     """B-103: at the limit or beyond, against a torque into it; then they bear all of it."""
     lower, upper = [-1.0, -1.0, -np.inf], [1.0, 1.0, np.inf]
-    cases = [([1, 1, 1], [5, -5, 5], [-5, 0, 0]),
-             ([-1, -1.1, -1], [5, -5, -5], [0, 5, 0]),
-             ([0.999, 1.2, 1e9], [5, 5, 5], [0, -5, 0]),
-             ([1, -1, 0], [1e-9, -1e-9, 0], [-1e-9, 1e-9, 0])]
+    cases = [
+        ([1, 1, 1], [5, -5, 5], [-5, 0, 0]),
+        ([-1, -1.1, -1], [5, -5, -5], [0, 5, 0]),
+        ([0.999, 1.2, 1e9], [5, 5, 5], [0, -5, 0]),
+        ([1, -1, 0], [1e-9, -1e-9, 0], [-1e-9, 1e-9, 0]),
+    ]
     for q, tau, expected in cases:
         close(limit_reactions(q, tau, lower, upper), expected, 0)
     q, tau, expected = (np.array(x) for x in zip(*cases, strict=True))

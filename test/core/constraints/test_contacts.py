@@ -11,10 +11,8 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from compile_support import close, needs_llvmlite
-from constraint_oracle import jacobian_and_bias, solve_kkt
-from models import random_configuration, random_description
 
+from oracles.constraints import jacobian_and_bias, solve_kkt
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import (
     MotionConstraint,
@@ -24,6 +22,8 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
 )
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
+from support.compilation import close, needs_llvmlite
+from support.models import random_configuration, random_description
 
 UP = (0.0, 0.0, 1.0)
 

@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compile_support import close
-from models import random_configuration, random_description
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import (
@@ -18,6 +15,9 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
 )
 from screw_dynamics_ros.core.control.operational_space import operational_space, task_torques
 from screw_dynamics_ros.core.errors import ArgumentError
+from support.compilation import close
+from support.models import random_configuration, random_description
+from support.robots import urdf_path
 
 
 def state(robot: Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from torque_rig import INF, WANTED, WEIGHT, Rig, listed, spread
 
 from screw_dynamics_ros.core.control import ACTIONS, Mode
+from support.torque_rig import INF, WANTED, WEIGHT, Rig, listed, spread
 
 # --- enabling -----------------------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ import random
 
 import numpy as np
 import pytest
-from torque_rig import INF, WANTED, WEIGHT, Rig, listed, make, spread
 
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.control import ACTIONS, Mode, TorqueCommand
+from support.torque_rig import INF, WANTED, WEIGHT, Rig, listed, make, spread
 
 # --- smooth -------------------------------------------------------------------------------------
 
@@ -321,10 +321,15 @@ def test_no_joints_at_all():
     assert rig.step([], []) is None
 
 
-@pytest.mark.parametrize(('wanted', 'gravity'), [
-    (np.zeros(3), WEIGHT), (WANTED, np.zeros(1)), (np.zeros(()), WEIGHT),
-    (np.zeros((2, 1)), WEIGHT),
-])
+@pytest.mark.parametrize(
+    ('wanted', 'gravity'),
+    [
+        (np.zeros(3), WEIGHT),
+        (WANTED, np.zeros(1)),
+        (np.zeros(()), WEIGHT),
+        (np.zeros((2, 1)), WEIGHT),
+    ],
+)
 def test_torques_of_another_shape_are_refused(wanted, gravity):
     rig, other = Rig().activate(), Rig().activate()
     with pytest.raises(ArgumentError, match=r'shape \(2,\)'):
@@ -335,9 +340,12 @@ def test_torques_of_another_shape_are_refused(wanted, gravity):
 @pytest.mark.parametrize('now', [math.nan, INF, -INF])
 def test_a_time_that_is_none_is_refused(now):
     rig, other = Rig().activate(), Rig().activate()
-    for call in (lambda: rig.command.tick(now), lambda: rig.command.end(now),
-                 lambda: rig.command.unusable(now, ''),
-                 lambda: rig.command.step(now, WANTED, WEIGHT, 0.0)):
+    for call in (
+        lambda: rig.command.tick(now),
+        lambda: rig.command.end(now),
+        lambda: rig.command.unusable(now, ''),
+        lambda: rig.command.step(now, WANTED, WEIGHT, 0.0),
+    ):
         with pytest.raises(ArgumentError, match='finite time'):
             call()
     assert rig.steps(0.1) == other.steps(0.1)

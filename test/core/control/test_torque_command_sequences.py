@@ -12,7 +12,8 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.control import ACTIONS, CommandSettings, Mode, TorqueCommand
 
 PROPERTY = settings(
-    derandomize=True, deadline=None, database=None, max_examples=60, stateful_step_count=40)
+    derandomize=True, deadline=None, database=None, max_examples=60, stateful_step_count=40
+)
 
 AGE_LIMIT, REGULAR = 0.05, 0.02  # [s]
 STEEPEST = 15 / 8  # slope of the shape of ramps and blends
@@ -26,8 +27,10 @@ MODES = {'hold': {Mode.HOLDING}, 'gravity': {Mode.GRAVITY}, 'ramp_to_zero': TO_Z
 DT = st.sampled_from([0.0, 1e-9, 0.002, 0.002, 0.01, 0.02, 0.04, 0.06, 0.3, 7.0])
 AGES = st.sampled_from([0.0, 0.0, 0.001, 0.001, 0.049, 0.051, 3.0, -0.01, math.nan])
 NUMBERS = st.one_of(
-    st.floats(-150.0, 150.0), st.floats(-150.0, 150.0),
-    st.sampled_from([0.0, 1e6, -1e8, 1e99, math.nan, math.inf, -math.inf]))
+    st.floats(-150.0, 150.0),
+    st.floats(-150.0, 150.0),
+    st.sampled_from([0.0, 1e6, -1e8, 1e99, math.nan, math.inf, -math.inf]),
+)
 USUAL = st.floats(-150.0, 150.0)
 JOINTS = st.lists(st.sampled_from('abc'), min_size=1, max_size=3, unique=True)
 
@@ -38,8 +41,10 @@ def group(mode):
 
 def within(values, one, other, tolerance):
     """Whether values are between two others."""
-    return bool(np.all(values >= np.minimum(one, other) - tolerance)
-                and np.all(values <= np.maximum(one, other) + tolerance))
+    return bool(
+        np.all(values >= np.minimum(one, other) - tolerance)
+        and np.all(values <= np.maximum(one, other) + tolerance)
+    )
 
 
 class Sequences(RuleBasedStateMachine):
@@ -53,11 +58,15 @@ class Sequences(RuleBasedStateMachine):
         joints = data.draw(JOINTS)
         n = len(joints)
         chosen = CommandSettings(
-            joints, data.draw(st.lists(self.limits, min_size=n, max_size=n)),
+            joints,
+            data.draw(st.lists(self.limits, min_size=n, max_size=n)),
             data.draw(st.lists(self.rates, min_size=n, max_size=n)),
-            blend_time=data.draw(self.times), ramp_time=data.draw(self.times),
-            age_limit=AGE_LIMIT, on_loss=data.draw(st.sampled_from(ACTIONS)),
-            on_end=data.draw(st.sampled_from(ACTIONS)))
+            blend_time=data.draw(self.times),
+            ramp_time=data.draw(self.times),
+            age_limit=AGE_LIMIT,
+            on_loss=data.draw(st.sampled_from(ACTIONS)),
+            on_end=data.draw(st.sampled_from(ACTIONS)),
+        )
         self.shortest = min(self.shortest, chosen.blend_time, chosen.ramp_time)
         self.largest = max(self.largest, *chosen.limits)
         return chosen
@@ -121,8 +130,10 @@ class Sequences(RuleBasedStateMachine):
             action = self.on_end if self.ending else rules.on_loss
             assert has_finished or self.mode in MODES[action] | TO_ZERO
             rounding += 1e-12 * min(self.largest, 1e9)
-            goal = {Mode.HOLDING: last, Mode.GRAVITY: np.clip(self.of_joints(self.gravity),
-                                                             -upper, upper)}
+            goal = {
+                Mode.HOLDING: last,
+                Mode.GRAVITY: np.clip(self.of_joints(self.gravity), -upper, upper),
+            }
             if not has_finished:
                 assert within(result, last, goal.get(self.mode, 0.0), rounding)
             elif self.mode is Mode.ENDED and before not in TO_ZERO:
@@ -136,8 +147,11 @@ class Sequences(RuleBasedStateMachine):
         self.sent_time = self.now
 
     def check_end(self, result, on_end, last, upper):
-        goals = {'hold': last, 'gravity': np.clip(self.of_joints(self.gravity), -upper, upper),
-                 'ramp_to_zero': np.zeros(len(last))}
+        goals = {
+            'hold': last,
+            'gravity': np.clip(self.of_joints(self.gravity), -upper, upper),
+            'ramp_to_zero': np.zeros(len(last)),
+        }
         # A ramp out that had been asked for, but had not begun, ends at zero.
         assert result.tolist() == goals[on_end].tolist() or not result.any()
 
@@ -153,8 +167,9 @@ class Sequences(RuleBasedStateMachine):
             elif math.isfinite(self.largest):
                 bound = STEEPEST * dt * 3 * self.largest / self.shortest
                 if is_following:
-                    bound = bound + np.abs(np.clip(wanted, -upper, upper)
-                                           - self.of_joints(self.followed))
+                    bound = bound + np.abs(
+                        np.clip(wanted, -upper, upper) - self.of_joints(self.followed)
+                    )
                 assert (np.abs(result - last) <= bound + rounding).all()
         if is_following:
             self.is_changed = False

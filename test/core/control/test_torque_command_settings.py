@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from robots import BUNDLED
-from torque_rig import make
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.control import CommandSettings, command_limits, rate_limits
+from support.robots import BUNDLED
+from support.torque_rig import make
 
 INF = math.inf
 
@@ -28,19 +28,25 @@ def test_settings_keep_no_array_of_the_caller():
     assert settings.limits == (1.0, 2.0)
 
 
-@pytest.mark.parametrize(('changes', 'message'), [
-    ({'limits': [1.0, math.nan]}, "limits: joint 'b' has nan; give a number >= 0"),
-    ({'limits': [1.0, -2.0]}, "limits: joint 'b' has -2.0"),
-    ({'rates': [0.0, 1.0]}, "rates: joint 'a' has 0.0; give a positive number"),
-    ({'rates': [math.nan, 1.0]}, "rates: joint 'a' has nan"),
-    ({'blend_time': -0.1}, 'blend_time must be a finite number >= 0, got -0.1'),
-    ({'ramp_time': INF}, 'ramp_time must be a finite number >= 0, got inf'),
-    ({'age_limit': 0.0}, 'age_limit must be a finite positive number, got 0.0'),
-    ({'age_limit': 'long'}, "age_limit must be a finite positive number, got 'long'"),
-    ({'on_loss': 'panic'}, "on_loss must be one of hold, gravity, ramp_to_zero, stop, got 'panic'"),
-    ({'on_end': None}, 'on_end must be one of hold, gravity, ramp_to_zero, stop, got None'),
-    ({'joints': ('a', 'a')}, "joints: 'a' is named twice"),
-])
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        ({'limits': [1.0, math.nan]}, "limits: joint 'b' has nan; give a number >= 0"),
+        ({'limits': [1.0, -2.0]}, "limits: joint 'b' has -2.0"),
+        ({'rates': [0.0, 1.0]}, "rates: joint 'a' has 0.0; give a positive number"),
+        ({'rates': [math.nan, 1.0]}, "rates: joint 'a' has nan"),
+        ({'blend_time': -0.1}, 'blend_time must be a finite number >= 0, got -0.1'),
+        ({'ramp_time': INF}, 'ramp_time must be a finite number >= 0, got inf'),
+        ({'age_limit': 0.0}, 'age_limit must be a finite positive number, got 0.0'),
+        ({'age_limit': 'long'}, "age_limit must be a finite positive number, got 'long'"),
+        (
+            {'on_loss': 'panic'},
+            "on_loss must be one of hold, gravity, ramp_to_zero, stop, got 'panic'",
+        ),
+        ({'on_end': None}, 'on_end must be one of hold, gravity, ramp_to_zero, stop, got None'),
+        ({'joints': ('a', 'a')}, "joints: 'a' is named twice"),
+    ],
+)
 def test_bad_settings_are_refused_by_name(changes, message):
     with pytest.raises(ArgumentError) as caught:
         make(**changes)
@@ -65,33 +71,51 @@ def test_limits_of_a_description_and_of_parameters():
 
 
 def test_joints_without_a_limit():
-    limits = command_limits(['none', 'infinite', 'zero', 'own'],
-                            {'infinite': INF, 'zero': 0.0, 'own': 0.0}, 0.5, {'own': INF})
+    limits = command_limits(
+        ['none', 'infinite', 'zero', 'own'],
+        {'infinite': INF, 'zero': 0.0, 'own': 0.0},
+        0.5,
+        {'own': INF},
+    )
     assert limits.tolist() == [INF, INF, 0.0, INF]
     assert rate_limits(['none', 'infinite', 'zero', 'own'], limits, 2.0).tolist() == [INF] * 4
     assert rate_limits(['a'], np.array([3.0])).tolist() == [INF]
     assert command_limits([], {}).shape == rate_limits([], np.zeros(0)).shape == (0,)
 
 
-@pytest.mark.parametrize(('arguments', 'error', 'message'), [
-    (({}, 0.0), ArgumentError, 'effort limit factor must be a finite positive number, got 0.0'),
-    (({}, 1.0, {'b': -1.0}), ArgumentError, "effort limit: joint 'b' has -1.0; give a number >= 0"),
-    (({}, 1.0, {'c': 1.0}), UnknownNameError, "effort limit: there is no joint 'c'; there are a"),
-    (({'a': math.nan},), ArgumentError, "effort limit of the description: joint 'a' has nan"),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'error', 'message'),
+    [
+        (({}, 0.0), ArgumentError, 'effort limit factor must be a finite positive number, got 0.0'),
+        (
+            ({}, 1.0, {'b': -1.0}),
+            ArgumentError,
+            "effort limit: joint 'b' has -1.0; give a number >= 0",
+        ),
+        (
+            ({}, 1.0, {'c': 1.0}),
+            UnknownNameError,
+            "effort limit: there is no joint 'c'; there are a",
+        ),
+        (({'a': math.nan},), ArgumentError, "effort limit of the description: joint 'a' has nan"),
+    ],
+)
 def test_bad_limits_are_refused_by_name(arguments, error, message):
     with pytest.raises(error) as caught:
         command_limits(['a', 'b'], *arguments)
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(('arguments', 'error', 'message'), [
-    ((0.0,), ArgumentError, 'rate limit factor must be a positive number, got 0.0'),
-    ((math.nan,), ArgumentError, 'rate limit factor must be a positive number, got nan'),
-    ((1.0, {'a': 'fast'}), ArgumentError, "rate limit: joint 'a' has 'fast'; give a positive"),
-    ((1.0, {'a': 0.0}), ArgumentError, "rate limit: joint 'a' has 0.0; give a positive number"),
-    ((1.0, {'c': 1.0}), UnknownNameError, "rate limit: there is no joint 'c'"),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'error', 'message'),
+    [
+        ((0.0,), ArgumentError, 'rate limit factor must be a positive number, got 0.0'),
+        ((math.nan,), ArgumentError, 'rate limit factor must be a positive number, got nan'),
+        ((1.0, {'a': 'fast'}), ArgumentError, "rate limit: joint 'a' has 'fast'; give a positive"),
+        ((1.0, {'a': 0.0}), ArgumentError, "rate limit: joint 'a' has 0.0; give a positive number"),
+        ((1.0, {'c': 1.0}), UnknownNameError, "rate limit: there is no joint 'c'"),
+    ],
+)
 def test_bad_rate_limits_are_refused_by_name(arguments, error, message):
     with pytest.raises(error) as caught:
         rate_limits(['a', 'b'], np.array([1.0, 2.0]), *arguments)

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from robots import bundled_robots, example_robots, urdf_path
 
 from screw_dynamics_ros.core.description import Limits, Mimic, physical_findings, read_urdf
+from support.robots import bundled_robots, example_robots, urdf_path
 
 pin = pytest.importorskip('pinocchio')
 

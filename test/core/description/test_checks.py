@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from robots import example_robots, robot_id
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.description import (
@@ -23,6 +22,7 @@ from screw_dynamics_ros.core.description import (
     read_urdf,
 )
 from screw_dynamics_ros.core.description.body_inertia import TRIANGLE_TOLERANCE
+from support.robots import example_robots, robot_id
 
 SOLID = Inertia(1.0, [0, 0, 0], np.diag([0.01, 0.01, 0.01]))
 NOTHING = Inertia(0.0, [0, 0, 0], np.zeros((3, 3)))

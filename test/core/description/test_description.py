@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import random_description
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, InertiaError, Robot
 from screw_dynamics_ros.core.description import (
@@ -17,6 +16,7 @@ from screw_dynamics_ros.core.description import (
     Mimic,
     RobotDescription,
 )
+from support.models import random_description
 
 ONE = np.eye(3)
 ORIGIN = np.zeros(3)

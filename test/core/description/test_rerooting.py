@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rerooting import rerooted
 from screw_dynamics_ros.core.errors import DescriptionError, UnknownNameError
+from support.models import random_configuration, random_description
 
 KINDS = ('revolute', 'prismatic', 'continuous', 'fixed')
 

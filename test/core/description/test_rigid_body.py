@@ -5,9 +5,15 @@
 
 import numpy as np
 import pytest
-from lie_support import derivative
-from models import random_configuration, random_description
-from rigid_bodies import (
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, regressor
+from screw_dynamics_ros.core.dynamics import spatial_inertia as recursion
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.lie import impedances, screws, se3, so3
+from support.lie import derivative
+from support.models import random_configuration, random_description
+from support.rigid_bodies import (
     G11,
     G12_MATERIAL,
     G12_V,
@@ -19,12 +25,6 @@ from rigid_bodies import (
     random_pose,
     skew,
 )
-
-from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, regressor
-from screw_dynamics_ros.core.dynamics import spatial_inertia as recursion
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.lie import impedances, screws, se3, so3
 
 # --- mass distribution -----------------------------------------------------------------------
 
@@ -43,8 +43,10 @@ def test_centre_of_mass_of_a_chain():
     for seed in range(3):
         robot = Robot(random_description(seed, joints=6), backend='reference')
         q = random_configuration(robot, np.random.default_rng(seed))
-        links = [RigidBody(x.inertia.mass, x.inertia.com, x.inertia.matrix).moved(C)
-                 for x, C in zip(robot.description.links, robot.link_poses(q), strict=True)]
+        links = [
+            RigidBody(x.inertia.mass, x.inertia.com, x.inertia.matrix).moved(C)
+            for x, C in zip(robot.description.links, robot.link_poses(q), strict=True)
+        ]
         total = sum(links[1:], links[0])
         close(total.com, robot.center_of_mass(q))
         close(total.com, sum(x.first_moment for x in links) / sum(x.mass for x in links))
@@ -112,14 +114,17 @@ def test_small_and_large_bodies(scale):
     RigidBody(body.mass, body.com, skewed)
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ((-1, np.zeros(3), np.eye(3)), 'mass is -1 kg'),
-    ((1, np.zeros(3), np.diag([1, 1, 3])), 'break the triangle inequality'),
-    ((1, np.zeros(3), np.diag([1, 1, -1])), 'not positive semidefinite'),
-    ((1, np.zeros(3), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), r'transpose by 0\.1'),
-    ((1, [np.nan, 0, 0], np.eye(3)), 'must be finite'),
-    ((np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ((-1, np.zeros(3), np.eye(3)), 'mass is -1 kg'),
+        ((1, np.zeros(3), np.diag([1, 1, 3])), 'break the triangle inequality'),
+        ((1, np.zeros(3), np.diag([1, 1, -1])), 'not positive semidefinite'),
+        ((1, np.zeros(3), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), r'transpose by 0\.1'),
+        ((1, [np.nan, 0, 0], np.eye(3)), 'must be finite'),
+        ((np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
+    ],
+)
 def test_what_no_body_has_is_refused(arguments, message):
     """B-091: on import and anywhere else."""
     with pytest.raises(InertiaError, match=message):
@@ -145,10 +150,18 @@ def test_principal_frame():
 
 def test_mass_matrix_golden_value():
     """G11, B-095."""
-    close(G11.mass_matrix, [
-        [0.385, -0.0033012702, -0.06, 0, -0.6, -0.4], [-0.0033012702, 0.375, 0.12, 0.6, 0, -0.2],
-        [-0.06, 0.12, 0.4, 0.4, 0.2, 0], [0, 0.6, 0.4, 2, 0, 0], [-0.6, 0, 0.2, 0, 2, 0],
-        [-0.4, -0.2, 0, 0, 0, 2]], 1e-10)
+    close(
+        G11.mass_matrix,
+        [
+            [0.385, -0.0033012702, -0.06, 0, -0.6, -0.4],
+            [-0.0033012702, 0.375, 0.12, 0.6, 0, -0.2],
+            [-0.06, 0.12, 0.4, 0.4, 0.2, 0],
+            [0, 0.6, 0.4, 2, 0, 0],
+            [-0.6, 0, 0.2, 0, 2, 0],
+            [-0.4, -0.2, 0, 0, 0, 2],
+        ],
+        1e-10,
+    )
     close(G11.principal_frame().moments, [0.1, 0.2, 0.3])
 
 
@@ -201,8 +214,10 @@ def test_potential_energy():
     q = random_configuration(robot, np.random.default_rng(7))
 
     def total(q):
-        return sum(RigidBody(x.inertia.mass, x.inertia.com, x.inertia.matrix).potential_energy(C)
-                   for x, C in zip(robot.description.links, robot.link_poses(q), strict=True))
+        return sum(
+            RigidBody(x.inertia.mass, x.inertia.com, x.inertia.matrix).potential_energy(C)
+            for x, C in zip(robot.description.links, robot.link_poses(q), strict=True)
+        )
 
     close(total(q), robot.potential_energy(q))
     slope = [derivative(lambda t, e=e: total(q + t * e), 0.0) for e in np.eye(4)]
@@ -286,18 +301,32 @@ def test_two_bodies_as_one():
 # --- bad input -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('call', 'error', 'message'), [
-    (lambda: RigidBody(1, np.zeros(2), np.eye(3)), ArgumentError, r'com must have shape \(3,\)'),
-    (lambda: G11.wrench(G12_V, G12_V, 'spatial'), UnknownNameError, "'material', got 'spatial'"),
-    (lambda: regressor(G12_V, G12_V, 'body'), UnknownNameError, "'material', got 'body'"),
-    (lambda: G11.wrench(G12_V[:3], G12_V), ArgumentError, r'V .* got \(3,\)'),
-    (lambda: G11.moved(np.diag([1, 1, -1, 1])), ArgumentError, 'not a rotation'),
-    (lambda: RigidBody.from_particles([1, 2], np.zeros((3, 3))), ArgumentError, r'positions'),
-    (lambda: RigidBody.from_particles([1, -2], np.zeros((2, 3))), InertiaError, 'positive'),
-    (lambda: RigidBody.from_parameters(np.ones(9)), ArgumentError, r'parameters .* got \(9,\)'),
-    (lambda: RigidBody(1, np.zeros(3), np.zeros((3, 3))).acceleration(G12_V, G12_V), InertiaError,
-     'smallest principal moment 0'),
-])
+@pytest.mark.parametrize(
+    ('call', 'error', 'message'),
+    [
+        (
+            lambda: RigidBody(1, np.zeros(2), np.eye(3)),
+            ArgumentError,
+            r'com must have shape \(3,\)',
+        ),
+        (
+            lambda: G11.wrench(G12_V, G12_V, 'spatial'),
+            UnknownNameError,
+            "'material', got 'spatial'",
+        ),
+        (lambda: regressor(G12_V, G12_V, 'body'), UnknownNameError, "'material', got 'body'"),
+        (lambda: G11.wrench(G12_V[:3], G12_V), ArgumentError, r'V .* got \(3,\)'),
+        (lambda: G11.moved(np.diag([1, 1, -1, 1])), ArgumentError, 'not a rotation'),
+        (lambda: RigidBody.from_particles([1, 2], np.zeros((3, 3))), ArgumentError, r'positions'),
+        (lambda: RigidBody.from_particles([1, -2], np.zeros((2, 3))), InertiaError, 'positive'),
+        (lambda: RigidBody.from_parameters(np.ones(9)), ArgumentError, r'parameters .* got \(9,\)'),
+        (
+            lambda: RigidBody(1, np.zeros(3), np.zeros((3, 3))).acceleration(G12_V, G12_V),
+            InertiaError,
+            'smallest principal moment 0',
+        ),
+    ],
+)
 def test_bad_input_is_refused_by_name(call, error, message):
     """Bad input: what is at fault, its value, the remedy."""
     with pytest.raises(error, match=message):

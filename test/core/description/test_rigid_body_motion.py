@@ -7,8 +7,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from lie_support import derivative
-from rigid_bodies import (
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
+
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
+from screw_dynamics_ros.core.lie import accelerations as acc
+from screw_dynamics_ros.core.lie import screws, se3
+from support.lie import derivative
+from support.rigid_bodies import (
     G11,
     G12_MATERIAL,
     G12_V,
@@ -19,13 +26,6 @@ from rigid_bodies import (
     random_pose,
     skew,
 )
-from scipy.integrate import solve_ivp
-from scipy.spatial.transform import Rotation
-
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
-from screw_dynamics_ros.core.lie import accelerations as acc
-from screw_dynamics_ros.core.lie import screws, se3
 
 
 def particle_wrench(m, r, omega, v, alpha, a):
@@ -139,8 +139,9 @@ def test_torque_free_top():
         return np.concatenate([(C @ se3.hat(V)).ravel(), body.acceleration(V, np.zeros(6))])
 
     start = np.concatenate([np.eye(4).ravel(), [0.4, 2, 0.1, 0.3, 0.1, -0.2]])
-    end = solve_ivp(rate, (0, 10), start, method='DOP853', rtol=1e-10, atol=1e-10,
-                    t_eval=np.linspace(0, 10, 11))
+    end = solve_ivp(
+        rate, (0, 10), start, method='DOP853', rtol=1e-10, atol=1e-10, t_eval=np.linspace(0, 10, 11)
+    )
     C, V = end.y[:16].T.reshape(-1, 4, 4), end.y[16:].T
     energy = body.kinetic_energy(V)
     close(energy, np.full(11, energy[0]), 1e-7)
@@ -176,10 +177,12 @@ def test_moment_of_momentum():
     def rate(_, x):
         return np.concatenate([x[3:], -4.0 * x[:3] / np.linalg.norm(x[:3]) ** 3 / 2.0])
 
-    end = solve_ivp(rate, (0, 5), [1, 0, 0.2, 0, 1.2, 0.5], rtol=1e-11, atol=1e-11,
-                    t_eval=np.linspace(0, 5, 6))
-    l = [particle.moved(se3.pose(np.eye(3), x[:3])).momentum([0, 0, 0, *x[3:]])[:3]  # noqa: E741
-         for x in end.y.T]
+    end = solve_ivp(
+        rate, (0, 5), [1, 0, 0.2, 0, 1.2, 0.5], rtol=1e-11, atol=1e-11, t_eval=np.linspace(0, 5, 6)
+    )
+    l = [  # noqa: E741
+        particle.moved(se3.pose(np.eye(3), x[:3])).momentum([0, 0, 0, *x[3:]])[:3] for x in end.y.T
+    ]
     close(l, np.broadcast_to(l[0], (6, 3)), 1e-8)
     close(l[0], 2.0 * np.cross([1, 0, 0.2], [0, 1.2, 0.5]))
     force = np.array([0, 0, -10.0])

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import Limits, Mimic, read_urdf
+from support.robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 
 # --- what is understood --------------------------------------------------------------------------
 
@@ -248,7 +248,7 @@ def test_example_of_the_docstring():
 # --- what is accepted ----------------------------------------------------------------------------
 
 
-NOISE = '''
+NOISE = """
 <?xml version="1.0" encoding="utf-8"?>
 <!-- made by hand --><robot name="r" version="1.0" xmlns="http://example.org/urdf"
    xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -272,7 +272,7 @@ NOISE = '''
   <sensor name="s"><parent link="b"/></sensor>
   text between elements
 </robot>
-'''
+"""
 
 
 @pytest.mark.parametrize(

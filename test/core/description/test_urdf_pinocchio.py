@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from robots import UNREADABLE, all_example_robots, example_robots, robot_id
 
 from screw_dynamics_ros.core.description import Mimic, read_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
+from support.robots import UNREADABLE, all_example_robots, example_robots, robot_id
 
 pin = pytest.importorskip('pinocchio')
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 
 from screw_dynamics_ros.core.description import Joint, Link, RobotDescription, read_urdf
 from screw_dynamics_ros.core.errors import (
@@ -18,6 +17,7 @@ from screw_dynamics_ros.core.errors import (
     InertiaError,
     ScrewDynamicsError,
 )
+from support.robots import UNIT_INERTIA, inertial, joint, links, one_joint, robot
 
 TWO = links('a b')
 REFUSED = {

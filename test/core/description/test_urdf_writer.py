@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import random_description
-from robots import bundled_robots, example_robots, robot_id
 
 from screw_dynamics_ros.core.description import Limits, RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw, write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError
+from support.models import random_description
+from support.robots import bundled_robots, example_robots, robot_id
 
 
 def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:

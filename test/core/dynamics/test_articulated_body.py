@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import close
-from models import (
+
+from support.compilation import close
+from support.models import (
     ONE_FREEDOM,
     random_configuration,
     random_description,
@@ -23,8 +24,7 @@ from models import (
 
 pytest.importorskip('pinocchio')
 
-from pinocchio_oracle import Pinocchio
-
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.dynamics.articulated_body import ArticulatedBodies, inward
@@ -61,15 +61,21 @@ def subtree(description: RobotDescription, root: str) -> RobotDescription:
 
 
 def expected(
-    robot: Robot, link: str, q: np.ndarray, v: np.ndarray, tau: np.ndarray, omega: np.ndarray,
+    robot: Robot,
+    link: str,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    omega: np.ndarray,
     wrenches: dict[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return articulated inertia and bias wrench of a link by Pinocchio, in the link's frame.
 
     The link turns with `omega`; how fast its origin moves makes no difference.
     """
-    alone = Robot(subtree(robot.description, link), floating_base=True, gravity=(0, 0, 0),
-                  backend='reference')
+    alone = Robot(
+        subtree(robot.description, link), floating_base=True, gravity=(0, 0, 0), backend='reference'
+    )
     oracle = Pinocchio(to_urdf(alone.description), alone)
     q_alone, v_alone, tau_alone, armature = np.zeros(alone.nq), *np.zeros((3, alone.nv))
     q_alone[6], v_alone[:3] = 1.0, omega

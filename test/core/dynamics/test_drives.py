@@ -11,9 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drive_support import GRAVITY, SCALAR, close, random_drives, state, two_masses
-from models import random_description, random_wrenches
-from robots import joint, links, robot, urdf_path
 
 from screw_dynamics_ros.core import (
     ArgumentError,
@@ -27,6 +24,9 @@ from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescr
 from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
 from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursive_inverse_dynamics
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree, mimic_map
+from support.drives import GRAVITY, SCALAR, close, random_drives, state, two_masses
+from support.models import random_description, random_wrenches
+from support.robots import joint, links, robot, urdf_path
 
 BACKENDS = pytest.mark.parametrize('backend', ['native', 'python', 'reference'])
 
@@ -304,7 +304,7 @@ def test_energy_goes_into_friction():
 def test_pinocchio(name, floating):
     """C-054: rotor inertia and gear ratio as Pinocchio has them, on real robots, 1e-10."""
     pytest.importorskip('pinocchio')
-    from pinocchio_oracle import Pinocchio
+    from oracles.pinocchio_model import Pinocchio
 
     path = urdf_path(name)
     names = Robot.from_urdf(path, backend='reference').joint_names

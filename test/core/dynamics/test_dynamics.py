@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lagrange import CENTRAL, Lagrange
-from models import (
+from scipy.spatial.transform import Rotation
+
+from oracles.lagrange import CENTRAL, Lagrange
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
+from support.models import (
     RCM5_A,
     RCM5_Q,
     RCM5_V,
@@ -20,11 +24,7 @@ from models import (
     random_wrenches,
     rcm5_description,
 )
-from robots import urdf_path
-from scipy.spatial.transform import Rotation
-
-from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
+from support.robots import urdf_path
 
 GOLDEN = 1e-9
 GRAVITY = (0.7, -1.3, -9.6)
@@ -42,7 +42,8 @@ def _backend_exists(request: pytest.FixtureRequest) -> None:
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
     """Compare with an error relative to the largest element."""
     np.testing.assert_allclose(
-        actual, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max(initial=0)))
+        actual, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max(initial=0))
+    )
 
 
 def state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -59,9 +60,22 @@ def test_rcm5(backend):
     robot = Robot(rcm5_description(), backend=backend)
     M = np.zeros((5, 5))
     M[np.triu_indices(5)] = [
-        8.0360536391, 4.7695809932, 2.4300098979, -1.1443380347, -0.4594847914,
-        3.1931083474, 1.7361900301, -0.8865434008, -0.3793993808,
-        1.1554717128, -0.6445813483, -0.3121521651, 0.5322248544, 0.2385634254, 0.2398048544]
+        8.0360536391,
+        4.7695809932,
+        2.4300098979,
+        -1.1443380347,
+        -0.4594847914,
+        3.1931083474,
+        1.7361900301,
+        -0.8865434008,
+        -0.3793993808,
+        1.1554717128,
+        -0.6445813483,
+        -0.3121521651,
+        0.5322248544,
+        0.2385634254,
+        0.2398048544,
+    ]
     close(robot.mass_matrix(RCM5_Q), M + np.triu(M, 1).T, GOLDEN)
     close(robot.kinetic_energy(RCM5_Q, RCM5_V), 0.6453086024, GOLDEN)
     with_gravity = [7.9329872753, 4.4171123122, 2.0474565369, -2.9322718882, -0.5334316808]
@@ -84,7 +98,7 @@ def test_planar_2r_in_closed_form(backend):
         M = np.array(
             [[(m1 + m2) * l1**2 + m2 * l2**2 + 2 * m2 * l1 * l2 * c2, M12], [M12, m2 * l2**2]]
         )
-        Cv = m2 * l1 * l2 * s2 * np.array([-2 * v[0] * v[1] - v[1]**2, v[0]**2])
+        Cv = m2 * l1 * l2 * s2 * np.array([-2 * v[0] * v[1] - v[1] ** 2, v[0] ** 2])
         torque = g * np.array([(m1 + m2) * l1 * c1 + m2 * l2 * c12, m2 * l2 * c12])
         close(robot.mass_matrix(q), M, 1e-13)
         close(robot.coriolis_torques(q, v), Cv, 1e-13)
@@ -133,15 +147,20 @@ def test_every_inertia_counts(seed):
     masses = [link.inertia.mass for link in description.links]
     assert robot.total_mass == pytest.approx(sum(masses), rel=1e-14)
     at_origin = np.concatenate([[0, 0, 0, 0, 0, 0, 1], q])
-    com = sum(m * (C[:3, :3] @ link.inertia.com + C[:3, 3])
-              for m, link, C in zip(masses, description.links, robot.link_poses(q))) / sum(masses)
+    com = sum(
+        m * (C[:3, :3] @ link.inertia.com + C[:3, 3])
+        for m, link, C in zip(masses, description.links, robot.link_poses(q))
+    ) / sum(masses)
     close(robot.center_of_mass(q), com, 1e-14)
     close(floating.center_of_mass(at_origin), com, 1e-14)
     close(robot.potential_energy(q), floating.potential_energy(at_origin), 1e-14)
     close(floating.mass_matrix(at_origin)[6:, 6:], robot.mass_matrix(q), 1e-13)
     close(floating.mass_matrix(at_origin)[3:6, 3:6], sum(masses) * np.eye(3), 1e-13)
-    close(floating.kinetic_energy(at_origin, np.concatenate([np.zeros(6), v])),
-          robot.kinetic_energy(q, v), 1e-13)
+    close(
+        floating.kinetic_energy(at_origin, np.concatenate([np.zeros(6), v])),
+        robot.kinetic_energy(q, v),
+        1e-13,
+    )
 
 
 # --- identities -----------------------------------------------------------------------------------
@@ -152,8 +171,12 @@ def test_every_inertia_counts(seed):
 @SEEDS
 def test_terms_add_up_and_dynamics_invert_each_other(seed, mimic, floating):
     """B-003: FD(ID(a)) = a; the terms add up."""
-    robot = Robot(random_description(seed, 9, mimic=mimic), floating_base=floating, gravity=GRAVITY,
-                  backend='reference')
+    robot = Robot(
+        random_description(seed, 9, mimic=mimic),
+        floating_base=floating,
+        gravity=GRAVITY,
+        backend='reference',
+    )
     q, v, a = state(robot, seed)
     wrenches = random_wrenches(robot, np.random.default_rng(seed))
     M = robot.mass_matrix(q)
@@ -197,8 +220,13 @@ def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
     series, power = np.zeros((3, 3)), np.eye(3) * t
     for n in range(1, 20):
         series, power = series + power, power @ K * t / (n + 1)
-    return np.concatenate([r + R.as_matrix() @ series @ u,
-                           (R * Rotation.from_rotvec(omega * t)).as_quat(), q[7:] + t * v[6:]])
+    return np.concatenate(
+        [
+            r + R.as_matrix() @ series @ u,
+            (R * Rotation.from_rotvec(omega * t)).as_quat(),
+            q[7:] + t * v[6:],
+        ]
+    )
 
 
 @pytest.mark.parametrize('floating', [False, True])
@@ -238,7 +266,7 @@ def simulate(robot: Robot, q: np.ndarray, v: np.ndarray, torque, wrench, seconds
     floating = robot.nq > robot.nv
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
-        q, v = x[:robot.nq], x[robot.nq:-1]
+        q, v = x[: robot.nq], x[robot.nq : -1]
         tau = torque(t)
         a = robot.forward_dynamics(q, v, tau, wrench)
         power = tau @ v + sum(W @ robot.velocity(q, v, link, 'body') for link, W in wrench.items())
@@ -258,30 +286,44 @@ def simulate(robot: Robot, q: np.ndarray, v: np.ndarray, torque, wrench, seconds
         k3 = rate(t + h / 2, x + h / 2 * k2)
         k4 = rate(t + h, x + h * k3)
         x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return x[:robot.nq], x[robot.nq:-1], x[-1]
+    return x[: robot.nq], x[robot.nq : -1], x[-1]
 
 
 @pytest.mark.parametrize('floating', [False, True])
 @pytest.mark.parametrize('mimic', [0, 2])
 def test_energy_balance_over_a_second(mimic, floating):
     """C-068: T + U changes by exactly the work of joint torques and external wrenches."""
-    robot = Robot(random_description(3, 6, mimic=mimic), floating_base=floating, gravity=GRAVITY,
-                  backend='python')
+    robot = Robot(
+        random_description(3, 6, mimic=mimic),
+        floating_base=floating,
+        gravity=GRAVITY,
+        backend='python',
+    )
     q, v, amplitude = state(robot, 7)
-    wrench = {robot.link_names[-1]: np.array([0.4, -0.8, 0.3, 2.0, -1.0, 1.5]),
-              robot.link_names[2]: np.array([-0.2, 0.5, 0.1, -1.0, 2.0, 0.5])}
+    wrench = {
+        robot.link_names[-1]: np.array([0.4, -0.8, 0.3, 2.0, -1.0, 1.5]),
+        robot.link_names[2]: np.array([-0.2, 0.5, 0.1, -1.0, 2.0, 0.5]),
+    }
 
     def energy(q: np.ndarray, v: np.ndarray) -> float:
         return robot.kinetic_energy(q, v) + robot.potential_energy(q)
 
     q1, v1, work = simulate(
-        robot, q, v, lambda t: amplitude * np.sin(3 * t), wrench, 1.0, 1.0 / 1600)
+        robot, q, v, lambda t: amplitude * np.sin(3 * t), wrench, 1.0, 1.0 / 1600
+    )
     assert abs(work) > 1.0
     gained = energy(q1, v1) - energy(q, v)
     assert gained == pytest.approx(work, rel=2e-7)
     # the comparison sees the wrench: without its part the balance is off by far
-    _, _, wrong = simulate(robot, q, v, lambda t: amplitude * np.sin(3 * t),
-                           {link: -W for link, W in wrench.items()}, 0.1, 1.0 / 200)
+    _, _, wrong = simulate(
+        robot,
+        q,
+        v,
+        lambda t: amplitude * np.sin(3 * t),
+        {link: -W for link, W in wrench.items()},
+        0.1,
+        1.0 / 200,
+    )
     assert abs(gained - wrong) > 0.1
 
 
@@ -300,8 +342,9 @@ def momentum(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np
 @pytest.mark.parametrize('mimic', [0, 2])
 def test_a_free_robot_falls_on_a_parabola(mimic):
     """Whatever the joints do: the centre of mass falls freely, angular momentum stays (D-18)."""
-    robot = Robot(random_description(5, 5, mimic=mimic), floating_base=True, gravity=GRAVITY,
-                  backend='python')
+    robot = Robot(
+        random_description(5, 5, mimic=mimic), floating_base=True, gravity=GRAVITY, backend='python'
+    )
     q, v, amplitude = state(robot, 9)
     amplitude[:6] = 0.0
     (P0, L0), com0 = momentum(robot, q, v), robot.center_of_mass(q)
@@ -322,8 +365,12 @@ def test_a_body_alone():
     """Newton's and Euler's equations about the centre of mass (D-20)."""
     rng = np.random.default_rng(0)
     inertia = random_inertia(rng)
-    robot = Robot(RobotDescription.from_parts('stone', [Link('stone', inertia)], []),
-                  floating_base=True, gravity=GRAVITY, backend='reference')
+    robot = Robot(
+        RobotDescription.from_parts('stone', [Link('stone', inertia)], []),
+        floating_base=True,
+        gravity=GRAVITY,
+        backend='reference',
+    )
     q, V, A = state(robot, 1)
     R, (omega, u), (domega, du) = (
         Rotation.from_quat(q[3:7]).as_matrix(),
@@ -351,8 +398,11 @@ def test_a_fixed_link_weighs_the_same_as_one_body(seed):
         random_pose(rng),
     )
     swing = Joint('swing', 'revolute', 'base', 'arm', origin, np.array([0.0, 0.6, 0.8]))
-    two = RobotDescription.from_parts('two', [Link('base'), Link('arm', arm), Link('tool', tool)], [
-        swing, Joint('mount', 'fixed', 'arm', 'tool', mount, np.array([1.0, 0, 0]))])
+    two = RobotDescription.from_parts(
+        'two',
+        [Link('base'), Link('arm', arm), Link('tool', tool)],
+        [swing, Joint('mount', 'fixed', 'arm', 'tool', mount, np.array([1.0, 0, 0]))],
+    )
     R, com = mount[:3, :3], mount[:3, :3] @ tool.com + mount[:3, 3]
     m = arm.mass + tool.mass
     c = (arm.mass * arm.com + tool.mass * com) / m
@@ -360,9 +410,24 @@ def test_a_fixed_link_weighs_the_same_as_one_body(seed):
     def about(d: np.ndarray) -> np.ndarray:
         return d @ d * np.eye(3) - np.outer(d, d)
 
-    one = RobotDescription.from_parts('one', [Link('base'), Link('arm', Inertia(
-        m, c, arm.matrix + arm.mass * about(arm.com - c)
-        + R @ tool.matrix @ R.T + tool.mass * about(com - c)))], [swing])
+    one = RobotDescription.from_parts(
+        'one',
+        [
+            Link('base'),
+            Link(
+                'arm',
+                Inertia(
+                    m,
+                    c,
+                    arm.matrix
+                    + arm.mass * about(arm.com - c)
+                    + R @ tool.matrix @ R.T
+                    + tool.mass * about(com - c),
+                ),
+            ),
+        ],
+        [swing],
+    )
     a, b = Robot(two, backend='reference'), Robot(one, backend='reference')
     q, v, tau = state(a, seed)
     for name in ('mass_matrix', 'gravity_torques', 'center_of_mass', 'potential_energy'):
@@ -370,6 +435,9 @@ def test_a_fixed_link_weighs_the_same_as_one_body(seed):
     close(a.inverse_dynamics(q, v, tau), b.inverse_dynamics(q, v, tau), 1e-13)
     close(a.forward_dynamics(q, v, tau), b.forward_dynamics(q, v, tau), 1e-12)
     W = {'tool': rng.uniform(-1, 1, 6)}
-    at_arm = {'arm': np.concatenate([R @ W['tool'][:3] + np.cross(mount[:3, 3], R @ W['tool'][3:]),
-                                     R @ W['tool'][3:]])}
+    at_arm = {
+        'arm': np.concatenate(
+            [R @ W['tool'][:3] + np.cross(mount[:3, 3], R @ W['tool'][3:]), R @ W['tool'][3:]]
+        )
+    }
     close(a.inverse_dynamics(q, v, tau, W), b.inverse_dynamics(q, v, tau, at_arm), 1e-13)

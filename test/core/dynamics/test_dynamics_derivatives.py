@@ -11,10 +11,6 @@ import sys
 
 import numpy as np
 import pytest
-from compile_support import ALL_CASES, BACKENDS, build, close, states
-from models import random_description, random_wrenches
-from robots import robot
-from tangents import displaced, partial
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
 from screw_dynamics_ros.core.dynamics.partial_derivatives import (
@@ -22,6 +18,10 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     mass_matrix_partials,
 )
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.models import random_description, random_wrenches
+from support.robots import robot
+from support.tangents import displaced, partial
 
 FUNCTIONS = pytest.mark.parametrize(
     'name', ['inverse_dynamics_derivatives', 'forward_dynamics_derivatives']

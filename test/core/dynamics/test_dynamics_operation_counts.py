@@ -7,14 +7,9 @@ of doc/dynamics.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from models import random_description
-from poe_models import REPRESENTATIONS, random_geometry, random_inertias
-from robots import urdf_path
-from test_operation_counts import Counter
 
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.description import read_urdf
@@ -25,8 +20,13 @@ from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursiv
 from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from support.models import random_description
+from support.operation_counts import Counter
+from support.paths import DOC
+from support.poe_models import REPRESENTATIONS, random_geometry, random_inertias
+from support.robots import urdf_path
 
-PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'dynamics.md'
+PAGE = DOC / 'dynamics.md'
 
 
 def anywhere(joints: int = 6) -> Tree:
@@ -75,8 +75,8 @@ def table() -> str:
 
 def test_the_page_shows_what_is_measured():
     assert table() in PAGE.read_text(), (
-        'run `python test/test_dynamics_operation_counts.py` and put its output into '
-        'doc/dynamics.md'
+        'run `PYTHONPATH=test python test/core/dynamics/test_dynamics_operation_counts.py` and put '
+        'its output into doc/dynamics.md'
     )
 
 

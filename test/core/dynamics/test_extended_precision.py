@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from extended_precision import AVAILABLE, REAL, ExtendedPrecision, solve
-from models import random_configuration
-from robots import urdf_path
 
+from oracles.extended_precision import AVAILABLE, REAL, ExtendedPrecision, solve
 from screw_dynamics_ros.core import Robot
+from support.models import random_configuration
+from support.robots import urdf_path
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason='long doubles are float64 here')
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compile_support import ALL_CASES, BACKENDS, build, close, states
 from scipy.linalg import expm
-from tangents import displaced, partial
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.dynamics.force_rates import WRENCHES, inverse_dynamics_rates
 from screw_dynamics_ros.core.dynamics.geometric_sensitivity import pose_sensitivity
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.tangents import displaced, partial
 
 
 def motion(robot: Robot) -> list[np.ndarray]:

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, NATIVE
-from models import random_configuration, random_description, random_wrenches
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import Specification
@@ -20,6 +17,9 @@ from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, Ro
 from screw_dynamics_ros.core.dynamics import hybrid_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.compilation import BACKENDS, NATIVE
+from support.models import random_configuration, random_description, random_wrenches
+from support.robots import urdf_path
 
 CASES = {
     'tree': (random_description(1, 8), False),
@@ -105,7 +105,7 @@ def test_drives():
 def test_against_pinocchios_mass_matrix():
     """C-060 on TALOS, legs driven and arms moved: M_ff a_f = tau_f - h_f - M_fm a_m."""
     pytest.importorskip('pinocchio')
-    from pinocchio_oracle import Pinocchio
+    from oracles.pinocchio_model import Pinocchio
 
     path = urdf_path('talos_reduced')
     robot = Robot.from_urdf(path, floating_base=True, backend='reference')

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from program_interpreter import run
 from scipy.spatial.transform import Rotation
 
+from oracles.program_interpreter import run
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     recorded_axis,
@@ -40,16 +40,19 @@ def recorded(before: np.ndarray, axis: int, after: np.ndarray, way) -> Program:
 
 
 @pytest.mark.parametrize('axis', range(3))
-@pytest.mark.parametrize(('before', 'after'), [
-    *((aligned, np.eye(3)) for aligned in ALIGNED),
-    *((np.eye(3), aligned) for aligned in ALIGNED),
-])
+@pytest.mark.parametrize(
+    ('before', 'after'),
+    [
+        *((aligned, np.eye(3)) for aligned in ALIGNED),
+        *((np.eye(3), aligned) for aligned in ALIGNED),
+    ],
+)
 def test_turn_about_an_axis_of_coordinates(before, after, axis):
     A = np.random.default_rng(0).normal(size=(3, 3))
     angle = 0.7
     short = recorded(before, axis, after, rotated)
     R = (before @ turn(axis, np.cos(angle), np.sin(angle)) @ after).astype(float)
-    result, = run(short, turn=[np.cos(angle), np.sin(angle)], A=A.ravel())
+    (result,) = run(short, turn=[np.cos(angle), np.sin(angle)], A=A.ravel())
     np.testing.assert_allclose(result, R @ A @ R.T, atol=1e-14)
     products = recorded(before, axis, after, lambda R, A: R @ A @ R.T)
     assert short.operation_count < 0.7 * products.operation_count

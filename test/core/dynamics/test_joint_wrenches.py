@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_wrenches
-from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.se3 import inverse
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from support.models import random_configuration, random_description, random_wrenches
+from support.robots import urdf_path
 
 GRAVITY = (0.7, -1.3, -9.6)
 KINDS = ('revolute', 'prismatic', 'continuous', 'planar', 'floating', 'fixed')
@@ -139,7 +139,7 @@ def test_wrench_on_a_floating_base_is_what_inverse_dynamics_says():
 def test_pinocchio():
     """D-30: `data.f` of Pinocchio's recursion, on a robot with branches."""
     pin = pytest.importorskip('pinocchio')
-    from pinocchio_oracle import SWAP, Pinocchio
+    from oracles.pinocchio_model import SWAP, Pinocchio
 
     path = urdf_path('talos_full_v2')
     robot = Robot.from_urdf(path, floating_base=True, gravity=GRAVITY, backend='reference')

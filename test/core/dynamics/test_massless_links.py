@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, close
 
 from screw_dynamics_ros.core import Drive, InertiaError, Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
@@ -20,6 +19,7 @@ from screw_dynamics_ros.core.description import (
     Mimic,
     RobotDescription,
 )
+from support.compilation import BACKENDS, close
 
 SOLID = Inertia(1.0, [0.1, 0.0, 0.05], np.diag([0.02, 0.03, 0.04]))
 X, Y, Z = np.eye(3)

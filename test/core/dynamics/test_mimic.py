@@ -11,19 +11,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import (
+
+from support.models import (
     random_configuration,
     random_description,
     random_wrenches,
     to_urdf,
     without_mimic,
 )
-from robots import urdf_path
+from support.robots import urdf_path
 
 pin = pytest.importorskip('pinocchio')
 
-from pinocchio_oracle import Pinocchio  # noqa: E402
-
+from oracles.pinocchio_model import Pinocchio  # noqa: E402
 from screw_dynamics_ros.core import Robot  # noqa: E402
 from screw_dynamics_ros.core.description import Mimic, RobotDescription, read_urdf  # noqa: E402
 
@@ -43,8 +43,11 @@ def chained(seed: int) -> RobotDescription:
 
 def following(description: RobotDescription, **mimics: Mimic) -> RobotDescription:
     """Return the description with some joints made mimic joints."""
-    return RobotDescription.from_parts(description.name, description.links, [
-        replace(joint, mimic=mimics.get(joint.name, joint.mimic)) for joint in description.joints])
+    return RobotDescription.from_parts(
+        description.name,
+        description.links,
+        [replace(joint, mimic=mimics.get(joint.name, joint.mimic)) for joint in description.joints],
+    )
 
 
 def test_the_factory_makes_the_hard_cases():
@@ -61,8 +64,9 @@ def test_the_factory_makes_the_hard_cases():
     assert any(slave.mimic.multiplier < 0 for _, slave, _ in pairs)
 
 
-@pytest.mark.parametrize(('backend', 'seed'), [
-    ('native', 0), ('python', 1), *(('reference', seed) for seed in range(4))])
+@pytest.mark.parametrize(
+    ('backend', 'seed'), [('native', 0), ('python', 1), *(('reference', seed) for seed in range(4))]
+)
 @FLOATING
 def test_reduced_equations(seed, floating, backend):
     """Every function with mimic joints against the dense reduction, wrenches included."""
@@ -107,23 +111,30 @@ def test_forward_dynamics_of_real_robots_with_wrenches(name, floating):
         q = random_configuration(robot, rng)
         v, tau = rng.uniform(-2, 2, (2, robot.nv))
         wrenches = random_wrenches(robot, rng)
-        close(robot.forward_dynamics(q, v, tau, wrenches),
-              oracle.forward_dynamics(q, v, tau, wrenches))
-        close(robot.inverse_dynamics(q, v, tau, wrenches),
-              oracle.inverse_dynamics(q, v, tau, wrenches))
+        close(
+            robot.forward_dynamics(q, v, tau, wrenches),
+            oracle.forward_dynamics(q, v, tau, wrenches),
+        )
+        close(
+            robot.inverse_dynamics(q, v, tau, wrenches),
+            oracle.inverse_dynamics(q, v, tau, wrenches),
+        )
 
 
 def test_a_chain_multiplies_out():
     """joint3 = 2 joint2 + 0.3, joint2 = -0.5 joint1 + 0.1: joint3 = -joint1 + 0.5."""
     description = following(
         random_description(0, 3, ('revolute',), chain=True),
-        joint2=Mimic('joint1', -0.5, 0.1), joint3=Mimic('joint2', 2.0, 0.3))
+        joint2=Mimic('joint1', -0.5, 0.1),
+        joint3=Mimic('joint2', 2.0, 0.3),
+    )
     robot = Robot(description, backend='reference')
     free = Robot(without_mimic(description), backend='reference')
     assert robot.joint_names == ('joint1',)
     assert robot.transform_joints == free.joint_names
     np.testing.assert_allclose(
-        robot.link_poses([0.8]), free.link_poses([0.8, -0.3, -0.3]), rtol=0, atol=1e-15)
+        robot.link_poses([0.8]), free.link_poses([0.8, -0.3, -0.3]), rtol=0, atol=1e-15
+    )
     G = np.array([1.0, -0.5, -1.0])
     np.testing.assert_allclose(
         robot.jacobian([0.8], 'link3')[:, 0],
@@ -136,8 +147,9 @@ def test_a_chain_multiplies_out():
 
 
 def test_multiplier_zero_holds_the_joint_still():
-    description = following(random_description(1, 4, ('revolute',), chain=True),
-                            joint3=Mimic('joint1', 0.0, 0.6))
+    description = following(
+        random_description(1, 4, ('revolute',), chain=True), joint3=Mimic('joint1', 0.0, 0.6)
+    )
     robot = Robot(description, backend='reference')
     free = Robot(without_mimic(description), backend='reference')
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 3))
@@ -153,8 +165,9 @@ def test_multiplier_zero_holds_the_joint_still():
 
 def test_a_continuous_master_turned_around_and_a_mimic_of_half_its_angle():
     """q is not reduced by 2 pi: half of a full turn more is half a turn of the follower (K-35)."""
-    description = following(random_description(2, 2, ('continuous',), chain=True),
-                            joint2=Mimic('joint1', 0.5, 0.0))
+    description = following(
+        random_description(2, 2, ('continuous',), chain=True), joint2=Mimic('joint1', 0.5, 0.0)
+    )
     robot = Robot(description, backend='reference')
     free = Robot(without_mimic(description), backend='reference')
     once = robot.link_poses([1.0 + 2 * np.pi])
@@ -164,7 +177,7 @@ def test_a_continuous_master_turned_around_and_a_mimic_of_half_its_angle():
 
 def test_same_gripper_with_a_negative_multiplier():
     """Two fingers that close on each other: the same force at both does twice the work."""
-    text = '''<robot name="gripper"><link name="palm"/>
+    text = """<robot name="gripper"><link name="palm"/>
       <link name="left"><inertial><mass value="0.1"/>
         <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <link name="right"><inertial><mass value="0.1"/>
@@ -174,11 +187,12 @@ def test_same_gripper_with_a_negative_multiplier():
       <joint name="r" type="prismatic"><parent link="palm"/><child link="right"/><axis xyz="0 1 0"/>
         <limit lower="-0.04" upper="0" effort="20" velocity="1"/>
         <mimic joint="l" multiplier="-1"/></joint>
-    </robot>'''
+    </robot>"""
     robot = Robot(read_urdf(text), backend='reference')
     squeeze = {'left': [0, 0, 0, 0, -3.0, 0], 'right': [0, 0, 0, 0, 3.0, 0]}
     np.testing.assert_allclose(robot.mass_matrix([0.01]), [[0.2]], rtol=1e-14)
     np.testing.assert_allclose(robot.inverse_dynamics([0.01], [0], [0], squeeze), [6.0], rtol=1e-14)
     np.testing.assert_allclose(
-        robot.forward_dynamics([0.01], [0], [6.0], squeeze), [0.0], rtol=0, atol=1e-13)
+        robot.forward_dynamics([0.01], [0], [6.0], squeeze), [0.0], rtol=0, atol=1e-13
+    )
     np.testing.assert_allclose(robot.forward_dynamics([0.01], [0], [1.0]), [5.0], rtol=1e-14)

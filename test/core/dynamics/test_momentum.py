@@ -8,8 +8,9 @@ Spec IDs: D-18, D-34 of muller.md, C-055 of bruyninckx_2.md.
 from __future__ import annotations
 
 import numpy as np
-from compile_support import ALL_CASES, BACKENDS, build, close, states
-from tangents import displaced, partial
+
+from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.tangents import displaced, partial
 
 
 @BACKENDS

@@ -11,10 +11,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from compile_support import close, needs_llvmlite
-from constraint_oracle import moved
-from models import random_configuration, random_description, random_wrenches
 
+from oracles.constraints import moved
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
@@ -23,6 +21,8 @@ from screw_dynamics_ros.core.description import Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.lie import quaternions, se3
+from support.compilation import close, needs_llvmlite
+from support.models import random_configuration, random_description, random_wrenches
 
 CASES = {
     'tree': (random_description(1, 7), False),

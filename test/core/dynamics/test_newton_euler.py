@@ -12,8 +12,6 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from models import random_unit
-from poe_models import EXTENDED, REPRESENTATIONS, STEP, differences, vector
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError, InertiaError, UnknownNameError
@@ -31,6 +29,8 @@ from screw_dynamics_ros.core.dynamics.newton_euler import (
 )
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.screws import convert_twist, convert_wrench, general_twist
+from support.models import random_unit
+from support.poe_models import EXTENDED, REPRESENTATIONS, STEP, differences, vector
 
 REPRESENTATION = pytest.mark.parametrize('representation', REPRESENTATIONS)
 SEEDS = pytest.mark.parametrize('seed', range(2))

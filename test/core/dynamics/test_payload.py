@@ -8,14 +8,14 @@ import pytest
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
-from models import random_configuration, random_description, random_inertia, to_urdf
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import ArgumentError, InertiaError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import Inertia, Limits
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity
+from support.models import random_configuration, random_description, random_inertia, to_urdf
+from support.robots import urdf_path
 
 KINDS = ('revolute', 'prismatic', 'continuous')
 

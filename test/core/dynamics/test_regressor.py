@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compile_support import ALL_CASES, BACKENDS, build, close, states
-from models import random_inertia
-from robots import robot as urdf
-from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.dynamics.regressor import base_parameters
+from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.models import random_inertia
+from support.robots import robot as urdf
+from support.robots import urdf_path
 
 
 @BACKENDS

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drive_support import GRAVITY, SCALAR, close, state, two_masses
-from models import random_description, random_wrenches
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, Mimic, RobotDescription
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
+from support.drives import GRAVITY, SCALAR, close, state, two_masses
+from support.models import random_description, random_wrenches
 
 
 def with_rotors(floating: bool):

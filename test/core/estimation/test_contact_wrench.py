@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation import (
@@ -12,6 +11,7 @@ from screw_dynamics_ros.core.estimation import (
     smallest_singular_value,
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from support.robots import urdf_path
 
 TOOL = 'panda_hand_tcp'
 
@@ -38,8 +38,9 @@ def test_injected_wrench_is_recovered(robot, rng, length):
         q, _ = state(rng, robot)
         J, w = robot.jacobian(q, TOOL, 'body'), rng.normal(size=6)
         smallest = smallest_singular_value(J, length)
-        np.testing.assert_allclose(contact_wrench(J, J.T @ w, 0.0, length), w,
-                                   atol=1e-13 / smallest**2)
+        np.testing.assert_allclose(
+            contact_wrench(J, J.T @ w, 0.0, length), w, atol=1e-13 / smallest**2
+        )
 
 
 def test_sign_is_that_of_the_environment_on_the_robot(robot, rng):
@@ -107,8 +108,9 @@ def test_damping_shortens_along_singular_vectors(rng):
     U, S, _ = np.linalg.svd(D @ J)
     for u, s in zip(U.T, S):
         w = D @ u
-        np.testing.assert_allclose(contact_wrench(J, J.T @ w, damping, length),
-                                   w * s**2 / (s**2 + damping**2), atol=1e-12)
+        np.testing.assert_allclose(
+            contact_wrench(J, J.T @ w, damping, length), w * s**2 / (s**2 + damping**2), atol=1e-12
+        )
 
 
 def test_damping_bounds_the_estimate_at_a_singularity(robot):
@@ -168,10 +170,16 @@ def test_recorded_functions_give_the_same(rng, backend):
         pytest.importorskip('llvmlite')
     robot = Robot.from_urdf(urdf_path('panda'), backend=backend)
     jacobian = ('jacobian', TOOL, 'body')
-    wrench = Formula('wrench', (jacobian, 'torques', 'options'),
-                     lambda J, tau, options: contact_wrench(J, tau, options[0], options[1]))
-    pivots = Formula('pivots', (jacobian, 'options'),
-                     lambda J, options: observability_pivots(J, options[2], options[1]))
+    wrench = Formula(
+        'wrench',
+        (jacobian, 'torques', 'options'),
+        lambda J, tau, options: contact_wrench(J, tau, options[0], options[1]),
+    )
+    pivots = Formula(
+        'pivots',
+        (jacobian, 'options'),
+        lambda J, options: observability_pivots(J, options[2], options[1]),
+    )
     kernel = robot.fuse(wrench, pivots, jacobian, parameters={'torques': 8, 'options': 3})
     assert kernel.inputs == ('q', 'torques', 'options')
     for damping, length, threshold in ((0.0, 1.0, 0.1), (0.2, 0.3, 0.01)):

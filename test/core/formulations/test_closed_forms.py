@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lagrange import CENTRAL, Lagrange, gradient
-from models import random_configuration, random_description, random_wrenches, rcm5_description
-from poe_models import REPRESENTATIONS, random_geometry, random_inertias
 
+from oracles.lagrange import CENTRAL, Lagrange, gradient
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
 from screw_dynamics_ros.core.dynamics import coriolis, energy, mass_matrix
 from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
@@ -30,6 +28,13 @@ from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from support.models import (
+    random_configuration,
+    random_description,
+    random_wrenches,
+    rcm5_description,
+)
+from support.poe_models import REPRESENTATIONS, random_geometry, random_inertias
 
 GRAVITY = np.array([0.7, -1.3, -9.6])
 WRONG = 1e-2

@@ -11,13 +11,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_pose, random_unit
-from poe_models import (
-    REPRESENTATIONS,
-    Reference,
-    random_geometry,
-    random_trajectory,
-)
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
@@ -45,6 +38,13 @@ from screw_dynamics_ros.core.kinematics.twist_recursions import (
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, build_tree
+from support.models import random_configuration, random_description, random_pose, random_unit
+from support.poe_models import (
+    REPRESENTATIONS,
+    Reference,
+    random_geometry,
+    random_trajectory,
+)
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

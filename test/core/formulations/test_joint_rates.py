@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
-from poe_models import REPRESENTATIONS, random_geometry, random_trajectory
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
@@ -27,6 +25,8 @@ from screw_dynamics_ros.core.kinematics.twist_recursions import (
 )
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, build_tree
+from support.models import random_configuration, random_description
+from support.poe_models import REPRESENTATIONS, random_geometry, random_trajectory
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

@@ -8,20 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lagrange import Lagrange
-from models import (
-    RCM5_A,
-    RCM5_Q,
-    RCM5_V,
-    random_configuration,
-    random_description,
-    random_wrenches,
-    rcm5_axes,
-    rcm5_description,
-)
-from poe_models import REPRESENTATIONS, random_geometry, random_inertias
-from robots import urdf_path
 
+from oracles.lagrange import Lagrange
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
@@ -42,6 +30,18 @@ from screw_dynamics_ros.core.geometry.robot_geometry import moved_inertia, tree_
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from support.models import (
+    RCM5_A,
+    RCM5_Q,
+    RCM5_V,
+    random_configuration,
+    random_description,
+    random_wrenches,
+    rcm5_axes,
+    rcm5_description,
+)
+from support.poe_models import REPRESENTATIONS, random_geometry, random_inertias
+from support.robots import urdf_path
 
 GRAVITY = np.array([0.7, -1.3, -9.6])
 EQUAL = 1e-12  # of the largest torque: the representations among each other
@@ -99,7 +99,7 @@ def test_lagranges_equations(representation):
 def test_pinocchio(name, floating, representation):
     """D-25 to D-28 on real robots, Pinocchio's recursion, 1e-10 of the norm."""
     pytest.importorskip('pinocchio')
-    from pinocchio_oracle import Pinocchio
+    from oracles.pinocchio_model import Pinocchio
 
     path = urdf_path(name)
     robot = Robot.from_urdf(path, floating_base=floating, gravity=GRAVITY, backend='reference')

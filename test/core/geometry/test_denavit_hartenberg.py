@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_pose, random_unit
-from poe_models import random_geometry, random_trajectory
-from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
@@ -35,6 +32,9 @@ from screw_dynamics_ros.core.geometry.product_of_exponentials import (
     SpatialScrews,
 )
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of, geometry_of
+from support.models import random_pose, random_unit
+from support.poe_models import random_geometry, random_trajectory
+from support.robots import urdf_path
 
 GOLDEN = 2e-10  # the numbers of the specification have ten decimals
 

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_description, random_pose, random_unit
-from poe_models import derivatives, inverse, vector
-from robots import urdf_path
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
@@ -23,6 +20,9 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.geometry import joint_pairs as joints
 from screw_dynamics_ros.core.geometry import mobility
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
+from support.models import random_description, random_pose, random_unit
+from support.poe_models import derivatives, inverse, vector
+from support.robots import urdf_path
 
 AXIS = np.array([0.36, 0.48, 0.8])
 POINT = np.array([0.3, -0.2, 0.5])
@@ -354,10 +354,13 @@ def test_jacobian_of_the_active_joints_is_that_of_the_closed_mechanism():
     np.testing.assert_allclose(rate, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize(('start', 'pin'), [
-    ([0, 0.3, -0.3, 0.2], [1.95563934, 2.27141163]),
-    ([0, -2.4, 4.0, -1.6], [0.85058217, -1.27671571]),
-])
+@pytest.mark.parametrize(
+    ('start', 'pin'),
+    [
+        ([0, 0.3, -0.3, 0.2], [1.95563934, 2.27141163]),
+        ([0, -2.4, 4.0, -1.6], [0.85058217, -1.27671571]),
+    ],
+)
 def test_a_loop_closes_in_two_ways(start, pin):
     """B-129: G17 closes to 1e-10 in fewer than ten steps; another start finds the other way."""
     loop, q, _ = four_bar()

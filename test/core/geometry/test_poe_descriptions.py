@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lagrange import Lagrange
-from models import random_configuration, random_description, random_pose
-from poe_models import Reference, random_geometry, random_inertias, random_trajectory
-from robots import urdf_path
 
+from oracles.lagrange import Lagrange
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description import Limits, read_urdf
@@ -40,6 +37,9 @@ from screw_dynamics_ros.core.geometry.robot_geometry import (
 )
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.models import random_configuration, random_description, random_pose
+from support.poe_models import Reference, random_geometry, random_inertias, random_trajectory
+from support.robots import urdf_path
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 WITH_BODY_FRAMES = (JointFrames, BodyScrews, PredecessorScrews, SpatialScrews)

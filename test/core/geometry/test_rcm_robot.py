@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import L1, L2, RCM5_A, RCM5_Q, RCM5_V, RHO, rcm5_axes
 
 from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.dynamics.energy import kinetic_energy
@@ -29,6 +28,7 @@ from screw_dynamics_ros.core.geometry.robot_geometry import moved_inertia, tree_
 from screw_dynamics_ros.core.kinematics.higher_order import twist_derivatives
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_accelerations, body_twists
 from screw_dynamics_ros.core.lie import screws, se3, so3
+from support.models import L1, L2, RCM5_A, RCM5_Q, RCM5_V, RHO, rcm5_axes
 
 GOLDEN = 2e-10  # the numbers of the specification have ten decimals
 

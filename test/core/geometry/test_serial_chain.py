@@ -5,10 +5,8 @@ golden numbers 8.1. The book's wrenches have the force first, so that twists and
 transform with the same matrix S; the package has the moment first and needs no exchange D_.
 """
 
-import arm_321
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_pose
 from scipy.linalg import expm
 
 from screw_dynamics_ros.core import Robot
@@ -23,6 +21,8 @@ from screw_dynamics_ros.core.inverse.position import newton_step, stacked_error
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_accelerations, body_twists
 from screw_dynamics_ros.core.lie import accelerations, screws, se3, so3
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from support import arm_321
+from support.models import random_configuration, random_description, random_pose
 
 D_ = np.roll(np.eye(6), 3, axis=0)
 
@@ -72,8 +72,9 @@ def test_dynamics_in_both_accelerations(robot, rng):
     by_screw = M @ A - se3.ad(V).T @ M @ V
     classical = accelerations.material_acceleration(V, A, np.zeros(3))
     omega = V[:3]
-    velocity_terms = np.concatenate([
-        np.cross(omega, M[:3, :3] @ omega), m * np.cross(omega, np.cross(omega, c))])
+    velocity_terms = np.concatenate(
+        [np.cross(omega, M[:3, :3] @ omega), m * np.cross(omega, np.cross(omega, c))]
+    )
     classical = np.concatenate([A[:3], classical[3:]])
     np.testing.assert_allclose(M @ classical + velocity_terms, by_screw, atol=1e-12)
     assert np.abs(M @ A + velocity_terms - by_screw).max() > 1e-2
@@ -159,7 +160,8 @@ def test_one_interface_for_chains_and_trees(floating_base):
     assert found.success
     np.testing.assert_allclose(robot.link_pose(found.q, link), pose, atol=1e-8)
     np.testing.assert_allclose(
-        robot.velocity(q, robot.inverse_velocity(q, twist, link).v, link), twist, atol=1e-9)
+        robot.velocity(q, robot.inverse_velocity(q, twist, link).v, link), twist, atol=1e-9
+    )
     acceleration = robot.acceleration(q, v, a, link)
     found = robot.inverse_acceleration(q, v, acceleration, link).a
     np.testing.assert_allclose(robot.acceleration(q, v, found, link), acceleration, atol=1e-9)
@@ -246,9 +248,7 @@ def test_every_solution_found_is_one(robot):
     for start in rng.uniform(-np.pi, np.pi, (100, 6)):
         result = robot.inverse_kinematics(arm_321.POSE_EXACT, 'tool', start)
         assert result.success
-        np.testing.assert_allclose(
-            robot.link_pose(result.q, 'tool'), arm_321.POSE_EXACT, atol=1e-8
-        )
+        np.testing.assert_allclose(robot.link_pose(result.q, 'tool'), arm_321.POSE_EXACT, atol=1e-8)
         turns = (result.q - arm_321.SOLUTIONS) / (2 * np.pi)
         apart = np.abs(turns - np.round(turns)).max(axis=1)
         assert apart.min() < 1e-7
@@ -263,8 +263,9 @@ def test_every_solution_found_is_one(robot):
 def test_stretched_wrist_keeps_its_sum(robot):
     """C-102: at q5 = 0 only q4 + q6 matters; the solver keeps to the branch of its start."""
     q = np.array([0.3, 0.4, 0.7, -0.5, 0.0, 1.1])
-    found = robot.inverse_kinematics(robot.link_pose(q, 'tool'), 'tool', q + [0, 0, 0, 0.1, 0, 0.2],
-                                     restarts=0, tolerance=1e-8)
+    found = robot.inverse_kinematics(
+        robot.link_pose(q, 'tool'), 'tool', q + [0, 0, 0, 0.1, 0, 0.2], restarts=0, tolerance=1e-8
+    )
     assert found.success
     assert found.q[3] + found.q[5] == pytest.approx(0.6, abs=1e-6)
     assert abs(found.q[3] - q[3]) < 0.2

@@ -4,7 +4,6 @@ import ast
 import doctest
 import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +12,18 @@ from screw_dynamics_ros.core import Robot, lie
 from screw_dynamics_ros.core.constraints import contact_models as constraints
 from screw_dynamics_ros.core.description import rigid_body
 from screw_dynamics_ros.ros.messages import conversions
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 TABLE = (ROOT / 'doc' / 'spec_geometry.md').read_text()
 PAGE = ROOT / 'doc' / 'orientations_and_lines.md'
-HOMES = {**{name: getattr(lie, name) for name in lie.__all__}, 'Robot': Robot,
-         'RigidBody': rigid_body.RigidBody, 'rigid_body': rigid_body, 'constraints': constraints,
-         'conversions': conversions}
+HOMES = {
+    **{name: getattr(lie, name) for name in lie.__all__},
+    'Robot': Robot,
+    'RigidBody': rigid_body.RigidBody,
+    'rigid_body': rigid_body,
+    'constraints': constraints,
+    'conversions': conversions,
+}
 
 
 def rows():
@@ -63,8 +67,12 @@ def test_functions_named_exist():
 
 
 def test_tests_named_cite_their_id():
-    wrong = [(name, test) for name, _, tests in rows() for test in tests
-             if not any(name in cited(text) for text in docstrings().get(test, []))]
+    wrong = [
+        (name, test)
+        for name, _, tests in rows()
+        for test in tests
+        if not any(name in cited(text) for text in docstrings().get(test, []))
+    ]
     assert not wrong
 
 

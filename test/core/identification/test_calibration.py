@@ -10,8 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import random_pose
-from poe_models import random_geometry
 from scipy.linalg import expm, logm
 from scipy.spatial.transform import Rotation
 
@@ -27,6 +25,8 @@ from screw_dynamics_ros.core.geometry.link_table import LinkTable, Row
 from screw_dynamics_ros.core.identification.accuracy import accuracy
 from screw_dynamics_ros.core.identification.calibration import calibrate, corrected, error_jacobian
 from screw_dynamics_ros.core.lie import se3
+from support.models import random_pose
+from support.poe_models import random_geometry
 
 ERROR = 1e-3
 POSES = 50

@@ -11,11 +11,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, build, close, needs_llvmlite
-from models import random_configuration, random_description
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
-from tangents import displaced, partial
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
@@ -31,6 +28,10 @@ from screw_dynamics_ros.core.integration import (
     munthe_kaas_step,
 )
 from screw_dynamics_ros.core.lie import se3
+from support.compilation import BACKENDS, build, close, needs_llvmlite
+from support.free_body_motion import COM, Q0, V0, errors, free_body, orders, pose, run
+from support.models import random_configuration, random_description
+from support.tangents import displaced, partial
 
 INCREMENTS = ('body', 'spatial', 'mixed', 'hybrid')
 ALL_INCREMENTS = pytest.mark.parametrize('increments', INCREMENTS)
@@ -144,62 +145,6 @@ def test_mujoco_moves_bodies_on_the_direct_product():
 
 
 # --- one free body --------------------------------------------------------------------------------
-
-MASS, COM, INERTIA = 2.0, np.array([0.1, -0.2, 0.15]), np.diag([0.03, 0.05, 0.06])
-Q0 = np.array([0.3, -0.2, 0.5, *Rotation.from_rotvec([0.2, 0.3, -0.4]).as_quat()])
-V0 = np.array([2.0, 3.0, -1.0, 0.5, -0.3, 0.2])
-
-
-def free_body(com: np.ndarray = COM, backend: str = 'python') -> Robot:
-    link = Link('body', Inertia(MASS, com, INERTIA))
-    return Robot(
-        RobotDescription.from_parts('free', [link], []),
-        floating_base=True,
-        gravity=(0, 0, 0),
-        backend=backend,
-    )
-
-
-def free_motion(seconds: float) -> np.ndarray:
-    """Return the pose of the free body: Euler's equations and a straight line, DOP853."""
-
-    def rate(_: float, x: np.ndarray) -> np.ndarray:
-        e, omega = x[:4], x[4:]
-        turn = np.append(e[3] * omega + np.cross(e[:3], omega), -e[:3] @ omega) / 2
-        return np.append(turn, np.linalg.solve(INERTIA, np.cross(INERTIA @ omega, omega)))
-
-    start = np.concatenate([Q0[3:], V0[:3]])
-    solution = solve_ivp(rate, (0, seconds), start, 'DOP853', rtol=1e-13, atol=1e-14)
-    R0 = Rotation.from_quat(Q0[3:]).as_matrix()
-    R = Rotation.from_quat(solution.y[:4, -1]).as_matrix()
-    velocity = R0 @ (V0[3:] + np.cross(V0[:3], COM))
-    return se3.pose(R, Q0[:3] + R0 @ COM + seconds * velocity - R @ COM)
-
-
-def pose(q: np.ndarray) -> np.ndarray:
-    return se3.pose(Rotation.from_quat(q[3:]).as_matrix(), q[:3])
-
-
-def run(
-    step: Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]],
-    steps: int,
-    seconds: float = 1.0,
-    q: np.ndarray = Q0,
-    v: np.ndarray = V0,
-) -> tuple[np.ndarray, np.ndarray]:
-    for _ in range(steps):
-        q, v = step(q, v, seconds / steps)
-    return q, v
-
-
-def errors(step: Callable, counts: tuple[int, ...] = (50, 100, 200)) -> np.ndarray:
-    """Return the largest errors of an entry of the pose after a second."""
-    exact = free_motion(1.0)
-    return np.array([np.abs(pose(run(step, count)[0]) - exact).max() for count in counts])
-
-
-def orders(error: np.ndarray) -> np.ndarray:
-    return np.log2(error[:-1] / error[1:])
 
 
 def free_step(robot: Robot, tableau: Tableau = RK4, increments: str = 'body') -> Callable:
@@ -377,8 +322,8 @@ def test_fixed_base_against_scipy():
 def test_floating_base_against_pinocchio_and_scipy():
     """D-44: Pinocchio's accelerations, quaternion rates, DOP853; a wrench, gravity, joints."""
     pytest.importorskip('pinocchio')
-    from models import to_urdf
-    from pinocchio_oracle import Pinocchio
+    from oracles.pinocchio_model import Pinocchio
+    from support.models import to_urdf
 
     description = random_description(1, 3)
     robot = Robot(description, floating_base=True, backend='python')

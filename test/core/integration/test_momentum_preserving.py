@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, NATIVE, build, close
-from constraint_oracle import moved
-from models import random_configuration, random_description, random_wrenches
-from test_integration import errors, free_body, orders, run
 
+from oracles.constraints import moved
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration import (
@@ -23,6 +20,9 @@ from screw_dynamics_ros.core.integration import (
     RungeKutta,
 )
 from screw_dynamics_ros.core.lie import se3
+from support.compilation import BACKENDS, NATIVE, build, close
+from support.free_body_motion import errors, free_body, orders, run
+from support.models import random_configuration, random_description, random_wrenches
 
 CASES = {
     'tree': random_description(1, 5, ('revolute', 'prismatic')),

@@ -1,14 +1,14 @@
 """Closed-loop inverse kinematics of streams of targets (C-048, C-049)."""
 
-import arm_321
 import numpy as np
 import pytest
-from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.inverse.closed_loop import Gap
 from screw_dynamics_ros.core.lie import screws, se3
+from support import arm_321
+from support.robots import urdf_path
 
 DT = 1e-3
 
@@ -171,6 +171,7 @@ def test_a_floating_base_and_two_links():
 def four_bar():
     """The four-bar of 8.6, cut open at the joint of coupler and rocker: crank 1, coupler 3.5,
     ground 4, rocker 3; every joint about z."""
+
     def pose(x):
         C = np.eye(4)
         C[0, 3] = x

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.inverse.manipulability import dexterity, freedoms, velocity_ellipsoid
 from screw_dynamics_ros.core.inverse.singularities import singularity_report
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.lie.se3 import Ad_R
+from support.robots import urdf_path
 
 
 @pytest.fixture(scope='module')

@@ -4,16 +4,16 @@ Spec IDs: C-013, C-106, C-107 of bruyninckx_2.md with the errata E-35 and E-54, 
 forms fail here.
 """
 
-import arm_321
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_wrenches
-from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.estimation import contact_wrench
 from screw_dynamics_ros.core.inverse.force import forward_force, partial_wrenches
 from screw_dynamics_ros.core.lie import screws
+from support import arm_321
+from support.models import random_configuration, random_description, random_wrenches
+from support.robots import urdf_path
 
 D_ = np.roll(np.eye(6), 3, axis=0)
 
@@ -190,8 +190,11 @@ def test_singular_configuration(arm):
 
 def test_several_links(rng):
     """A free body with an arm of six joints: twelve freedoms for the wrenches on both ends."""
-    robot = Robot(random_description(2, 6, kinds=('revolute',), chain=True), backend='reference',
-                  floating_base=True)
+    robot = Robot(
+        random_description(2, 6, kinds=('revolute',), chain=True),
+        backend='reference',
+        floating_base=True,
+    )
     links = robot.link_names[0], robot.link_names[-1]
     q, w = random_configuration(robot, rng), rng.normal(size=(2, 6))
     tau = robot.inverse_force(q, dict(zip(links, w)))

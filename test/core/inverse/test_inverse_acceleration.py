@@ -1,13 +1,13 @@
 """Inverse acceleration kinematics against differences and Pinocchio (C-109)."""
 
-import arm_321
 import numpy as np
 import pytest
-from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.lie import screws
+from support import arm_321
+from support.robots import urdf_path
 
 REPRESENTATIONS = ['body', 'spatial', 'hybrid', 'mixed']
 
@@ -34,8 +34,9 @@ def test_forward_and_inverse(robot, rng, representation):
     J = robot.jacobian(q, 'tool', representation)
     later, before = (robot.jacobian(q + s * v, 'tool', representation) for s in (h, -h))
     dJ = (later - before) / (2 * h)
-    np.testing.assert_allclose(dJ, robot.jacobian_derivative(q, v, 'tool', representation),
-                               atol=1e-6)
+    np.testing.assert_allclose(
+        dJ, robot.jacobian_derivative(q, v, 'tool', representation), atol=1e-6
+    )
     np.testing.assert_allclose(np.linalg.solve(J, A - dJ @ v), a, atol=1e-6 * np.linalg.cond(J))
     # without the bias it is wrong
     assert np.abs(np.linalg.solve(J, A) - a).max() > 1e-2
@@ -45,10 +46,13 @@ def test_columns_move_with_their_segment(robot, rng):
     """C-109: in the root frame J_i' = t_i x J_i, t_i the twist of segment i."""
     q, v = rng.normal(size=(2, 6))
     J = robot.jacobian(q, 'tool', 'spatial')
-    columns = [screws.motor_product(robot.velocity(q, v, f'link{i + 1}', 'spatial'), J[:, i])
-               for i in range(6)]
-    np.testing.assert_allclose(np.transpose(columns),
-                               robot.jacobian_derivative(q, v, 'tool', 'spatial'), atol=1e-12)
+    columns = [
+        screws.motor_product(robot.velocity(q, v, f'link{i + 1}', 'spatial'), J[:, i])
+        for i in range(6)
+    ]
+    np.testing.assert_allclose(
+        np.transpose(columns), robot.jacobian_derivative(q, v, 'tool', 'spatial'), atol=1e-12
+    )
 
 
 def test_options_of_a_redundant_arm(rng):
@@ -76,7 +80,8 @@ def test_against_pinocchio(rng):
     a = robot.inverse_acceleration(q, v, A, 'panda_hand_tcp').a
     pin.forwardKinematics(model, data, q, v, a)
     classical = pin.getFrameClassicalAcceleration(
-        model, data, frame, pin.LOCAL_WORLD_ALIGNED).vector
+        model, data, frame, pin.LOCAL_WORLD_ALIGNED
+    ).vector
     np.testing.assert_allclose(np.roll(classical, 3), A, atol=1e-9)  # linear part first
 
 

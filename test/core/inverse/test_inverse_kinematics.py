@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-import arm_321
 import numpy as np
 import pytest
-from models import random_description
-from reachable_poses import ROBOTS, TIPS, distance, four_arms, reachable_poses
-from robots import urdf_path
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import Joint, Limits, Link, Mimic, RobotDescription
 from screw_dynamics_ros.core.inverse.position import freedom_within_limits, newton_step
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support import arm_321
+from support.models import random_description
+from support.reachable_poses import ROBOTS, TIPS, distance, four_arms, reachable_poses
+from support.robots import urdf_path
 
 PANDA, TCP = urdf_path('panda'), 'panda_hand_tcp'
 

@@ -4,11 +4,8 @@ Spec IDs: C-020, C-021, C-026 to C-028, C-041 to C-043, C-045, C-104 of bruyninc
 errata E-03 to E-10, of which the printed forms fail here.
 """
 
-import arm_321
 import numpy as np
 import pytest
-from models import random_configuration
-from robots import urdf_path
 from scipy.linalg import sqrtm
 from scipy.optimize import minimize
 
@@ -23,6 +20,9 @@ from screw_dynamics_ros.core.inverse.weighted_inverse import (
     length_metric,
     marquardt_metric,
 )
+from support import arm_321
+from support.models import random_configuration
+from support.robots import urdf_path
 
 
 @pytest.fixture
@@ -138,7 +138,8 @@ def test_resolved_rate(rng):
     M, C = positive(rng, 6), positive(rng, 6)
     for metrics in ({}, {'joint_metric': M, 'task_metric': C}):
         np.testing.assert_allclose(
-            inverse_velocity(J, t, **metrics).v, np.linalg.solve(J, t), rtol=1e-7)
+            inverse_velocity(J, t, **metrics).v, np.linalg.solve(J, t), rtol=1e-7
+        )
 
 
 # --- extended Jacobian ----------------------------------------------------------------------------
@@ -209,13 +210,15 @@ def test_weighted_pseudo_inverse_is_not_cyclic():
     The book calls the first one cyclic. A constraint that is the derivative of a function of q is:
     C-028 with q_3 = 2 q_2.
     """
+
     def weighted(q, t):
         J, M = three_rods(q)
         return inverse_velocity(J, t, joint_metric=M).v
 
     assert drift(weighted) == pytest.approx(1.188, abs=1e-3)
     assert drift(lambda q, t: inverse_velocity(three_rods(q)[0], t).v) == pytest.approx(
-        0.0044, abs=1e-4)
+        0.0044, abs=1e-4
+    )
     A = [[0.0, 2.0, -1.0]]
     assert drift(lambda q, t: extended_inverse(three_rods(q)[0], A)[0] @ t) < 1e-6
 
@@ -229,7 +232,12 @@ def test_damped_least_squares(rng):
     E-07: with C^-1 in the place of C, as printed, it does not; E-06: |Y|^2 = Y^T X Y.
     """
     J, C, M, t, damping = (
-        rng.normal(size=(6, 7)), positive(rng, 6), positive(rng, 7), rng.normal(size=6), 0.7)
+        rng.normal(size=(6, 7)),
+        positive(rng, 6),
+        positive(rng, 7),
+        rng.normal(size=6),
+        0.7,
+    )
     v = inverse_velocity(J, t, joint_metric=M, task_metric=C, damping=damping).v
     L = damping**2 * M
     np.testing.assert_allclose(J.T @ C @ (t - J @ v), L @ v, atol=1e-10)
@@ -271,9 +279,12 @@ def test_marquardt_and_damping_of_single_joints(rng):
     np.testing.assert_allclose(metric, np.diag(J.T @ J))
     np.testing.assert_allclose(
         inverse_velocity(J, t, joint_metric=metric, damping=0.3).v,
-        np.linalg.solve(J.T @ J + 0.09 * np.diag(np.diag(J.T @ J)), J.T @ t), atol=1e-12)
+        np.linalg.solve(J.T @ J + 0.09 * np.diag(np.diag(J.T @ J)), J.T @ t),
+        atol=1e-12,
+    )
     np.testing.assert_allclose(
-        inverse_velocity(J, t, damping=1e-7).v, np.linalg.pinv(J) @ t, atol=1e-10)
+        inverse_velocity(J, t, damping=1e-7).v, np.linalg.pinv(J) @ t, atol=1e-10
+    )
     speeds = []
     for weight in (0.1, 1.0, 10.0, 100.0):
         weights = np.ones(7)
@@ -298,7 +309,8 @@ def test_adaptive_damping():
         found = inverse_velocity(J, [1.0, 0.3], damping=damping)
         smallest = found.singular_values[-1]
         assert found.damping == pytest.approx(
-            0.1 * np.sqrt(max(0.0, 1 - (smallest / 0.2) ** 2)), abs=1e-12)
+            0.1 * np.sqrt(max(0.0, 1 - (smallest / 0.2) ** 2)), abs=1e-12
+        )
         assert found.success == (smallest >= 0.2)
         assert np.linalg.norm(found.v) <= np.linalg.norm([1.0, 0.3]) / 0.1
         if previous is not None:
@@ -362,13 +374,20 @@ def test_several_links(rng):
 
 
 @pytest.mark.parametrize('representation', ['body', 'hybrid', 'spatial'])
-@pytest.mark.parametrize(('name', 'floating_base'), [
-    ('panda', False), ('ur_description/urdf/ur5_robot', False), ('talos_reduced', True),
-    ('anymal_c_simple_description/urdf/anymal', True)])
+@pytest.mark.parametrize(
+    ('name', 'floating_base'),
+    [
+        ('panda', False),
+        ('ur_description/urdf/ur5_robot', False),
+        ('talos_reduced', True),
+        ('anymal_c_simple_description/urdf/anymal', True),
+    ],
+)
 def test_real_robots_against_pinocchio(name, floating_base, representation):
     """C-021, C-104: numpy's pseudo-inverse of Pinocchio's Jacobian of two links gives the same."""
     pytest.importorskip('pinocchio')
-    from pinocchio_oracle import Pinocchio
+    from oracles.pinocchio_model import Pinocchio
+
     path = urdf_path(name)
     robot = Robot.from_urdf(path, floating_base=floating_base, backend='reference')
     oracle, rng = Pinocchio(path.read_text(), robot), np.random.default_rng(1)
@@ -376,8 +395,9 @@ def test_real_robots_against_pinocchio(name, floating_base, representation):
     J, twists = np.concatenate(oracle.jacobians(q, links, representation)), rng.normal(size=(2, 6))
     found = robot.inverse_velocity(q, twists, links, representation)
     expected = np.linalg.pinv(J, rcond=1e-9) @ twists.ravel()
-    np.testing.assert_allclose(found.v, expected, atol=1e-9 * np.abs(expected).max() + 1e-12,
-                               rtol=1e-6)
+    np.testing.assert_allclose(
+        found.v, expected, atol=1e-9 * np.abs(expected).max() + 1e-12, rtol=1e-6
+    )
     assert found.rank == np.linalg.matrix_rank(J, tol=1e-9 * np.linalg.norm(J, 2))
     np.testing.assert_allclose(found.residual, twists.ravel() - J @ found.v, atol=1e-8)
 
@@ -385,19 +405,25 @@ def test_real_robots_against_pinocchio(name, floating_base, representation):
 # --- what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('options', 'message'), [
-    ({'joint_metric': [1.0, 0.0]}, 'joint metric is singular or indefinite: weight 1 is 0'),
-    ({'joint_metric': [1.0, -1.0]}, 'joint metric is singular or indefinite'),
-    ({'joint_metric': np.ones((2, 2))}, 'joint metric is singular.*smallest eigenvalue'),
-    ({'joint_metric': [[1.0, 0.5], [0.0, 1.0]]}, 'joint metric must be symmetric'),
-    ({'joint_metric': np.ones(3)}, r'joint metric must have shape \(2,\) or \(2, 2\), got \(3,\)'),
-    ({'joint_metric': [1.0, np.nan]}, 'joint metric holds NaN or infinity: nan at index'),
-    ({'task_metric': [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]}, 'task metric is singular.*weight 5 is 0'),
-    ({'damping': -1.0}, 'damping must be a finite number >= 0'),
-    ({'damping': np.nan}, 'damping must be a finite number'),
-    ({'secondary': [1.0]}, r'secondary rates must have shape \(2,\)'),
-    ({'secondary': [1.0, np.inf]}, 'secondary rates holds NaN or infinity'),
-])
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        ({'joint_metric': [1.0, 0.0]}, 'joint metric is singular or indefinite: weight 1 is 0'),
+        ({'joint_metric': [1.0, -1.0]}, 'joint metric is singular or indefinite'),
+        ({'joint_metric': np.ones((2, 2))}, 'joint metric is singular.*smallest eigenvalue'),
+        ({'joint_metric': [[1.0, 0.5], [0.0, 1.0]]}, 'joint metric must be symmetric'),
+        (
+            {'joint_metric': np.ones(3)},
+            r'joint metric must have shape \(2,\) or \(2, 2\), got \(3,\)',
+        ),
+        ({'joint_metric': [1.0, np.nan]}, 'joint metric holds NaN or infinity: nan at index'),
+        ({'task_metric': [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]}, 'task metric is singular.*weight 5 is 0'),
+        ({'damping': -1.0}, 'damping must be a finite number >= 0'),
+        ({'damping': np.nan}, 'damping must be a finite number'),
+        ({'secondary': [1.0]}, r'secondary rates must have shape \(2,\)'),
+        ({'secondary': [1.0, np.inf]}, 'secondary rates holds NaN or infinity'),
+    ],
+)
 def test_wrong_options(options, message):
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     with pytest.raises(ArgumentError, match=message):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robots import urdf_path
 from scipy.optimize import minimize
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
@@ -17,6 +16,7 @@ from screw_dynamics_ros.core.inverse.velocity_bounds import (
 )
 from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
+from support.robots import urdf_path
 
 TOOL, DT = 'panda_hand_tcp', 0.01
 
@@ -48,8 +48,14 @@ def test_optimality_conditions(rng, shape):
         J, t, v_0 = rng.normal(size=(m, n)), 3 * rng.normal(size=m), rng.normal(size=n)
         lower, upper = -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
         found = joint_limited_velocity(
-            J, t, Bounds(lower, upper, within(n).names), joint_metric=M, task_metric=C,
-            damping=damping, secondary=v_0)
+            J,
+            t,
+            Bounds(lower, upper, within(n).names),
+            joint_metric=M,
+            task_metric=C,
+            damping=damping,
+            secondary=v_0,
+        )
         v = found.v
         assert (lower <= v).all()
         assert (v <= upper).all()
@@ -63,8 +69,13 @@ def test_optimality_conditions(rng, shape):
         def cost(x, J=J, t=t, v_0=v_0):
             return (t - J @ x) @ C @ (t - J @ x) + damping**2 * (x - v_0) @ M @ (x - v_0)
 
-        other = minimize(cost, np.clip(v_0, lower, upper), bounds=list(zip(lower, upper)),
-                         method='SLSQP', options={'ftol': 1e-14, 'maxiter': 300}).x
+        other = minimize(
+            cost,
+            np.clip(v_0, lower, upper),
+            bounds=list(zip(lower, upper)),
+            method='SLSQP',
+            options={'ftol': 1e-14, 'maxiter': 300},
+        ).x
         assert cost(v) <= cost(other) * (1 + 1e-9)
 
 
@@ -74,15 +85,15 @@ def test_without_active_bounds_it_is_damped_least_squares(rng):
     free = within(8, np.inf)
     found = joint_limited_velocity(J, t, free, joint_metric=M, damping=0.3)
     np.testing.assert_allclose(
-        found.v, inverse_velocity(J, t, joint_metric=M, damping=0.3).v, atol=1e-12)
+        found.v, inverse_velocity(J, t, joint_metric=M, damping=0.3).v, atol=1e-12
+    )
     least = joint_limited_velocity(J, t, free, joint_metric=M)
     np.testing.assert_allclose(least.v, inverse_velocity(J, t, joint_metric=M).v, atol=1e-9)
     assert least.success
     assert (least.active, least.message) == ((), 'reached')
     adaptive = AdaptiveDamping(0.2, 100.0)
     found = joint_limited_velocity(J, t, free, damping=adaptive)
-    np.testing.assert_allclose(
-        found.v, inverse_velocity(J, t, damping=adaptive).v, atol=1e-12)
+    np.testing.assert_allclose(found.v, inverse_velocity(J, t, damping=adaptive).v, atol=1e-12)
 
 
 def test_other_joints_take_over(robot, rng):
@@ -211,10 +222,12 @@ def test_conflicts_are_said(robot):
     v = np.zeros(8)
     v[1] = 2.0
     found = robot.joint_limited_velocity(
-        q, np.zeros(6), TOOL, DT, previous=v, acceleration_limit=5.0)
+        q, np.zeros(6), TOOL, DT, previous=v, acceleration_limit=5.0
+    )
     assert not found.success
     assert found.conflicts == (
-        'panda_joint2 cannot change its velocity 2 fast enough to respect its limits',)
+        'panda_joint2 cannot change its velocity 2 fast enough to respect its limits',
+    )
     assert found.v[1] == pytest.approx(2.0 - 5.0 * DT)
 
 
@@ -257,7 +270,8 @@ def test_acceleration(robot, rng):
     np.testing.assert_allclose(robot.acceleration(q, v, found.v, TOOL), A, atol=1e-6)
     for _ in range(20):
         found = robot.joint_limited_acceleration(
-            q, v, 1000 * rng.normal(size=6), TOOL, DT, acceleration_limit=8.0)
+            q, v, 1000 * rng.normal(size=6), TOOL, DT, acceleration_limit=8.0
+        )
         assert not found.success
         assert (np.abs(found.v) <= 8.0 + 1e-9).all()
         v = v + found.v * DT

@@ -4,11 +4,8 @@ Spec IDs: C-020, C-022, C-033, C-110 of bruyninckx_2.md with the errata E-31, E-
 B-007 of bruyninckx_1.md.
 """
 
-import arm_321
 import numpy as np
 import pytest
-from arm_321 import L1, L2, L3
-from robots import urdf_path
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
@@ -18,6 +15,9 @@ from screw_dynamics_ros.core.inverse.singularities import (
 )
 from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
 from screw_dynamics_ros.core.lie import screw_systems
+from support import arm_321
+from support.arm_321 import L1, L2, L3
+from support.robots import urdf_path
 
 Q = arm_321.Q
 #: Elbow that brings the wrist centre above the shoulder: l2 s2 + l3 s23 = 0 with q2 = 0.4.
@@ -106,8 +106,13 @@ def test_factors_of_the_determinant(arm, rng):
 
 def wrist_centre(q):
     height = L2 * np.sin(q[1]) + L3 * np.sin(q[1] + q[2])
-    return np.array([-np.sin(q[0]) * height, np.cos(q[0]) * height,
-                     L1 + L2 * np.cos(q[1]) + L3 * np.cos(q[1] + q[2])])
+    return np.array(
+        [
+            -np.sin(q[0]) * height,
+            np.cos(q[0]) * height,
+            L1 + L2 * np.cos(q[1]) + L3 * np.cos(q[1] + q[2]),
+        ]
+    )
 
 
 @pytest.mark.parametrize('kind', SINGULAR)
@@ -255,7 +260,8 @@ def test_manipulability_with_a_joint_metric(rng):
     assert report.manipulability == pytest.approx(expected, rel=1e-8)
     plain = robot.singularity(q, 'panda_hand_tcp').manipulability
     assert robot.singularity(q, 'panda_hand_tcp', length=0.01).manipulability == pytest.approx(
-        1e-6 * plain)
+        1e-6 * plain
+    )
 
 
 def test_gradient_of_manipulability(rng):

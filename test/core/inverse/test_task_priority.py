@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from robots import urdf_path
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.inverse.task_priority import Level, Task, task_priority
+from support.robots import urdf_path
 
 TOOL = 'panda_hand_tcp'
 
@@ -52,7 +52,8 @@ def test_one_level_is_inverse_velocity(robot, rng):
     M = robot.mass_matrix(q)
     one = robot.prioritised_velocity(q, [Task(TOOL, twist)], joint_metric=M)
     np.testing.assert_allclose(
-        one.v, robot.inverse_velocity(q, twist, TOOL, joint_metric=M).v, atol=1e-9)
+        one.v, robot.inverse_velocity(q, twist, TOOL, joint_metric=M).v, atol=1e-9
+    )
     assert one.success
     assert one.freedom == 2  # the elbow and the finger
 
@@ -106,8 +107,10 @@ def test_order_decides(rng):
 def test_selection_and_secondary(robot, rng):
     """The tool's position first, then its axis upright, then a posture as far as that leaves it."""
     q = 0.5 * (robot.limits.lower + robot.limits.upper)
-    tasks = [Task(TOOL, [0.1, 0.0, -0.05], selection=np.eye(6)[3:]),
-             Task(TOOL, [0.0, 0.2], selection=np.eye(6)[:2])]
+    tasks = [
+        Task(TOOL, [0.1, 0.0, -0.05], selection=np.eye(6)[3:]),
+        Task(TOOL, [0.0, 0.2], selection=np.eye(6)[:2]),
+    ]
     posture = rng.normal(size=robot.nv)
     found = robot.prioritised_velocity(q, tasks, secondary=posture)
     twist = robot.velocity(q, found.v, TOOL)
@@ -120,8 +123,10 @@ def test_selection_and_secondary(robot, rng):
 
 def test_accelerations(robot, rng):
     q, v = rng.uniform(robot.limits.lower, robot.limits.upper), rng.normal(size=robot.nv)
-    tasks = [Task(TOOL, [0.1, 0.2, 0.3], selection=np.eye(6)[3:]),
-             Task('panda_link4', [1.0], 'body', selection=np.eye(6)[[1]])]
+    tasks = [
+        Task(TOOL, [0.1, 0.2, 0.3], selection=np.eye(6)[3:]),
+        Task('panda_link4', [1.0], 'body', selection=np.eye(6)[[1]]),
+    ]
     found = robot.prioritised_acceleration(q, v, tasks)
     assert found.success
     A = robot.acceleration(q, v, found.v, TOOL)
@@ -167,8 +172,10 @@ def test_what_is_refused(robot):
 def test_a_zero_rate_is_reached(robot):
     """What is left of keeping still is rounding of what the other task does, not a failure."""
     q = 0.5 * (robot.limits.lower + robot.limits.upper)
-    tasks = [Task(TOOL, [0.1, 0, 0], selection=np.eye(6)[3:]),
-             Task(TOOL, [0, 0], selection=np.eye(6)[:2])]
+    tasks = [
+        Task(TOOL, [0.1, 0, 0], selection=np.eye(6)[3:]),
+        Task(TOOL, [0, 0], selection=np.eye(6)[:2]),
+    ]
     found = robot.prioritised_velocity(q, tasks)
     assert found.success
     assert found.message == 'reached'

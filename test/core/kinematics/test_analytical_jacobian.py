@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
-from poe_models import derivatives
-from robots import urdf_path
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
@@ -25,6 +22,9 @@ from screw_dynamics_ros.core.kinematics.analytical_jacobians import (
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import euler, quaternions, so3
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.models import random_configuration, random_description
+from support.poe_models import derivatives
+from support.robots import urdf_path
 
 EULER = [*euler.MOVING, *euler.FIXED]
 

@@ -9,17 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from poe_models import (
-    EXTENDED,
-    REPRESENTATIONS,
-    Derivatives,
-    Reference,
-    deepest,
-    derivatives,
-    random_geometry,
-    random_inertias,
-    random_trajectory,
-)
 
 from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
@@ -35,6 +24,17 @@ from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from support.poe_models import (
+    EXTENDED,
+    REPRESENTATIONS,
+    Derivatives,
+    Reference,
+    deepest,
+    derivatives,
+    random_geometry,
+    random_inertias,
+    random_trajectory,
+)
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

@@ -11,20 +11,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
-from poe_models import (
-    EXTENDED,
-    POINTS,
-    REPRESENTATIONS,
-    STEP,
-    Reference,
-    deepest,
-    derivatives,
-    differences,
-    random_geometry,
-    random_trajectory,
-)
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
@@ -36,6 +22,20 @@ from screw_dynamics_ros.core.kinematics.higher_order import jacobian_derivative
 from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from support.models import random_configuration, random_description
+from support.poe_models import (
+    EXTENDED,
+    POINTS,
+    REPRESENTATIONS,
+    STEP,
+    Reference,
+    deepest,
+    derivatives,
+    differences,
+    random_geometry,
+    random_trajectory,
+)
+from support.robots import urdf_path
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)
@@ -190,10 +190,17 @@ def test_robot(backend):
     q = np.random.default_rng(4).uniform(-1, 1, (3, robot.nq))
     step = 1e-6 * np.eye(robot.nq)
     for representation in REPRESENTATIONS:
-        expected = np.stack([
-            (robot.jacobian(q[0] + e, 'link5', representation)
-             - robot.jacobian(q[0] - e, 'link5', representation)) / 2e-6 for e in step
-        ], axis=-1)
+        expected = np.stack(
+            [
+                (
+                    robot.jacobian(q[0] + e, 'link5', representation)
+                    - robot.jacobian(q[0] - e, 'link5', representation)
+                )
+                / 2e-6
+                for e in step
+            ],
+            axis=-1,
+        )
         stack = robot.jacobian_partials(q, 'link5', representation)
         assert stack.shape == (3, 6, robot.nv, robot.nv)
         for _ in range(2):
@@ -201,7 +208,8 @@ def test_robot(backend):
             np.testing.assert_allclose(partials, expected, atol=1e-8)
             np.testing.assert_allclose(stack[0], partials, atol=1e-13)
     np.testing.assert_array_equal(
-        robot.jacobian_partials(q[0], 'link5'), robot.jacobian_partials(q[0], 'link5', 'hybrid'))
+        robot.jacobian_partials(q[0], 'link5'), robot.jacobian_partials(q[0], 'link5', 'hybrid')
+    )
     with pytest.raises(UnknownNameError, match="no representation named 'xyz'"):
         robot.jacobian_partials(q[0], 'link5', 'xyz')
 

@@ -9,8 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lagrange import CENTRAL, Lagrange
-from models import (
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+from oracles.lagrange import CENTRAL, Lagrange
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
+from support.models import (
     L1,
     L2,
     RCM5_Q,
@@ -23,11 +28,6 @@ from models import (
     rcm5_axes,
     rcm5_description,
 )
-from scipy.linalg import expm
-from scipy.spatial.transform import Rotation
-
-from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 GOLDEN = 1e-9  # the numbers of the specification have ten decimals
@@ -73,9 +73,13 @@ def rcm5() -> Robot:
 def test_rcm5_joint_screws(rcm5):
     """Y_i are the columns of the spatial Jacobian at q = 0 (K-25)."""
     Y = rcm5.jacobian(np.zeros(5), 'body5', 'spatial').T
-    expected = [[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -0.4, 0], [0, 0, 1, 0, -0.75, 0],
-                [0.5, 0, -0.8660254038, 0, 0.8227241336, 0],
-                [-0.1736481777, 0, -0.9848077530, 0, 1.1284036483, 0]]
+    expected = [
+        [0, 0, 1, 0, 0, 0],
+        [0, 0, 1, 0, -0.4, 0],
+        [0, 0, 1, 0, -0.75, 0],
+        [0.5, 0, -0.8660254038, 0, 0.8227241336, 0],
+        [-0.1736481777, 0, -0.9848077530, 0, 1.1284036483, 0],
+    ]
     np.testing.assert_allclose(Y, expected, rtol=0, atol=GOLDEN)
 
 
@@ -87,38 +91,75 @@ def test_rcm5_poses(rcm5):
     )
     np.testing.assert_allclose(C3[:3, 3], [L1 * c1 + L2 * c12, L1 * s1 + L2 * s12, 0], atol=1e-15)
     np.testing.assert_allclose(C3[:3, 3], [0.7251578979, 0.0486738169, 0], rtol=0, atol=GOLDEN)
-    np.testing.assert_allclose(rcm5.link_pose(RCM5_Q, 'body5')[:3], [
-        [0.7409812064, -0.6629808687, 0.1067858577, 1.0940007335],
-        [0.6625942011, 0.6959732300, -0.2767493231, 0.1749253369],
-        [0.1091594083, 0.2758217374, 0.9549903627, -0.0066931350]], rtol=0, atol=GOLDEN)
+    np.testing.assert_allclose(
+        rcm5.link_pose(RCM5_Q, 'body5')[:3],
+        [
+            [0.7409812064, -0.6629808687, 0.1067858577, 1.0940007335],
+            [0.6625942011, 0.6959732300, -0.2767493231, 0.1749253369],
+            [0.1091594083, 0.2758217374, 0.9549903627, -0.0066931350],
+        ],
+        rtol=0,
+        atol=GOLDEN,
+    )
 
 
 def test_rcm5_jacobians(rcm5):
     q = RCM5_Q
     J3 = rcm5.jacobian(q, 'body3', 'body')
     s3, s23, c3, c23 = np.sin(q[2]), np.sin(q[1] + q[2]), np.cos(q[2]), np.cos(q[1] + q[2])
-    np.testing.assert_allclose(J3.T, [
-        [0, 0, 1, L1 * s23 + L2 * s3, L1 * c23 + L2 * c3, 0], [0, 0, 1, L2 * s3, L2 * c3, 0],
-        [0, 0, 1, 0, 0, 0], np.zeros(6), np.zeros(6)], atol=1e-15)
+    np.testing.assert_allclose(
+        J3.T,
+        [
+            [0, 0, 1, L1 * s23 + L2 * s3, L1 * c23 + L2 * c3, 0],
+            [0, 0, 1, L2 * s3, L2 * c3, 0],
+            [0, 0, 1, 0, 0, 0],
+            np.zeros(6),
+            np.zeros(6),
+        ],
+        atol=1e-15,
+    )
     np.testing.assert_allclose(
         J3[3:5, :2].T,
         [[0.3049439229, 0.6597213967], [0.2254761905, 0.2676947655]],
         rtol=0,
         atol=GOLDEN,
     )
-    np.testing.assert_allclose(rcm5.jacobian(q, 'body5', 'spatial')[:, 1:].T, [
-        [0, 0, 1, 0.1182080827, -0.3821345957, 0], [0, 0, 1, 0.0486738169, -0.7251578979, 0],
-        [0.4387912809, 0.2397127693, -0.8660254038, -0.1251917011, 0.7800069198, 0.1524719614],
-        [-0.2338335768, 0.1574866035, -0.9594372455, -0.1667758044, 1.05119013, 0.2131938769]],
-        rtol=0, atol=GOLDEN)
-    np.testing.assert_allclose(rcm5.jacobian(q, 'body5', 'body')[:, [0, 3]].T, [
-        [0.1091594083, 0.2758217374, 0.9549903627, 0.5952621548, 0.8773673760, -0.3214435146],
-        [0.3894335629, -0.3629451858, -0.8465295578, -0.0942959253, -0.1399582522, 0.0166269158]],
-        rtol=0, atol=GOLDEN)
-    np.testing.assert_allclose(rcm5.jacobian(q, 'body5', 'hybrid')[:, [0, 3]].T, [
-        [0, 0, 1, -0.1749253369, 1.0940007335, 0],
-        [0.4387912809, 0.2397127693, -0.8660254038, 0.0246936546, -0.1644886179, -0.0330182713]],
-        rtol=0, atol=GOLDEN)
+    np.testing.assert_allclose(
+        rcm5.jacobian(q, 'body5', 'spatial')[:, 1:].T,
+        [
+            [0, 0, 1, 0.1182080827, -0.3821345957, 0],
+            [0, 0, 1, 0.0486738169, -0.7251578979, 0],
+            [0.4387912809, 0.2397127693, -0.8660254038, -0.1251917011, 0.7800069198, 0.1524719614],
+            [-0.2338335768, 0.1574866035, -0.9594372455, -0.1667758044, 1.05119013, 0.2131938769],
+        ],
+        rtol=0,
+        atol=GOLDEN,
+    )
+    np.testing.assert_allclose(
+        rcm5.jacobian(q, 'body5', 'body')[:, [0, 3]].T,
+        [
+            [0.1091594083, 0.2758217374, 0.9549903627, 0.5952621548, 0.8773673760, -0.3214435146],
+            [
+                0.3894335629,
+                -0.3629451858,
+                -0.8465295578,
+                -0.0942959253,
+                -0.1399582522,
+                0.0166269158,
+            ],
+        ],
+        rtol=0,
+        atol=GOLDEN,
+    )
+    np.testing.assert_allclose(
+        rcm5.jacobian(q, 'body5', 'hybrid')[:, [0, 3]].T,
+        [
+            [0, 0, 1, -0.1749253369, 1.0940007335, 0],
+            [0.4387912809, 0.2397127693, -0.8660254038, 0.0246936546, -0.1644886179, -0.0330182713],
+        ],
+        rtol=0,
+        atol=GOLDEN,
+    )
 
 
 RCM5_TWISTS = {
@@ -155,8 +196,11 @@ def test_rcm5_twists(rcm5, representation):
     V = rcm5.velocity(RCM5_Q, RCM5_V, 'body5', representation)
     np.testing.assert_allclose(V, RCM5_TWISTS[representation], rtol=0, atol=GOLDEN)
     np.testing.assert_allclose(
-        rcm5.velocity(RCM5_Q, RCM5_V, 'body3', 'body'), [0, 0, 0.6, 0.1073767233, 0.2763217452, 0],
-        rtol=0, atol=GOLDEN)
+        rcm5.velocity(RCM5_Q, RCM5_V, 'body3', 'body'),
+        [0, 0, 0.6, 0.1073767233, 0.2763217452, 0],
+        rtol=0,
+        atol=GOLDEN,
+    )
 
 
 def test_rcm5_centre_of_motion_stays_where_it_is(rcm5):
@@ -170,7 +214,8 @@ def test_rcm5_centre_of_motion_stays_where_it_is(rcm5):
             A[:3, 3] = y[i - 1]
             P = rcm5.link_pose(q, f'body{i}') @ np.linalg.inv(A) @ at_zero
             np.testing.assert_allclose(
-                P[:3], [1.0323117946, 0.2164727554, -0.2598076211], rtol=0, atol=GOLDEN)
+                P[:3], [1.0323117946, 0.2164727554, -0.2598076211], rtol=0, atol=GOLDEN
+            )
 
 
 # --- poses against other formulations -------------------------------------------------------------
@@ -185,7 +230,7 @@ def test_poses_equal_the_product_of_matrix_exponentials(seed):
     body_fixed, spatial, A = np.eye(4), np.eye(4), np.eye(4)
     for joint, q_i in zip(description.joints, q):
         X = np.zeros(6)
-        X[3 * (joint.type == 'prismatic'):][:3] = joint.axis
+        X[3 * (joint.type == 'prismatic') :][:3] = joint.axis
         A = A @ joint.origin
         body_fixed = body_fixed @ joint.origin @ expm(twist_matrix(X) * q_i)
         spatial = spatial @ expm(twist_matrix(adjoint(A) @ X) * q_i)
@@ -216,8 +261,10 @@ def test_another_root_frame_and_another_link_frame(seed):
     S = random_pose(np.random.default_rng(seed))
     tip = description.links[-1].name
     link_moved = RobotDescription.from_parts(
-        'integrate', [*description.links, Link('tool')],
-        [*description.joints, Joint('mount', 'fixed', tip, 'tool', S, np.array([1.0, 0, 0]))])
+        'integrate',
+        [*description.links, Link('tool')],
+        [*description.joints, Joint('mount', 'fixed', tip, 'tool', S, np.array([1.0, 0, 0]))],
+    )
     first = description.joints[0]
     root_moved = RobotDescription.from_parts(
         'integrate',
@@ -232,10 +279,12 @@ def test_another_root_frame_and_another_link_frame(seed):
     V = {r: robot.velocity(q, v, tip, r) for r in REPRESENTATIONS}
     np.testing.assert_allclose(tool.velocity(q, v, 'tool', 'spatial'), V['spatial'], atol=1e-13)
     np.testing.assert_allclose(
-        tool.velocity(q, v, 'tool', 'body'), np.linalg.solve(adjoint(S), V['body']), atol=1e-13)
+        tool.velocity(q, v, 'tool', 'body'), np.linalg.solve(adjoint(S), V['body']), atol=1e-13
+    )
     np.testing.assert_allclose(shifted.velocity(q, v, tip, 'body'), V['body'], atol=1e-13)
     np.testing.assert_allclose(
-        shifted.velocity(q, v, tip, 'spatial'), adjoint(S) @ V['spatial'], atol=1e-13)
+        shifted.velocity(q, v, tip, 'spatial'), adjoint(S) @ V['spatial'], atol=1e-13
+    )
 
 
 # --- Jacobians ------------------------------------------------------------------------------------
@@ -248,8 +297,12 @@ def difference(C: np.ndarray, D: np.ndarray, representation: str) -> np.ndarray:
     shift = D[:3, 3] - C[:3, 3]
     if representation == 'spatial':  # point of the body at the root's origin: v = dr/dt + r x omega
         return np.concatenate([in_root, shift + np.cross(C[:3, 3], in_root)])
-    return np.concatenate([in_root if representation == 'hybrid' else in_body,
-                           C[:3, :3].T @ shift if representation == 'body' else shift])
+    return np.concatenate(
+        [
+            in_root if representation == 'hybrid' else in_body,
+            C[:3, :3].T @ shift if representation == 'body' else shift,
+        ]
+    )
 
 
 @SEEDS
@@ -264,13 +317,21 @@ def test_jacobians_are_derivatives_of_the_poses(seed, representation):
         J = robot.jacobian(q, link, representation)
         expected = np.zeros((6, robot.nv))
         for k, e in enumerate(np.eye(robot.nq)):
-            expected[:, k] = sum(
-                w * (difference(C, robot.link_pose(q + n * h * e, link), representation)
-                     - difference(C, robot.link_pose(q - n * h * e, link), representation))
-                for n, w in CENTRAL.items()) / h
+            expected[:, k] = (
+                sum(
+                    w
+                    * (
+                        difference(C, robot.link_pose(q + n * h * e, link), representation)
+                        - difference(C, robot.link_pose(q - n * h * e, link), representation)
+                    )
+                    for n, w in CENTRAL.items()
+                )
+                / h
+            )
         np.testing.assert_allclose(J, expected, rtol=0, atol=1e-11)
         np.testing.assert_allclose(
-            robot.velocity(q, v, link, representation), J @ v, rtol=0, atol=1e-13)
+            robot.velocity(q, v, link, representation), J @ v, rtol=0, atol=1e-13
+        )
 
 
 @SEEDS
@@ -306,8 +367,8 @@ def test_columns_depend_on_the_joints_they_should():
     J_b, J_s = robot.jacobian(q, tip, 'body'), robot.jacobian(q, tip, 'spatial')
     for k, e in enumerate(np.eye(6)):
         changed = robot.jacobian(q + 0.7 * e, tip, 'spatial')
-        np.testing.assert_allclose(changed[:, :k + 1], J_s[:, :k + 1], atol=1e-13)
-        assert k == 5 or np.abs(changed[:, k + 1:] - J_s[:, k + 1:]).max() > 1e-2
+        np.testing.assert_allclose(changed[:, : k + 1], J_s[:, : k + 1], atol=1e-13)
+        assert k == 5 or np.abs(changed[:, k + 1 :] - J_s[:, k + 1 :]).max() > 1e-2
         moved = np.abs(robot.jacobian(q + 0.7 * e, tip, 'body') - J_b).max()
         assert moved < 1e-13 if k == 0 else moved > 1e-2
         hybrid = robot.jacobian(q + 0.7 * e, tip, 'hybrid') - robot.jacobian(q, tip, 'hybrid')
@@ -320,8 +381,13 @@ def test_columns_depend_on_the_joints_they_should():
 
 
 def one_joint(kind: str, axis: np.ndarray, origin: np.ndarray) -> Robot:
-    return reference(RobotDescription.from_parts(
-        'one', [Link('base'), Link('body')], [Joint('joint', kind, 'base', 'body', origin, axis)]))
+    return reference(
+        RobotDescription.from_parts(
+            'one',
+            [Link('base'), Link('body')],
+            [Joint('joint', kind, 'base', 'body', origin, axis)],
+        )
+    )
 
 
 @SEEDS
@@ -332,8 +398,10 @@ def test_planar_joint(seed):
     origin = random_pose(rng)
     robot = one_joint('planar', axis, origin)
     assert robot.nq == robot.nv == 3
-    motion = [np.linalg.inv(origin) @ robot.link_pose(q, 'body')
-              for q in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, -0.7, 2.0])]
+    motion = [
+        np.linalg.inv(origin) @ robot.link_pose(q, 'body')
+        for q in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, -0.7, 2.0])
+    ]
     x, y = motion[0][:3, 3], motion[1][:3, 3]
     np.testing.assert_allclose(np.linalg.det([x, y, axis]), 1.0, atol=1e-14)
     np.testing.assert_allclose(
@@ -341,7 +409,8 @@ def test_planar_joint(seed):
     )
     np.testing.assert_allclose(motion[2][:3, 3], 0.3 * x - 0.7 * y, atol=1e-14)
     np.testing.assert_allclose(
-        motion[2][:3, :3], Rotation.from_rotvec(2.0 * axis).as_matrix(), atol=1e-14)
+        motion[2][:3, :3], Rotation.from_rotvec(2.0 * axis).as_matrix(), atol=1e-14
+    )
     if seed == 0:  # as everybody else has it
         np.testing.assert_allclose([x, y], np.eye(3)[:2], atol=1e-14)
 
@@ -379,7 +448,8 @@ def test_a_quaternion_of_any_length_is_a_rotation():
         robot.link_pose(longer, 'body'), robot.link_pose(q, 'body'), atol=1e-14
     )
     np.testing.assert_allclose(
-        robot.fuse('joint_transforms')(longer)[0], robot.fuse('joint_transforms')(q)[0], atol=1e-14)
+        robot.fuse('joint_transforms')(longer)[0], robot.fuse('joint_transforms')(q)[0], atol=1e-14
+    )
     assert np.isnan(robot.link_pose(np.zeros(7), 'body')[:3, :3]).all()
 
 
@@ -395,11 +465,12 @@ def test_joint_transforms_are_child_poses_in_their_parents(seed, floating):
     q, _ = state(robot, seed)
     moving = [joint for joint in description.joints if joint.type != 'fixed']
     assert robot.transform_joints == tuple(joint.name for joint in moving)
-    rows, = robot.fuse('joint_transforms')(q)
+    (rows,) = robot.fuse('joint_transforms')(q)
     assert rows.shape == (len(moving), 7)
     for joint, row in zip(moving, rows):
         expected = np.linalg.inv(robot.link_pose(q, joint.parent)) @ robot.link_pose(q, joint.child)
         np.testing.assert_allclose(np.linalg.norm(row[3:]), 1.0, atol=1e-14)
         np.testing.assert_allclose(row[:3], expected[:3, 3], atol=1e-13)
         np.testing.assert_allclose(
-            Rotation.from_quat(row[3:]).as_matrix(), expected[:3, :3], atol=1e-13)
+            Rotation.from_quat(row[3:]).as_matrix(), expected[:3, :3], atol=1e-13
+        )

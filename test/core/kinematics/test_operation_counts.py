@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from models import random_description
-from poe_models import REPRESENTATIONS, random_geometry
-from robots import urdf_path
 
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.description import read_urdf
@@ -23,8 +19,13 @@ from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
 from screw_dynamics_ros.core.kinematics.higher_order import acceleration
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from support.models import random_description
+from support.operation_counts import Counter
+from support.paths import DOC
+from support.poe_models import REPRESENTATIONS, random_geometry
+from support.robots import urdf_path
 
-PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'kinematics.md'
+PAGE = DOC / 'kinematics.md'
 
 ORDERS = {1: 'twist', 2: '+ acceleration', 3: '+ jerk', 4: '+ snap'}
 
@@ -66,7 +67,8 @@ def table() -> str:
 
 def test_the_page_shows_what_is_measured():
     assert table() in PAGE.read_text(), (
-        'run `python test/test_operation_counts.py` and put its output into doc/kinematics.md'
+        'run `PYTHONPATH=test python test/core/kinematics/test_operation_counts.py` and put its '
+        'output into doc/kinematics.md'
     )
 
 
@@ -100,9 +102,7 @@ def test_converting_the_body_fixed_acceleration_is_cheaper(representation):
         acceleration(tree, q, v, a, 'panda_hand', representation),
         body_motions(tree, q, [v, a], representation)[hand].V[1],
     )
-    converted, direct = (
-        program(recorder, inputs, [output]).operation_count for output in outputs
-    )
+    converted, direct = (program(recorder, inputs, [output]).operation_count for output in outputs)
     assert converted < direct
 
 
@@ -116,26 +116,6 @@ def test_linear_growth(representation):
     steps = np.diff(counts)
     assert len(set(steps.tolist())) == 1
     assert steps[0] > 0
-
-
-class Counter:
-    """Counts the different operands an operation is applied to; recording shares the
-    repetitions."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, place: object, name: str) -> None:
-        self.operands: dict[tuple[int, ...], tuple[object, ...]] = {}
-        original = getattr(place, name)
-
-        def counted(*arguments: object) -> object:
-            self.operands[tuple(map(id, arguments))] = (
-                arguments  # kept, so that no id is used twice
-            )
-            return original(*arguments)
-
-        monkeypatch.setattr(place, name, counted)
-
-    def __len__(self) -> int:
-        return len(self.operands)
 
 
 @pytest.mark.parametrize('n', [1, 4, 7])

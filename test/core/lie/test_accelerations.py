@@ -4,15 +4,15 @@ from math import pi
 
 import numpy as np
 import pytest
-from lie_support import derivative
-from models import random_configuration, random_description
-from robots import urdf_path
 from scipy.integrate import solve_ivp
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import accelerations as acc
 from screw_dynamics_ros.core.lie import lines, points, poses, screws, se3, so3
+from support.lie import derivative
+from support.models import random_configuration, random_description
+from support.robots import urdf_path
 
 N = 200
 T0 = 0.3
@@ -120,8 +120,10 @@ def test_planar_arm_golden_value():
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     q, v, a = [0.3, 0.5], [0.2, -0.1], [0.4, 0.6]
     p = robot.link_pose(q, 'tip')[:3, 3]
-    V, A, material = (robot.velocity(q, v, 'tip', 'spatial'),
-                      *(robot.acceleration(q, v, a, 'tip', x) for x in ('spatial', 'hybrid')))
+    V, A, material = (
+        robot.velocity(q, v, 'tip', 'spatial'),
+        *(robot.acceleration(q, v, a, 'tip', x) for x in ('spatial', 'hybrid')),
+    )
     close(A, [0, 0, 1, 0.1582053942, -0.5791122976, 0], 1e-10)
     close(material, [0, 0, 1, -0.5185831212, 0.7150803616, 0], 1e-10)
     close(acc.material_acceleration(V, A, p), material)
@@ -292,8 +294,7 @@ def test_free_particle_seen_from_a_moving_frame():
     def kinematics(t):
         V = poses.twist(frame(t), derivative(frame, t), 'body')
         omega = V[:3]
-        alpha = derivative(
-            lambda s: poses.twist(frame(s), derivative(frame, s), 'body'), t)[:3]
+        alpha = derivative(lambda s: poses.twist(frame(s), derivative(frame, s), 'body'), t)[:3]
         a = second_derivative(lambda s: frame(s)[:3, 3], t)
         return omega, alpha, frame(t)[:3, :3].T @ a
 

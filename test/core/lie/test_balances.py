@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.lie.screws import transform_wrench
+from support.models import random_configuration, random_description
 
 GRAVITY = (0.7, -1.3, -9.6)
 

@@ -4,27 +4,33 @@ from math import pi
 
 import numpy as np
 import pytest
-from lie_support import derivative, trace, untrace
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, so3
+from support.lie import derivative, trace, untrace
 
 N = 1000
 ALL = pytest.mark.parametrize('sequence', [*euler.MOVING, *euler.FIXED])
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
 
 G6 = np.array([0.3, 0.7, -0.4])
-G6_MOVING = [[0.9679419716, 0.1638415238, 0.1903793441],
-             [-0.0123487016, 0.7880833558, -0.6154446636],
-             [-0.2508701839, 0.5933637834, 0.7648421873]]
-G6_FIXED = [[0.9679419716, 0.0123487016, -0.2508701839],
-            [-0.1638415238, 0.7880833558, -0.5933637834],
-            [0.1903793441, 0.6154446636, 0.7648421873]]
-G7 = [[0.3980680463, -0.9166462858, -0.0360751621],
-      [0.7821080382, 0.3596694365, -0.5088663017],
-      [0.4794255386, 0.1743487403, 0.8600893382]]
+G6_MOVING = [
+    [0.9679419716, 0.1638415238, 0.1903793441],
+    [-0.0123487016, 0.7880833558, -0.6154446636],
+    [-0.2508701839, 0.5933637834, 0.7648421873],
+]
+G6_FIXED = [
+    [0.9679419716, 0.0123487016, -0.2508701839],
+    [-0.1638415238, 0.7880833558, -0.5933637834],
+    [0.1903793441, 0.6154446636, 0.7648421873],
+]
+G7 = [
+    [0.3980680463, -0.9166462858, -0.0360751621],
+    [0.7821080382, 0.3596694365, -0.5088663017],
+    [0.4794255386, 0.1743487403, 0.8600893382],
+]
 
 
 def close(actual, desired, tolerance=1e-12):
@@ -72,9 +78,15 @@ def test_zxz_entry_by_entry():
     """B-042: matrix (3.27) and its inverse (3.28)-(3.30)."""
     (ca, cb, cg), (sa, sb, sg) = np.cos(G6), np.sin(G6)
     R = euler.to_matrix('ZXZ', G6)
-    close(R, [[ca * cg - sa * cb * sg, -ca * sg - sa * cb * cg, sa * sb],
-              [sa * cg + ca * cb * sg, -sa * sg + ca * cb * cg, -ca * sb],
-              [sb * sg, sb * cg, cb]], 4e-15)
+    close(
+        R,
+        [
+            [ca * cg - sa * cb * sg, -ca * sg - sa * cb * cg, sa * sb],
+            [sa * cg + ca * cb * sg, -sa * sg + ca * cb * cg, -ca * sb],
+            [sb * sg, sb * cg, cb],
+        ],
+        4e-15,
+    )
     a = np.arctan2(R[0, 2], -R[1, 2])
     b = np.arctan2(-R[1, 2] * np.cos(a) + R[0, 2] * np.sin(a), R[2, 2])
     close(euler.from_matrix('ZXZ', R).angles, [a, b, np.arctan2(R[2, 0], R[2, 1])], 4e-15)
@@ -171,19 +183,26 @@ def test_rpy_is_that_of_urdf_and_tf():
     for rpy in normalised('xyz', 9)[:20]:
         close(euler.to_matrix(euler.RPY, rpy), transforms3d.euler.euler2mat(*rpy, axes='sxyz'))
         numbers = ' '.join(map(repr, map(float, rpy)))
-        urdf = (f'<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="fixed">'
-                f'<parent link="a"/><child link="b"/><origin rpy="{numbers}"/></joint></robot>')
+        urdf = (
+            f'<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="fixed">'
+            f'<parent link="a"/><child link="b"/><origin rpy="{numbers}"/></joint></robot>'
+        )
         close(euler.to_matrix(euler.RPY, rpy), read_urdf(urdf).joints[0].origin[:3, :3])
-    close(euler.to_matrix(euler.BRYANT, [0.1, 0.2, 0.3]),
-          Rotation.from_euler('XYZ', [0.1, 0.2, 0.3]).as_matrix())
+    close(
+        euler.to_matrix(euler.BRYANT, [0.1, 0.2, 0.3]),
+        Rotation.from_euler('XYZ', [0.1, 0.2, 0.3]).as_matrix(),
+    )
 
 
 def test_bryant_and_rpy_inverse_entry_by_entry():
     """B-045, (3.37)-(3.39): r, y, p of the matrix, and the second solution."""
     R = np.round(G7, 10)
     y = np.arctan2(R[1, 0], R[0, 0])
-    expected = [np.arctan2(R[2, 1], R[2, 2]),
-                np.arctan2(-R[2, 0], np.cos(y) * R[0, 0] + np.sin(y) * R[1, 0]), y]
+    expected = [
+        np.arctan2(R[2, 1], R[2, 2]),
+        np.arctan2(-R[2, 0], np.cos(y) * R[0, 0] + np.sin(y) * R[1, 0]),
+        y,
+    ]
     close(euler.from_matrix(euler.RPY, R).angles, expected, 1e-9)
     r, p, y = expected
     close(euler.second_solution(euler.RPY, expected), [r - pi, -pi - p, y - pi])
@@ -379,16 +398,35 @@ def test_traced_scalars(sequence):
         close(untrace(E), euler.rate_matrix(sequence, G6, axes), 1e-15)
 
 
-@pytest.mark.parametrize(('call', 'error', 'message'), [
-    (lambda: euler.to_matrix('ZZX', [0, 0, 0]), UnknownNameError, "no Euler set 'ZZX'; use one of"),
-    (lambda: euler.to_matrix('Zxz', [0, 0, 0]), UnknownNameError, "no Euler set 'Zxz'"),
-    (lambda: euler.to_matrix('ZXZ', [0, 0]), ArgumentError, r'angles .* got \(2,\)'),
-    (lambda: euler.from_matrix('ZXZ', np.diag([1, 1, -1])), ArgumentError, 'not a rotation matrix'),
-    (lambda: euler.from_matrix('ZXZ', np.eye(4)), ArgumentError, r'R .* got \(4, 4\)'),
-    (lambda: euler.from_matrix('ZXZ', np.eye(3), [0, 0]), ArgumentError, r'previous .* got \(2,\)'),
-    (lambda: euler.rate_matrix('ZXZ', G6, 'world'), UnknownNameError, "axes must be .* 'world'"),
-    (lambda: euler.rates('ZXZ', G6, [1]), ArgumentError, r'omega .* got \(1,\)'),
-])
+@pytest.mark.parametrize(
+    ('call', 'error', 'message'),
+    [
+        (
+            lambda: euler.to_matrix('ZZX', [0, 0, 0]),
+            UnknownNameError,
+            "no Euler set 'ZZX'; use one of",
+        ),
+        (lambda: euler.to_matrix('Zxz', [0, 0, 0]), UnknownNameError, "no Euler set 'Zxz'"),
+        (lambda: euler.to_matrix('ZXZ', [0, 0]), ArgumentError, r'angles .* got \(2,\)'),
+        (
+            lambda: euler.from_matrix('ZXZ', np.diag([1, 1, -1])),
+            ArgumentError,
+            'not a rotation matrix',
+        ),
+        (lambda: euler.from_matrix('ZXZ', np.eye(4)), ArgumentError, r'R .* got \(4, 4\)'),
+        (
+            lambda: euler.from_matrix('ZXZ', np.eye(3), [0, 0]),
+            ArgumentError,
+            r'previous .* got \(2,\)',
+        ),
+        (
+            lambda: euler.rate_matrix('ZXZ', G6, 'world'),
+            UnknownNameError,
+            "axes must be .* 'world'",
+        ),
+        (lambda: euler.rates('ZXZ', G6, [1]), ArgumentError, r'omega .* got \(1,\)'),
+    ],
+)
 def test_bad_input_is_refused_by_name(call, error, message):
     """Bad input: what is at fault, its value, the remedy."""
     with pytest.raises(error, match=message):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from lie_support import trace, untrace
 
 from screw_dynamics_ros.core.dynamics.spatial_inertia import transported_matrix
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import impedances, screws, se3
+from support.lie import trace, untrace
 
 N = 1000
 
@@ -85,8 +85,9 @@ def test_weighted_norm(rng, C):
     W, t = stiffnesses(rng), rng.normal(size=(N, 6))
     norm = impedances.weighted_norm(t, W)
     close(norm**2, np.einsum('ni,nij,nj->n', t, W, t), 1e-10)
-    moved = impedances.weighted_norm(screws.transform_twist(C, t),
-                                     impedances.transform_impedance(C, W))
+    moved = impedances.weighted_norm(
+        screws.transform_twist(C, t), impedances.transform_impedance(C, W)
+    )
     close(moved, norm, 1e-9)
     plain = np.linalg.norm(screws.transform_twist(C, t), axis=1) - np.linalg.norm(t, axis=1)
     assert np.abs(plain).max() > 1  # without a weight it is not
@@ -109,8 +110,10 @@ def test_units_need_a_weight():
     W[0, 4] = W[4, 0] = 0.1
     millimetres = np.diag([1, 1, 1, 1000.0, 1000, 1000])
     inverse = np.linalg.inv(millimetres)
-    close(impedances.weighted_norm(millimetres @ t, inverse @ W @ inverse),
-          impedances.weighted_norm(t, W))
+    close(
+        impedances.weighted_norm(millimetres @ t, inverse @ W @ inverse),
+        impedances.weighted_norm(t, W),
+    )
     assert np.linalg.norm(millimetres @ t) > 100 * np.linalg.norm(t)
 
 
@@ -120,14 +123,20 @@ def test_a_norm_has_no_default_weight():
         impedances.weighted_norm(np.ones(6))
 
 
-@pytest.mark.parametrize(('weight', 'message'), [
-    (np.diag([1, 1, 1, 1, 1, 0]), 'has the eigenvalue 0'),
-    (np.diag([1, 1, -2, 1, 1, 1]), 'has the eigenvalue -2'),
-    (np.triu(np.ones((6, 6))) + 5 * np.eye(6), 'differs from its transpose by 1'),
-    (1e6 * (np.eye(6) + 1e-6 * np.triu(np.ones((6, 6)))), 'differs from its transpose by 1'),
-    (np.stack([np.eye(6), np.triu(np.ones((6, 6))) + 5 * np.eye(6)]), 'differs from its transpose'),
-    (np.eye(5), r'weight .* got \(5, 5\)'),
-])
+@pytest.mark.parametrize(
+    ('weight', 'message'),
+    [
+        (np.diag([1, 1, 1, 1, 1, 0]), 'has the eigenvalue 0'),
+        (np.diag([1, 1, -2, 1, 1, 1]), 'has the eigenvalue -2'),
+        (np.triu(np.ones((6, 6))) + 5 * np.eye(6), 'differs from its transpose by 1'),
+        (1e6 * (np.eye(6) + 1e-6 * np.triu(np.ones((6, 6)))), 'differs from its transpose by 1'),
+        (
+            np.stack([np.eye(6), np.triu(np.ones((6, 6))) + 5 * np.eye(6)]),
+            'differs from its transpose',
+        ),
+        (np.eye(5), r'weight .* got \(5, 5\)'),
+    ],
+)
 def test_bad_weights_are_refused(weight, message):
     """B-078: singular, indefinite, asymmetric."""
     with pytest.raises(ArgumentError, match=message):

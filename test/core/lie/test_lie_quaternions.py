@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lie_support import (
+from scipy.spatial.transform import Rotation
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import quaternions as quat
+from screw_dynamics_ros.core.lie import so3
+from support.lie import (
     PROPERTY,
     directions,
     quaternions,
@@ -15,11 +20,6 @@ from lie_support import (
     rotations,
     vectors,
 )
-from scipy.spatial.transform import Rotation
-
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import quaternions as quat
-from screw_dynamics_ros.core.lie import so3
 
 TOLERANCE = 1e-14
 
@@ -30,8 +30,11 @@ def close(actual, desired, tolerance=TOLERANCE):
 
 def test_golden_values():
     """G7, G8, G9 of bruyninckx_1.md."""
-    R = [[0.3980680463, -0.9166462858, -0.0360751621], [0.7821080382, 0.3596694365, -0.5088663017],
-         [0.4794255386, 0.1743487403, 0.8600893382]]
+    R = [
+        [0.3980680463, -0.9166462858, -0.0360751621],
+        [0.7821080382, 0.3596694365, -0.5088663017],
+        [0.4794255386, 0.1743487403, 0.8600893382],
+    ]
     q = [0.2111334125, -0.1593047802, 0.5249647263, 0.8089849846]
     close(quat.from_matrix(R), q, 1e-9)
     close(quat.to_matrix(q), R, 1e-9)

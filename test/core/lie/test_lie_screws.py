@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from lie_support import PROPERTY, derivative, directions, pose_of, poses, rotations, twists, vectors
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import screws, se3, so3
+from support.lie import PROPERTY, derivative, directions, pose_of, poses, rotations, twists, vectors
 
 TOLERANCE = 1e-12
 PAIRS = list(itertools.product(screws.REPRESENTATIONS, repeat=2))
@@ -156,8 +156,11 @@ def test_products(C, X, Y, W):
     """D-01, D-03, B-026, B-028, B-076: motor product, its dual, reciprocal product; invariance."""
     close(screws.motor_product(X, Y), se3.ad(X) @ Y)
     close(screws.dual_motor_product(X, W), se3.ad(X).T @ W)
-    close(screws.power(screws.dual_motor_product(X, W), Y),
-          screws.power(W, screws.motor_product(X, Y)), 1e-10)
+    close(
+        screws.power(screws.dual_motor_product(X, W), Y),
+        screws.power(W, screws.motor_product(X, Y)),
+        1e-10,
+    )
     close(screws.reciprocal_product(X, Y), X[:3] @ Y[3:] + X[3:] @ Y[:3])
     close(screws.reciprocal_product(X, Y), screws.power(screws.swap(X), Y))
     Ad = se3.Ad(C)
@@ -180,8 +183,9 @@ def test_golden_lines():
     """G2, G5 of bruyninckx_1.md."""
     line = screws.unit_screw([0, 0.6, 0.8], [1, 1, 2])
     close(screws.reciprocal_product(screws.unit_screw([1, 0, 0]), line), -0.4)
-    close(screws.motor_product([1, 2, 3, 4, 5, 6], [-1, 0.5, 2, 0, 1, -3]),
-          [2.5, -5, 2.5, -2, -11, 8])
+    close(
+        screws.motor_product([1, 2, 3, 4, 5, 6], [-1, 0.5, 2, 0, 1, -3]), [2.5, -5, 2.5, -2, -11, 8]
+    )
 
 
 # --- frame changes ---------------------------------------------------------------------------
@@ -195,10 +199,16 @@ def test_frame_changes(C1, C2, V, W):
     close(screws.inverse_transform_twist(C1, V), np.linalg.inv(se3.Ad(C1)) @ V)
     close(screws.transform_wrench(C1, W), np.linalg.inv(se3.Ad(C1)).T @ W)
     close(screws.inverse_transform_wrench(C1, W), se3.Ad(C1).T @ W)
-    close(screws.transform_twist(C1 @ C2, V),
-          screws.transform_twist(C1, screws.transform_twist(C2, V)), 1e-11)
-    close(screws.power(screws.transform_wrench(C1, W), screws.transform_twist(C1, V)),
-          screws.power(W, V), 1e-10)
+    close(
+        screws.transform_twist(C1 @ C2, V),
+        screws.transform_twist(C1, screws.transform_twist(C2, V)),
+        1e-11,
+    )
+    close(
+        screws.power(screws.transform_wrench(C1, W), screws.transform_twist(C1, V)),
+        screws.power(W, V),
+        1e-10,
+    )
 
 
 @PROPERTY
@@ -240,12 +250,17 @@ def twists_of(C):
     inverse = np.linalg.inv(C0)
     body, spatial = se3.vee(inverse @ C_dot), se3.vee(C_dot @ inverse)
     r_dot = C_dot[:3, 3]
-    return {'body': body, 'spatial': spatial, 'hybrid': np.array([*spatial[:3], *r_dot]),
-            'mixed': np.array([*body[:3], *r_dot])}
+    return {
+        'body': body,
+        'spatial': spatial,
+        'hybrid': np.array([*spatial[:3], *r_dot]),
+        'mixed': np.array([*body[:3], *r_dot]),
+    }
 
 
-motions = st.builds(Motion, twists(3.0), twists(3.0),
-                    st.tuples(*[st.floats(-1, 1)] * 6).map(np.array))
+motions = st.builds(
+    Motion, twists(3.0), twists(3.0), st.tuples(*[st.floats(-1, 1)] * 6).map(np.array)
+)
 
 
 @PROPERTY
@@ -303,8 +318,10 @@ def table(C):
     R, r = C[:3, :3], C[:3, 3]
     one, nil, x = np.eye(3), np.zeros((3, 3)), so3.hat(r)
     return {
-        ('body', 'body'): np.eye(6), ('spatial', 'spatial'): np.eye(6),
-        ('hybrid', 'hybrid'): np.eye(6), ('mixed', 'mixed'): np.eye(6),
+        ('body', 'body'): np.eye(6),
+        ('spatial', 'spatial'): np.eye(6),
+        ('hybrid', 'hybrid'): np.eye(6),
+        ('mixed', 'mixed'): np.eye(6),
         ('body', 'spatial'): np.block([[R, nil], [x @ R, R]]),
         ('body', 'hybrid'): np.block([[R, nil], [nil, R]]),
         ('body', 'mixed'): np.block([[one, nil], [nil, R]]),
@@ -387,19 +404,36 @@ def test_rcm5_golden_values():
         J_s[:, i] = se3.Ad(C) @ Y[i]
         C = C @ motion
     C = C @ se3.pose(np.eye(3), y[4])
-    close(C[:3], [[0.7409812064, -0.6629808687, 0.1067858577, 1.0940007335],
-                  [0.6625942011, 0.6959732300, -0.2767493231, 0.1749253369],
-                  [0.1091594083, 0.2758217374, 0.9549903627, -0.0066931350]], 1e-9)
-    close(J_s[:, 4], [-0.2338335768, 0.1574866035, -0.9594372455,
-                      -0.1667758044, 1.05119013, 0.2131938769], 1e-9)
+    close(
+        C[:3],
+        [
+            [0.7409812064, -0.6629808687, 0.1067858577, 1.0940007335],
+            [0.6625942011, 0.6959732300, -0.2767493231, 0.1749253369],
+            [0.1091594083, 0.2758217374, 0.9549903627, -0.0066931350],
+        ],
+        1e-9,
+    )
+    close(
+        J_s[:, 4],
+        [-0.2338335768, 0.1574866035, -0.9594372455, -0.1667758044, 1.05119013, 0.2131938769],
+        1e-9,
+    )
     J_b = screws.convert_jacobian(J_s, C, 'spatial', 'body')
-    close(J_b[:, 0], [0.1091594083, 0.2758217374, 0.9549903627,
-                      0.5952621548, 0.8773673760, -0.3214435146], 1e-9)
+    close(
+        J_b[:, 0],
+        [0.1091594083, 0.2758217374, 0.9549903627, 0.5952621548, 0.8773673760, -0.3214435146],
+        1e-9,
+    )
     J_h = screws.convert_jacobian(J_b, C, 'body', 'hybrid')
-    close(J_h[:, 3], [0.4387912809, 0.2397127693, -0.8660254038,
-                      0.0246936546, -0.1644886179, -0.0330182713], 1e-9)
-    V = {name: screws.convert_twist(J_h @ rates, C, 'hybrid', name)
-         for name in screws.REPRESENTATIONS}
+    close(
+        J_h[:, 3],
+        [0.4387912809, 0.2397127693, -0.8660254038, 0.0246936546, -0.1644886179, -0.0330182713],
+        1e-9,
+    )
+    V = {
+        name: screws.convert_twist(J_h @ rates, C, 'hybrid', name)
+        for name in screws.REPRESENTATIONS
+    }
     omega_b = [0.4465017664, -0.1248631062, 0.2896936726]
     omega_s = [0.4445664555, 0.1287755741, 0.2909545752]
     r_dot = [-0.0942397500, 0.3836890956, -0.0264146171]
@@ -416,17 +450,25 @@ def test_stacks_equal_single_calls():
     """Leading axes are stacks and broadcast against each other."""
     rng = np.random.default_rng(3)
     V, C = rng.normal(size=(4, 6)), se3.exp(rng.normal(size=(4, 6)))
-    for function in (screws.transform_twist, screws.inverse_transform_twist,
-                     screws.transform_wrench, screws.inverse_transform_wrench):
+    for function in (
+        screws.transform_twist,
+        screws.inverse_transform_twist,
+        screws.transform_wrench,
+        screws.inverse_transform_wrench,
+    ):
         close(function(C, V)[2], function(C[2], V[2]), 1e-15)
         close(function(C[1], V)[2], function(C[1], V[2]), 1e-15)
     for pair in PAIRS:
         close(screws.convert_twist(V, C, *pair)[3], screws.convert_twist(V[3], C[3], *pair), 1e-15)
-        close(screws.convert_wrench(V, C, *pair)[3],
-              screws.convert_wrench(V[3], C[3], *pair), 1e-15)
+        close(
+            screws.convert_wrench(V, C, *pair)[3], screws.convert_wrench(V[3], C[3], *pair), 1e-15
+        )
         J = np.swapaxes(np.stack([V, 2 * V, 3 * V], axis=-2), -1, -2)
-        close(screws.convert_jacobian(J, C, *pair)[3, :, 1],
-              2 * screws.convert_twist(V[3], C[3], *pair), 1e-14)
+        close(
+            screws.convert_jacobian(J, C, *pair)[3, :, 1],
+            2 * screws.convert_twist(V[3], C[3], *pair),
+            1e-14,
+        )
     close(screws.motor_product(V, V[0])[3], screws.motor_product(V[3], V[0]), 0)
     assert screws.unit_screw(rng.normal(size=(5, 1, 3)), np.zeros((2, 3)), 0.1).shape == (5, 2, 6)
     assert screws.reciprocal_product(V, V).shape == (4,)

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lie_support import (
+from scipy.linalg import expm
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import se3, so3, so3xr3
+from support.lie import (
     ANGLES,
     PROPERTY,
     derivative,
@@ -21,17 +25,19 @@ from lie_support import (
     twists,
     vectors,
 )
-from scipy.linalg import expm
-
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3, so3, so3xr3
 
 TOLERANCE = 1e-12
 GROUPS = pytest.mark.parametrize('group', [se3, so3xr3], ids=['se3', 'so3xr3'])
 GOLDEN = np.array([0.3, -0.2, 0.5, 1, 2, -1])
-SCREWS = [np.array(X, dtype=float) for X in
-          ([0, 0, 1, 0, 0, 0], [0, 0.6, 0.8, 1, 2, -1], [-0.6, 0, 0.8, 0, 0, 0.5],
-           [1 / 3, 2 / 3, 2 / 3, 3, -1, 2])]
+SCREWS = [
+    np.array(X, dtype=float)
+    for X in (
+        [0, 0, 1, 0, 0, 0],
+        [0, 0.6, 0.8, 1, 2, -1],
+        [-0.6, 0, 0.8, 0, 0, 0.5],
+        [1 / 3, 2 / 3, 2 / 3, 3, -1, 2],
+    )
+]
 
 
 def close(actual, desired, tolerance=TOLERANCE):
@@ -150,10 +156,16 @@ def test_exp_against_scipy(X):
 def test_exp_golden_values():
     """integration.md section 1 and G10 of bruyninckx_1.md."""
     close(se3.exp(GOLDEN)[:3, 3], [0.520931346311478, 2.282834453565847, -0.599425026360548])
-    close(se3.exp([0.1, -0.2, 0.3, 1, 2, 3]), [
-        [0.9357548033, -0.3029327134, -0.1805400767, 0.3937271044],
-        [0.2831649606, 0.9505806179, -0.1273345749, 1.9337984475],
-        [0.210191706, 0.0680313164, 0.975290309, 3.1579565969], [0, 0, 0, 1]], 1e-10)
+    close(
+        se3.exp([0.1, -0.2, 0.3, 1, 2, 3]),
+        [
+            [0.9357548033, -0.3029327134, -0.1805400767, 0.3937271044],
+            [0.2831649606, 0.9505806179, -0.1273345749, 1.9337984475],
+            [0.210191706, 0.0680313164, 0.975290309, 3.1579565969],
+            [0, 0, 0, 1],
+        ],
+        1e-10,
+    )
     close(se3.exp([0, 0, pi / 2, 1, 0, 0.5])[:3, 3], [0.6366197724, 0.6366197724, 0.5], 1e-10)
 
 
@@ -318,12 +330,28 @@ def test_dexp_is_the_trivialised_derivative(X, a, b):
 def test_golden_values_of_dexp_inv():
     """integration.md section 1: dexp_X^-1 and dexp_-X^-1 of (1, ..., 6)."""
     Y = np.arange(1.0, 7.0)
-    close(se3.dexp_inv(GOLDEN) @ Y,
-          [1.803354637281867, 2.112779430671453, 2.563098989899461,
-           2.071338170174265, 7.091302157578717, 5.062088943476304])
-    close(se3.dexp_inv(-GOLDEN) @ Y,
-          [0.203354637281867, 1.712779430671453, 3.363098989899461,
-           6.371338170174266, 3.291302157578717, 7.362088943476304])
+    close(
+        se3.dexp_inv(GOLDEN) @ Y,
+        [
+            1.803354637281867,
+            2.112779430671453,
+            2.563098989899461,
+            2.071338170174265,
+            7.091302157578717,
+            5.062088943476304,
+        ],
+    )
+    close(
+        se3.dexp_inv(-GOLDEN) @ Y,
+        [
+            0.203354637281867,
+            1.712779430671453,
+            3.363098989899461,
+            6.371338170174266,
+            3.291302157578717,
+            7.362088943476304,
+        ],
+    )
 
 
 def test_increments_belong_to_their_side():
@@ -379,8 +407,11 @@ def test_rates_of_adjoint_matrices(X0, Y, a, b):
     Ad, Ad_dot = se3.Ad(C0), derivative(lambda t: se3.Ad(C(t)), 0)
     close(Ad_dot, se3.ad(V_s) @ Ad, 1e-7)
     close(Ad_dot, Ad @ se3.ad(V_b), 1e-7)
-    close(derivative(lambda t: se3.Ad(se3.inverse(C(t))), 0),
-          -se3.ad(V_b) @ se3.Ad(se3.inverse(C0)), 1e-7)
+    close(
+        derivative(lambda t: se3.Ad(se3.inverse(C(t))), 0),
+        -se3.ad(V_b) @ se3.Ad(se3.inverse(C0)),
+        1e-7,
+    )
     r_dot = derivative(lambda t: C(t)[:3, 3], 0)
     close(derivative(lambda t: se3.Ad_r(C(t)[:3, 3]), 0), se3.ad([0, 0, 0, *r_dot]), 1e-7)
     omega = [*V_s[:3], 0, 0, 0]

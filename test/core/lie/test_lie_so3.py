@@ -5,7 +5,12 @@ from math import pi
 import numpy as np
 import pytest
 from hypothesis import given
-from lie_support import (
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import so3
+from support.lie import (
     ANGLES,
     PROPERTY,
     cross_matrix,
@@ -17,15 +22,20 @@ from lie_support import (
     rotations,
     vectors,
 )
-from scipy.linalg import expm
-from scipy.spatial.transform import Rotation
-
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import so3
 
 TOLERANCE = 1e-12
-AXES = [np.array(e) / np.linalg.norm(e) for e in
-        ([1, 0, 0], [0, -1, 0], [0, 0, 1], [1, 2, 2], [-3, 1, 1e-6], [1, -1, 0], [0.3, -0.2, 0.5])]
+AXES = [
+    np.array(e) / np.linalg.norm(e)
+    for e in (
+        [1, 0, 0],
+        [0, -1, 0],
+        [0, 0, 1],
+        [1, 2, 2],
+        [-3, 1, 1e-6],
+        [1, -1, 0],
+        [0.3, -0.2, 0.5],
+    )
+]
 
 
 def close(actual, desired, tolerance=TOLERANCE):
@@ -85,10 +95,14 @@ def test_exp_with_the_printed_denominator_fails():
 
 def test_exp_golden_value():
     """integration.md section 1: rotation part of the golden value."""
-    close(so3.exp([0.3, -0.2, 0.5]), [
-        [0.859533898558663, -0.497991537002922, -0.114916953936367],
-        [0.439867632958231, 0.835315605206709, -0.329794337692255],
-        [0.260226714048094, 0.232921164284437, 0.937032437284918]])
+    close(
+        so3.exp([0.3, -0.2, 0.5]),
+        [
+            [0.859533898558663, -0.497991537002922, -0.114916953936367],
+            [0.439867632958231, 0.835315605206709, -0.329794337692255],
+            [0.260226714048094, 0.232921164284437, 0.937032437284918],
+        ],
+    )
 
 
 @PROPERTY
@@ -237,10 +251,14 @@ def test_dexp_is_the_trivialised_derivative(x, rate):
 
 def test_dexp_inv_golden_value():
     """integration.md section 1, (11): the first three components of the golden value."""
-    close(so3.dexp_inv([0.3, -0.2, 0.5]) @ [1, 2, 3],
-          [1.803354637281867, 2.112779430671453, 2.563098989899461])
-    close(so3.dexp_inv([-0.3, 0.2, -0.5]) @ [1, 2, 3],
-          [0.203354637281867, 1.712779430671453, 3.363098989899461])
+    close(
+        so3.dexp_inv([0.3, -0.2, 0.5]) @ [1, 2, 3],
+        [1.803354637281867, 2.112779430671453, 2.563098989899461],
+    )
+    close(
+        so3.dexp_inv([-0.3, 0.2, -0.5]) @ [1, 2, 3],
+        [0.203354637281867, 1.712779430671453, 3.363098989899461],
+    )
 
 
 @pytest.mark.parametrize('angle', [2 * pi, 2 * pi - 1e-9, 2 * pi + 1e-9, 4 * pi])

@@ -33,10 +33,28 @@ def random_lines(seed, count=N):
 
 def special_lines():
     """The Z axis both ways, parallels to it, lines that meet it, level lines, the other axes."""
-    points = [[0, 0, 0], [0, 0, 0], [1, 2, 3], [1, 2, 3], [0, 0, 2], [0, 0, 2], [0, 0, 0],
-              [1, 0, -3], [0, 5, 0]]
-    directions = [[0, 0, 1], [0, 0, -1], [0, 0, 1], [0, 0, -1], [1, 1, 1], [1, -2, -3], [1, 0, 0],
-                  [0, 1, 0], [1, 1, 0]]
+    points = [
+        [0, 0, 0],
+        [0, 0, 0],
+        [1, 2, 3],
+        [1, 2, 3],
+        [0, 0, 2],
+        [0, 0, 2],
+        [0, 0, 0],
+        [1, 0, -3],
+        [0, 5, 0],
+    ]
+    directions = [
+        [0, 0, 1],
+        [0, 0, -1],
+        [0, 0, 1],
+        [0, 0, -1],
+        [1, 1, 1],
+        [1, -2, -3],
+        [1, 0, 0],
+        [0, 1, 0],
+        [1, 1, 0],
+    ]
     return lines.through(points, directions)
 
 
@@ -156,8 +174,11 @@ def test_distance_in_plucker_coordinates():
     sine = np.linalg.norm(np.cross(L1[:, :3], L2[:, :3]), axis=1)
     formula = np.abs(screws.reciprocal_product(L1, L2)) / sine
     close(lines.distance(line1, line2) * sine, formula * sine)
-    close(lines.common_normal(line1, line2).angle, np.arccos(np.sum(L1[:, :3] * L2[:, :3], axis=1)),
-          1e-7)
+    close(
+        lines.common_normal(line1, line2).angle,
+        np.arccos(np.sum(L1[:, :3] * L2[:, :3], axis=1)),
+        1e-7,
+    )
 
 
 def test_lines_that_meet():
@@ -290,8 +311,10 @@ def test_hayati_roberts_round_trip():
     special = lines.to_hayati_roberts(special_lines())
     close(special.singular, [False] * 6 + [True] * 3)
     assert np.isfinite(np.array(special[:5])).all()
-    regular = [lines.Line(*(x[:6] for x in special_lines())),
-               lines.from_hayati_roberts(*(x[:6] for x in special[:5]))]
+    regular = [
+        lines.Line(*(x[:6] for x in special_lines())),
+        lines.from_hayati_roberts(*(x[:6] for x in special[:5])),
+    ]
     same(*regular)
 
 
@@ -304,8 +327,10 @@ def test_hayati_roberts_near_the_z_axis():
         tilted = lines.through([0.5, 0.2, 0], e)
         change = np.array(lines.to_hayati_roberts(tilted)[:4]) - lines.to_hayati_roberts(axis)[:4]
         assert np.abs(change).max() <= 1.0001 * tilt
-    heights = [lines.to_denavit_hartenberg(lines.through([0.5, 0.2, 1], e)).height
-               for e in ([tilt, 0, 1], [0, tilt, 1])]
+    heights = [
+        lines.to_denavit_hartenberg(lines.through([0.5, 0.2, 1], e)).height
+        for e in ([tilt, 0, 1], [0, tilt, 1])
+    ]
     assert abs(heights[0] - heights[1]) > 1e4
 
 
@@ -338,16 +363,20 @@ def test_each_representation_is_singular_where_the_other_is_not():
         line = lines.through([1, 2, 3], e)
         assert lines.to_denavit_hartenberg(line).singular == dh_singular
         assert lines.to_hayati_roberts(line).singular != dh_singular
-    assert not (lines.to_denavit_hartenberg(random_lines(17)).singular
-                | lines.to_hayati_roberts(random_lines(17)).singular).any()
+    assert not (
+        lines.to_denavit_hartenberg(random_lines(17)).singular
+        | lines.to_hayati_roberts(random_lines(17)).singular
+    ).any()
 
 
 def test_patches_change_over_without_flicker():
     """B-022: a line that swings from Z to X and back changes twice, and moves smoothly between."""
     rng = np.random.default_rng(18)
     angles = np.concatenate([np.linspace(0, pi / 2, 200), np.linspace(pi / 2, 0, 200)])
-    functions = {'denavit_hartenberg': lines.to_denavit_hartenberg,
-                 'hayati_roberts': lines.to_hayati_roberts}
+    functions = {
+        'denavit_hartenberg': lines.to_denavit_hartenberg,
+        'hayati_roberts': lines.to_hayati_roberts,
+    }
     current, history, steps = None, [], []
     x = np.zeros(4)
     for angle in angles:
@@ -385,8 +414,11 @@ def test_stacks_equal_single_calls():
     line = random_lines(20, 6)
     stack = lines.Line(*(x.reshape(2, 3, 3) for x in line))
     one = lines.Line(*(x[4] for x in line))
-    for function in (lines.to_plucker, lambda x: np.stack(lines.to_denavit_hartenberg(x), -1),
-                     lambda x: np.stack(lines.to_hayati_roberts(x), -1)):
+    for function in (
+        lines.to_plucker,
+        lambda x: np.stack(lines.to_denavit_hartenberg(x), -1),
+        lambda x: np.stack(lines.to_hayati_roberts(x), -1),
+    ):
         close(function(stack)[1, 1], function(one), 0)
     third = lines.Line(*(x[2] for x in line))
     close(lines.distance(stack, one)[0, 2], lines.distance(third, one), 0)
@@ -408,18 +440,33 @@ def test_nan_in_gives_nan_out():
     assert np.isnan(lines.from_hayati_roberts(np.nan, 0, 1, 1).direction).any()
 
 
-@pytest.mark.parametrize(('call', 'error', 'message'), [
-    (lambda: lines.through([0, 0, 0], [0, 0, 0]), ArgumentError, r'direction is \(0, 0, 0\)'),
-    (lambda: lines.join([1, 2, 3], [1, 2, 3]), ArgumentError, 'the same point'),
-    (lambda: lines.meet([0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, -2]), ArgumentError, 'parallel'),
-    (lambda: lines.from_hayati_roberts(0.8, 0.7, 0, 0), ArgumentError, r'is 1\.13, more than 1'),
-    (lambda: lines.to_plucker([1, 2, 3, 4, 5, 6]), ArgumentError, 'line must be a Line'),
-    (lambda: lines.to_plucker(lines.Line([0, 0, 2], [0, 0, 0])), ArgumentError, 'unit direction'),
-    (lambda: lines.distance(X_AXIS, lines.Line([0, 0, 1], [0, 0, 7])), ArgumentError, 'line2'),
-    (lambda: lines.transform(2 * np.eye(4), X_AXIS), ArgumentError, 'not a rigid motion'),
-    (lambda: lines.patch(random_lines(21)), ArgumentError, r'takes one line, got .* \(1000,\)'),
-    (lambda: lines.patch(X_AXIS, 'pluecker'), UnknownNameError, "got 'pluecker'"),
-])
+@pytest.mark.parametrize(
+    ('call', 'error', 'message'),
+    [
+        (lambda: lines.through([0, 0, 0], [0, 0, 0]), ArgumentError, r'direction is \(0, 0, 0\)'),
+        (lambda: lines.join([1, 2, 3], [1, 2, 3]), ArgumentError, 'the same point'),
+        (
+            lambda: lines.meet([0, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, -2]),
+            ArgumentError,
+            'parallel',
+        ),
+        (
+            lambda: lines.from_hayati_roberts(0.8, 0.7, 0, 0),
+            ArgumentError,
+            r'is 1\.13, more than 1',
+        ),
+        (lambda: lines.to_plucker([1, 2, 3, 4, 5, 6]), ArgumentError, 'line must be a Line'),
+        (
+            lambda: lines.to_plucker(lines.Line([0, 0, 2], [0, 0, 0])),
+            ArgumentError,
+            'unit direction',
+        ),
+        (lambda: lines.distance(X_AXIS, lines.Line([0, 0, 1], [0, 0, 7])), ArgumentError, 'line2'),
+        (lambda: lines.transform(2 * np.eye(4), X_AXIS), ArgumentError, 'not a rigid motion'),
+        (lambda: lines.patch(random_lines(21)), ArgumentError, r'takes one line, got .* \(1000,\)'),
+        (lambda: lines.patch(X_AXIS, 'pluecker'), UnknownNameError, "got 'pluecker'"),
+    ],
+)
 def test_bad_input_is_refused_by_name(call, error, message):
     """Bad input: what is at fault, its value, the remedy."""
     with pytest.raises(error, match=message):

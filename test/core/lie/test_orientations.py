@@ -4,7 +4,6 @@ from math import pi, sqrt
 
 import numpy as np
 import pytest
-from lie_support import derivative, trace, untrace
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm, polar
 from scipy.spatial.transform import Rotation, Slerp
@@ -12,12 +11,17 @@ from scipy.spatial.transform import Rotation, Slerp
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, orientations, se3, so3
 from screw_dynamics_ros.core.lie import quaternions as quat
+from support.lie import derivative, trace, untrace
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
-G8 = np.array([[0.4332068929, -0.4796611139, 0.7630576674],
-               [0.7630576674, 0.645754308, -0.0272831418],
-               [-0.4796611139, 0.5940762489, 0.645754308]])
+G8 = np.array(
+    [
+        [0.4332068929, -0.4796611139, 0.7630576674],
+        [0.7630576674, 0.645754308, -0.0272831418],
+        [-0.4796611139, 0.5940762489, 0.645754308],
+    ]
+)
 
 
 def close(actual, desired, tolerance=1e-12):
@@ -166,8 +170,10 @@ def test_exp_is_the_solution_with_its_initial_value():
 def test_infinitesimal_rotation():
     """B-041: I + delta~ is off by O(delta^2), and a quarter of that for half the delta."""
     delta = random_axes(10)
-    errors = [np.abs(orientations.infinitesimal_rotation(h * delta) - so3.exp(h * delta)).max()
-              for h in (1e-2, 5e-3)]
+    errors = [
+        np.abs(orientations.infinitesimal_rotation(h * delta) - so3.exp(h * delta)).max()
+        for h in (1e-2, 5e-3)
+    ]
     assert 3.9 < errors[0] / errors[1] < 4.1
     close(so3.vee(orientations.infinitesimal_rotation(delta)), delta, 4e-15)
 
@@ -188,8 +194,11 @@ def test_axis_angle_golden_value():
     """G8, B-050, B-054."""
     e = np.array([1, 2, 2]) / 3
     close(orientations.from_axis_angle(7 * e, 1.2), G8, 1e-10)
-    close(quat.from_matrix(orientations.from_axis_angle(e, 1.2)),
-          [0.1882141578, 0.3764283156, 0.3764283156, 0.8253356149], 1e-10)
+    close(
+        quat.from_matrix(orientations.from_axis_angle(e, 1.2)),
+        [0.1882141578, 0.3764283156, 0.3764283156, 0.8253356149],
+        1e-10,
+    )
     turn = orientations.to_axis_angle(G8)
     close(turn.axis, e, 1e-9)
     close(turn.angle, 1.2, 1e-9)
@@ -295,8 +304,11 @@ def test_quaternions_of_all_other_coordinates():
     close(quat.to_matrix(-q), R, 1e-14)
     angles = euler.from_matrix(euler.RPY, R).angles
     close(quat.from_matrix(euler.to_matrix(euler.RPY, angles)), q, 1e-14)
-    close(quat.from_matrix(euler.to_matrix(euler.RPY, [0.2, -0.5, 1.1])),
-          [0.2111334125, -0.1593047802, 0.5249647263, 0.8089849846], 1e-10)
+    close(
+        quat.from_matrix(euler.to_matrix(euler.RPY, [0.2, -0.5, 1.1])),
+        [0.2111334125, -0.1593047802, 0.5249647263, 0.8089849846],
+        1e-10,
+    )
 
 
 def test_second_quaternion_as_printed_fails():
@@ -431,10 +443,16 @@ def test_signs_along_a_sequence():
 def test_traced_scalars():
     """What claims to be free of branches is."""
     q, x = np.array([0.1, 0.2, 0.3, sqrt(0.86)]), np.array([1.0, -2.0, 0.5])
-    functions = [(quat.left_matrix, (q,)), (quat.right_matrix, (q,)), (quat.rotate, (q, x)),
-                 (quat.rate, (q, x)), (quat.angular_velocity, (q, q[::-1])),
-                 (orientations.infinitesimal_rotation, (x,)),
-                 (orientations.rotation_rate, (G8, x)), (orientations.angular_velocity, (G8, G8))]
+    functions = [
+        (quat.left_matrix, (q,)),
+        (quat.right_matrix, (q,)),
+        (quat.rotate, (q, x)),
+        (quat.rate, (q, x)),
+        (quat.angular_velocity, (q, q[::-1])),
+        (orientations.infinitesimal_rotation, (x,)),
+        (orientations.rotation_rate, (G8, x)),
+        (orientations.angular_velocity, (G8, G8)),
+    ]
     for function, arguments in functions:
         traced = function(*(trace(argument) for argument in arguments))
         close(untrace(traced), function(*arguments), 4e-15)
@@ -460,15 +478,26 @@ def test_nan_in_gives_nan_out():
     assert np.isnan(quat.angular_velocity(np.zeros(4), np.ones(4))).all()
 
 
-@pytest.mark.parametrize(('call', 'error', 'message'), [
-    (lambda: orientations.from_axis_angle([0, 0, 0], 1), ArgumentError, r'axis is \(0, 0, 0\)'),
-    (lambda: orientations.nearest_rotation(np.eye(4)), ArgumentError, r'matrix .* got \(4, 4\)'),
-    (lambda: orientations.angular_velocity(np.eye(3), np.eye(3), 'x'), UnknownNameError, "got 'x'"),
-    (lambda: orientations.rotation_rate(np.eye(3), [1, 2]), ArgumentError, r'x .* got \(2,\)'),
-    (lambda: quat.rate([0, 0, 0, 1], [1, 2, 3], 'spatial'), UnknownNameError, "got 'spatial'"),
-    (lambda: quat.rotate([0, 0, 0, 1], [1, 2]), ArgumentError, r'rotate: x .* got \(2,\)'),
-    (lambda: quat.continuous(np.ones(4)), ArgumentError, r'q .*n, 4\), got \(4,\)'),
-])
+@pytest.mark.parametrize(
+    ('call', 'error', 'message'),
+    [
+        (lambda: orientations.from_axis_angle([0, 0, 0], 1), ArgumentError, r'axis is \(0, 0, 0\)'),
+        (
+            lambda: orientations.nearest_rotation(np.eye(4)),
+            ArgumentError,
+            r'matrix .* got \(4, 4\)',
+        ),
+        (
+            lambda: orientations.angular_velocity(np.eye(3), np.eye(3), 'x'),
+            UnknownNameError,
+            "got 'x'",
+        ),
+        (lambda: orientations.rotation_rate(np.eye(3), [1, 2]), ArgumentError, r'x .* got \(2,\)'),
+        (lambda: quat.rate([0, 0, 0, 1], [1, 2, 3], 'spatial'), UnknownNameError, "got 'spatial'"),
+        (lambda: quat.rotate([0, 0, 0, 1], [1, 2]), ArgumentError, r'rotate: x .* got \(2,\)'),
+        (lambda: quat.continuous(np.ones(4)), ArgumentError, r'q .*n, 4\), got \(4,\)'),
+    ],
+)
 def test_bad_input_is_refused_by_name(call, error, message):
     """Bad input: what is at fault, its value, the remedy."""
     with pytest.raises(error, match=message):

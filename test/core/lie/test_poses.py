@@ -4,8 +4,6 @@ from math import pi
 
 import numpy as np
 import pytest
-from lie_support import derivative, trace, untrace
-from robots import urdf_path
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
@@ -13,6 +11,8 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, points, poses, screws, se3, so3
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from support.lie import derivative, trace, untrace
+from support.robots import urdf_path
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
@@ -49,8 +49,13 @@ def test_pose_of_a_point():
     last_row[3] = [0, 0, 0.1, 1]
     scaled = C[0] * [2, 2, 2, 1]
     for bad in (last_row, scaled):
-        for refuse in (lambda x: poses.to_displacement('xyz', x), poses.to_second_kind, se3.log,
-                       lambda x: poses.residual(x, C[0]), lambda x: poses.residual(C[0], x)):
+        for refuse in (
+            lambda x: poses.to_displacement('xyz', x),
+            poses.to_second_kind,
+            se3.log,
+            lambda x: poses.residual(x, C[0]),
+            lambda x: poses.residual(C[0], x),
+        ):
             with pytest.raises(ArgumentError, match='not a r'):
                 refuse(bad)
 
@@ -76,8 +81,9 @@ def test_composition_along_a_chain_of_frames():
         relative = se3.compose(se3.inverse(C[first]), C[second])
         close(se3.compose(C[first], relative), C[second])
     steps = [se3.compose(se3.inverse(C[j.parent]), C[j.child]) for j in robot.description.joints]
-    parents = {j.child: (j.parent, step)
-               for j, step in zip(robot.description.joints, steps, strict=True)}
+    parents = {
+        j.child: (j.parent, step) for j, step in zip(robot.description.joints, steps, strict=True)
+    }
     link, chain = 'panda_hand', np.eye(4)
     while link in parents:
         link, step = parents[link]
@@ -207,8 +213,9 @@ def test_infinitesimal_displacement():
     errors = [np.abs(D(h * t1) @ D(h * t2) - D(h * (t1 + t2))).max() for h in (1e-2, 5e-3)]
     assert 3.9 < errors[0] / errors[1] < 4.1
     close(poses.infinitesimal_twist(D(t1)), t1, 4e-15)
-    errors = [np.abs(poses.infinitesimal_twist(se3.exp(h * t1)) - h * t1).max()
-              for h in (1e-2, 5e-3)]
+    errors = [
+        np.abs(poses.infinitesimal_twist(se3.exp(h * t1)) - h * t1).max() for h in (1e-2, 5e-3)
+    ]
     assert 3.9 < errors[0] / errors[1] < 4.1
 
 
@@ -240,8 +247,11 @@ def test_three_kinds_of_twist():
     R, r = C[:, :3, :3], C[:, :3, 3]
     R_T, r_dot = np.swapaxes(R, -1, -2), C_dot[:, :3, 3]
     omega = so3.vee(C_dot[:, :3, :3] @ R_T)
-    kinds = {'spatial': [omega, r_dot + np.cross(r, omega)], 'hybrid': [omega, r_dot],
-             'body': [apply(R_T, omega), apply(R_T, r_dot)]}
+    kinds = {
+        'spatial': [omega, r_dot + np.cross(r, omega)],
+        'hybrid': [omega, r_dot],
+        'body': [apply(R_T, omega), apply(R_T, r_dot)],
+    }
     kinds = {name: np.concatenate(halves, axis=1) for name, halves in kinds.items()}
     for name, V in kinds.items():
         close(poses.twist(C, C_dot, name), V, 1e-9)
@@ -250,8 +260,12 @@ def test_three_kinds_of_twist():
     close(apply(se3.Ad(C), kinds['body']), kinds['spatial'])
     close(apply(se3.Ad_R(R), kinds['body']), kinds['hybrid'])
     close(apply(se3.Ad_r(r), kinds['hybrid']), kinds['spatial'])
-    assert np.abs(screws.screw_axis(kinds['hybrid']).point
-                  - screws.screw_axis(kinds['spatial']).point).max() > 0.1
+    assert (
+        np.abs(
+            screws.screw_axis(kinds['hybrid']).point - screws.screw_axis(kinds['spatial']).point
+        ).max()
+        > 0.1
+    )
 
 
 def test_planar_arm_golden_value():
@@ -292,10 +306,15 @@ def test_inverse_of_the_change_of_axes_as_printed_fails():
 
 def test_exp_and_log_golden_values():
     """G10, B-074: closed form, against expm, and log for angles below pi."""
-    close(se3.exp([0.1, -0.2, 0.3, 1, 2, 3])[:3], [
-        [0.9357548033, -0.3029327134, -0.1805400767, 0.3937271044],
-        [0.2831649606, 0.9505806179, -0.1273345749, 1.9337984475],
-        [0.2101917060, 0.0680313164, 0.9752903090, 3.1579565969]], 1e-10)
+    close(
+        se3.exp([0.1, -0.2, 0.3, 1, 2, 3])[:3],
+        [
+            [0.9357548033, -0.3029327134, -0.1805400767, 0.3937271044],
+            [0.2831649606, 0.9505806179, -0.1273345749, 1.9337984475],
+            [0.2101917060, 0.0680313164, 0.9752903090, 3.1579565969],
+        ],
+        1e-10,
+    )
     close(se3.exp([0, 0, pi / 2, 1, 0, 0.5])[:3, 3], [0.6366197724, 0.6366197724, 0.5], 1e-10)
     X = np.random.default_rng(18).uniform(-1, 1, (N, 6)) * [1.7, 1.7, 1.7, 3, 3, 3]
     close(se3.log(se3.exp(X)), X, 1e-12)
@@ -309,11 +328,18 @@ def test_exp_and_log_golden_values():
 def test_traced_scalars():
     """What claims to accept object arrays does."""
     C, V = random_poses(19, 1)[0], np.array([0.1, 0.2, -0.3, 1, 2, 3])
-    functions = [(poses.twist, (C, C)), (poses.rate, (C, V)), (poses.from_second_kind, (V,)),
-                 (poses.infinitesimal_displacement, (V,)), (poses.infinitesimal_twist, (C,)),
-                 (lambda x: poses.from_displacement('zyz', x), (V,)), (poses.displace, (C, C)),
-                 (poses.change_frame, (C, C)), (points.transform_point, (C, V[:3])),
-                 (points.transform_vector, (C, V[:3]))]
+    functions = [
+        (poses.twist, (C, C)),
+        (poses.rate, (C, V)),
+        (poses.from_second_kind, (V,)),
+        (poses.infinitesimal_displacement, (V,)),
+        (poses.infinitesimal_twist, (C,)),
+        (lambda x: poses.from_displacement('zyz', x), (V,)),
+        (poses.displace, (C, C)),
+        (poses.change_frame, (C, C)),
+        (points.transform_point, (C, V[:3])),
+        (points.transform_vector, (C, V[:3])),
+    ]
     for function, arguments in functions:
         traced = function(*(trace(argument) for argument in arguments))
         close(untrace(traced), function(*arguments), 4e-15)
@@ -330,14 +356,25 @@ def test_nan_in_gives_nan_out():
     assert np.isnan(poses.to_second_kind(C).coordinates[0]).any()
 
 
-@pytest.mark.parametrize(('call', 'error', 'message'), [
-    (lambda: poses.displace(np.eye(4), np.eye(4), 'world'), UnknownNameError, "got 'world'"),
-    (lambda: poses.change_frame(np.eye(3), np.eye(4)), ArgumentError, r'C2 .*|C1 .*\(3, 3\)'),
-    (lambda: poses.twist(np.eye(4), np.eye(4), 'local'), UnknownNameError, 'choose from body'),
-    (lambda: poses.from_displacement('ABC', np.zeros(6)), UnknownNameError, "set 'ABC'"),
-    (lambda: poses.from_displacement('xyz', np.zeros(5)), ArgumentError, r'coordinates .*\(5,\)'),
-    (lambda: poses.to_displacement('xyz', np.eye(4), [0, 0]), ArgumentError, r'previous .*\(2,\)'),
-])
+@pytest.mark.parametrize(
+    ('call', 'error', 'message'),
+    [
+        (lambda: poses.displace(np.eye(4), np.eye(4), 'world'), UnknownNameError, "got 'world'"),
+        (lambda: poses.change_frame(np.eye(3), np.eye(4)), ArgumentError, r'C2 .*|C1 .*\(3, 3\)'),
+        (lambda: poses.twist(np.eye(4), np.eye(4), 'local'), UnknownNameError, 'choose from body'),
+        (lambda: poses.from_displacement('ABC', np.zeros(6)), UnknownNameError, "set 'ABC'"),
+        (
+            lambda: poses.from_displacement('xyz', np.zeros(5)),
+            ArgumentError,
+            r'coordinates .*\(5,\)',
+        ),
+        (
+            lambda: poses.to_displacement('xyz', np.eye(4), [0, 0]),
+            ArgumentError,
+            r'previous .*\(2,\)',
+        ),
+    ],
+)
 def test_bad_input_is_refused_by_name(call, error, message):
     """Bad input: what is at fault, its value, the remedy."""
     with pytest.raises(error, match=message):

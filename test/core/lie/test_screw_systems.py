@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description
 from scipy.linalg import null_space, subspace_angles
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
+from support.models import random_configuration, random_description
 
 N = 1000
 DELTA = np.block([[np.zeros((3, 3)), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
@@ -48,8 +48,9 @@ def test_rank_of_dependent_screws():
     pencil = screws.unit_screw([[1, 0, 0], [0, 1, 0], [1, 1, 0]], [1, 2, 3]).T
     assert screw_systems.rank(pencil) == 2
     assert screw_systems.reciprocal_screws(pencil).shape == (6, 4)
-    plane = screws.unit_screw([[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -2, 0]],
-                              [[0, 1, 0], [1, 0, 0], [3, 2, 0], [5, 5, 0]]).T
+    plane = screws.unit_screw(
+        [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -2, 0]], [[0, 1, 0], [1, 0, 0], [3, 2, 0], [5, 5, 0]]
+    ).T
     assert screw_systems.rank(plane) == 3
     assert screw_systems.rank(plane + 1e-6 * np.eye(6)[:, :4]) == 4
     assert screw_systems.rank(plane + 1e-6 * np.eye(6)[:, :4], tolerance=1e-4) == 3
@@ -84,8 +85,11 @@ def test_reciprocal_systems_do_not_depend_on_frame_or_length():
 def test_scara_bears_moments_about_x_and_y():
     """B-077, B-102: without joint torque; a fifth freedom less is a wrench more."""
     e = [[0, 0, 1]] * 2
-    columns = [*screws.unit_screw(e, [[0, 0, 0], [0.4, 0.3, 0]]), *screws.unit_screw(
-        e[:1], [[0.9, 0.1, 0]], 0), *screws.unit_screw(e[:1], pitch=np.inf)]
+    columns = [
+        *screws.unit_screw(e, [[0, 0, 0], [0.4, 0.3, 0]]),
+        *screws.unit_screw(e[:1], [[0.9, 0.1, 0]], 0),
+        *screws.unit_screw(e[:1], pitch=np.inf),
+    ]
     J = np.array(columns).T
     W = screw_systems.reciprocal_wrenches(J)
     assert W.shape == (6, 2)
@@ -133,8 +137,11 @@ def test_power_needs_the_right_order():
 
 def test_bad_systems_are_refused():
     """Stacks, NaN and lengths that are none."""
-    for bad, message in ((np.zeros((2, 6, 3)), 'one system'), (np.full((6, 2), np.nan), 'NaN'),
-                         (np.zeros((5, 2)), r'twists .* got \(5, 2\)')):
+    for bad, message in (
+        (np.zeros((2, 6, 3)), 'one system'),
+        (np.full((6, 2), np.nan), 'NaN'),
+        (np.zeros((5, 2)), r'twists .* got \(5, 2\)'),
+    ):
         with pytest.raises(ArgumentError, match=message):
             screw_systems.reciprocal_wrenches(bad)
     with pytest.raises(ArgumentError, match='length must be a positive'):
@@ -182,8 +189,10 @@ def test_dual_map():
 def test_infinitesimal_screw_transformation():
     """B-032, (2.33): the error is of second order."""
     t = np.random.default_rng(32).uniform(-1, 1, (N, 6))
-    errors = [np.abs(screws.infinitesimal_transform(h * t) - se3.Ad(se3.exp(h * t))).max()
-              for h in (1e-2, 5e-3)]
+    errors = [
+        np.abs(screws.infinitesimal_transform(h * t) - se3.Ad(se3.exp(h * t))).max()
+        for h in (1e-2, 5e-3)
+    ]
     assert 3.9 < errors[0] / errors[1] < 4.1
 
 
@@ -235,5 +244,8 @@ def test_one_code_for_twists_and_wrenches(kind):
     product = screws.reciprocal_product(X, Y)
     dual = screws.power(screws.swap(X), Y) if kind == 'twist' else screws.power(given, Y)
     close(dual, product)
-    close(screws.reciprocal_product(screws.transform_twist(C, X), screws.transform_twist(C, Y)),
-          product, 1e-11)
+    close(
+        screws.reciprocal_product(screws.transform_twist(C, X), screws.transform_twist(C, Y)),
+        product,
+        1e-11,
+    )

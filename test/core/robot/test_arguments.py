@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import NATIVE
-from models import random_configuration, random_description
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
@@ -23,6 +21,8 @@ from screw_dynamics_ros.core.dynamics.payload import payload_parameters
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
 from screw_dynamics_ros.core.trajectory.motion import sampled_motion
+from support.compilation import NATIVE
+from support.models import random_configuration, random_description
 
 HOLD = fixed_point('link5', [(1, 0, 0)])
 TARGET = fixed_point('link5', target=np.eye(4))

@@ -13,10 +13,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from compile_support import BACKENDS, COMPILED, ROOT, needs_llvmlite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import random_description
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import kernels, sources
@@ -27,6 +25,8 @@ from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.inverse import position as inverse
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification, identity
+from support.compilation import BACKENDS, COMPILED, ROOT, needs_llvmlite
+from support.models import random_description
 
 DESCRIPTION = random_description(0, 3)
 Q = np.array([0.1, 0.2, 0.3])
@@ -48,17 +48,27 @@ def python(code: str, path: Path, folder: Path, *arguments: str) -> list[str]:
     """Return the lines that another process prints, which imports from `path` and the tests."""
     done = subprocess.run(
         [sys.executable, '-c', textwrap.dedent(code), *arguments],
-        capture_output=True, text=True, timeout=120, cwd=path,
-        env={**os.environ, 'SCREW_DYNAMICS_CACHE': str(folder),
-             'PYTHONPATH': os.pathsep.join([str(path), str(ROOT / 'test'), str(ROOT)])})
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=path,
+        env={
+            **os.environ,
+            'SCREW_DYNAMICS_CACHE': str(folder),
+            'PYTHONPATH': os.pathsep.join([str(path), str(ROOT / 'test'), str(ROOT)]),
+        },
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 def copied_package(path: Path) -> Path:
     """Return a folder with a copy of this package."""
-    shutil.copytree(Path(sources.__file__).parents[2], path / 'screw_dynamics_ros',
-                    ignore=shutil.ignore_patterns('__pycache__'))
+    shutil.copytree(
+        Path(sources.__file__).parents[2],
+        path / 'screw_dynamics_ros',
+        ignore=shutil.ignore_patterns('__pycache__'),
+    )
     return path
 
 
@@ -127,7 +137,9 @@ def test_links_whose_names_look_alike_when_they_are_joined(backend, folder):
     links = [f'<link name="{name}"/>' for name in ('base', 'a', 'a b', 'b c', 'c')]
     joints = [
         f'<joint name="j{k}" type="continuous"><parent link="base"/><child link="{name}"/>'
-        '<axis xyz="0 0 1"/></joint>' for k, name in enumerate(('a', 'a b', 'b c', 'c'))]
+        '<axis xyz="0 0 1"/></joint>'
+        for k, name in enumerate(('a', 'a b', 'b c', 'c'))
+    ]
     text = '<robot name="spaces">' + ''.join(links + joints) + '</robot>'
     for names in (('a b', 'c'), ('a', 'b c')):
         robot = Robot.from_urdf(text, backend=backend)
@@ -140,9 +152,9 @@ def test_links_whose_names_look_alike_when_they_are_joined(backend, folder):
 # --- on disk --------------------------------------------------------------------------------------
 
 
-FORMULAS = '''
+FORMULAS = """
     import sys
-    from models import random_description
+    from support.models import random_description
     from screw_dynamics_ros.core import Robot
     from screw_dynamics_ros.core.robot.fused_kernel import Formula
     import laws
@@ -150,9 +162,9 @@ FORMULAS = '''
         robot = Robot(random_description(0, 3), backend=backend)
         for law in laws.laws:
             print(*robot.fuse(Formula('law', ('q',), law))([0.1, 0.2, 0.3])[0])
-'''
+"""
 
-LAWS = '''
+LAWS = """
     import gains
     def constant(q):
         return {0} * q
@@ -168,7 +180,7 @@ LAWS = '''
     def imported(q):
         return gains.gain(q)
     laws = [constant, default, of_module, helped, imported, (lambda k: lambda q: k * q)({0})]
-'''
+"""
 
 
 @needs_llvmlite
@@ -184,10 +196,10 @@ def test_formulas_of_other_processes_are_not_taken_for_each_other(tmp_path):
     assert len(files(tmp_path / 'cache', 'program')) == 3
 
 
-TORQUES = '''
+TORQUES = """
     import sys
     from pathlib import Path
-    from models import random_description
+    from support.models import random_description
     import screw_dynamics_ros
     from screw_dynamics_ros.core import Robot
     from screw_dynamics_ros.nodes import torque_terms
@@ -202,7 +214,7 @@ TORQUES = '''
         inputs = {'q': [0.1, 0.2, 0.3], 'v': [1, 2, 3], 'gravity': [0, 0, -9.81],
                   'reference': [0] * 12, 'shares': [1] * 5, 'payload': robot.payload_parameters({})}
         print(*kernel(*(inputs[name] for name in kernel.inputs))[0])
-'''
+"""
 
 
 @needs_llvmlite
@@ -230,10 +242,15 @@ NUMBERS = st.floats(-4.0, 4.0).map(lambda x: round(x, 1)).filter(bool)
 EXPRESSIONS = st.recursive(
     st.sampled_from([('q', 0), ('q', 1), ('v', 0)]),
     lambda inner: st.one_of(
-        st.tuples(st.just('scale'), NUMBERS, inner), st.tuples(st.just('shift'), NUMBERS, inner),
-        st.tuples(st.just('sin'), inner), st.tuples(st.just('mul'), inner, inner),
-        st.tuples(st.just('add'), inner, inner), st.tuples(st.just('sub'), inner, inner)),
-    max_leaves=4)
+        st.tuples(st.just('scale'), NUMBERS, inner),
+        st.tuples(st.just('shift'), NUMBERS, inner),
+        st.tuples(st.just('sin'), inner),
+        st.tuples(st.just('mul'), inner, inner),
+        st.tuples(st.just('add'), inner, inner),
+        st.tuples(st.just('sub'), inner, inner),
+    ),
+    max_leaves=4,
+)
 
 
 def evaluated(expression: tuple, q: np.ndarray, v: np.ndarray) -> object:
@@ -244,8 +261,12 @@ def evaluated(expression: tuple, q: np.ndarray, v: np.ndarray) -> object:
         x = evaluated(rest[1], q, v)
         return rest[0] * x if kind == 'scale' else rest[0] + x
     x, *y = (evaluated(each, q, v) for each in rest)
-    return {'sin': lambda: np.sin(x), 'mul': lambda: x * y[0],
-            'add': lambda: x + y[0], 'sub': lambda: x - y[0]}[kind]()
+    return {
+        'sin': lambda: np.sin(x),
+        'mul': lambda: x * y[0],
+        'add': lambda: x + y[0],
+        'sub': lambda: x - y[0],
+    }[kind]()
 
 
 @COMPILED
@@ -256,7 +277,8 @@ def test_random_formulas_of_one_name(backend, expressions):
     robot, v = Robot(DESCRIPTION, backend=backend), np.array([0.7, -0.3, 0.2])
     formulas = [
         Formula('f', ('q', 'v'), lambda q, v, e=e: np.array([evaluated(e, q, v)]))
-        for e in expressions]
+        for e in expressions
+    ]
     expected = [np.array([evaluated(e, Q, v)]) for e in expressions]
     results = [robot.fuse(formula)(Q, v)[0] for formula in formulas]
     for result, value in zip([*results, *robot.fuse(*formulas)(Q, v)], expected * 2):
@@ -289,14 +311,14 @@ def test_programs_that_differ_have_other_digests():
 
 
 def test_digests_are_the_same_in_other_processes(tmp_path):
-    code = '''
-        from models import random_description
+    code = """
+        from support.models import random_description
         from screw_dynamics_ros.core import Robot
         from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
         tree = Robot(random_description(0, 3))._regrouped_tree
         specification = fused_specification(tree, ['forward_dynamics', 'link_poses'], {})
         print(specification.record().digest(), specification.identity)
-    '''
+    """
     lines = {python(code, tmp_path, tmp_path)[0] for _ in range(3)}  # hashes of str are random
     assert len(lines) == 1
 
@@ -325,7 +347,8 @@ def test_all_that_machine_code_depends_on_is_in_its_name(folder, monkeypatch, wh
     def compiled() -> set[str]:
         before = files(folder, 'program')
         kernels.compile_program(
-            Specification('test', inputs, lambda x, y: (x + y,), None, frozenset(uniform)), lanes)
+            Specification('test', inputs, lambda x, y: (x + y,), None, frozenset(uniform)), lanes
+        )
         return files(folder, 'program') - before
 
     assert len(compiled()) == 1
@@ -348,9 +371,9 @@ def test_a_name_that_leads_nowhere_or_elsewhere(folder):
     """A file is refused under the name of another one, and a lost one is made again."""
     robot = Robot(DESCRIPTION, backend='native')
     one = robot.fuse('mass_matrix')(Q)[0]
-    first, = files(folder, 'program')
+    (first,) = files(folder, 'program')
     other = robot.fuse('inverse_mass_matrix')(Q)[0]
-    second, = files(folder, 'program') - {first}
+    (second,) = files(folder, 'program') - {first}
     shutil.copy(folder / first, folder / second)
     np.testing.assert_array_equal(robot.fuse('inverse_mass_matrix')(Q)[0], other)
     (folder / first).unlink()
@@ -377,25 +400,41 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     from screw_dynamics_ros.nodes import kinematics, wrench_estimator
     from screw_dynamics_ros.nodes.hosting.running_model import Model, of_joints, scalar_joints
     from screw_dynamics_ros.nodes.outputs import torque_terms, transforms
+
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 
     def outputs(robot: Robot) -> list:
         terms = torque_terms.torque_terms(robot)
         contact = wrench_estimator.contact(robot, 'link5')
         return [
-            *vars(terms).values(), torque_terms.energies(),
-            wrench_estimator.external_torque(robot), contact.jacobian, contact.wrench,
-            contact.pivots, kinematics.in_ros_order('velocity', 'link5', 'hybrid'),
-            kinematics.inertia_of_joints(robot), of_joints(robot, 'mass_matrix'),
-            Formula('row', ('joint_transforms',), transforms.row, (1,))]
+            *vars(terms).values(),
+            torque_terms.energies(),
+            wrench_estimator.external_torque(robot),
+            contact.jacobian,
+            contact.wrench,
+            contact.pivots,
+            kinematics.in_ros_order('velocity', 'link5', 'hybrid'),
+            kinematics.inertia_of_joints(robot),
+            of_joints(robot, 'mass_matrix'),
+            Formula('row', ('joint_transforms',), transforms.row, (1,)),
+        ]
 
     def model(robot: Robot) -> Model:
         wanted = outputs(robot)
         n = len(scalar_joints(robot))
-        return Model('', robot, wanted, parameters={
-            'reference': np.zeros(4 * n), 'shares': np.zeros(5), 'offset': np.zeros(n),
-            'payload': robot.payload_parameters({}), 'contact': np.zeros(3),
-            'effort_shares': np.zeros(5)})
+        return Model(
+            '',
+            robot,
+            wanted,
+            parameters={
+                'reference': np.zeros(4 * n),
+                'shares': np.zeros(5),
+                'offset': np.zeros(n),
+                'payload': robot.payload_parameters({}),
+                'contact': np.zeros(3),
+                'effort_shares': np.zeros(5),
+            },
+        )
 
     first, second = (Robot(description, backend='native') for _ in range(2))
     made = model(first)
@@ -431,6 +470,7 @@ def test_programs_that_are_started_have_functions_of_one_module_name(monkeypatch
 
 def test_what_has_no_name_of_its_own_is_recorded(monkeypatch):
     """Also what passes itself off as a function of this package."""
+
     @functools.wraps(inverse.program)
     def wrapped(*arguments):
         return inverse.program(*arguments)

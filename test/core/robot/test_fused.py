@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compile_support import NATIVE
-from models import random_description
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from support.compilation import NATIVE
+from support.models import random_description
 
 
 @pytest.fixture(params=[NATIVE, 'python', 'reference'])
@@ -117,15 +117,18 @@ def test_wrong_arguments_of_fused_kernels(robot, state):
     np.testing.assert_array_equal(frozen, 7.0)
 
 
-@pytest.mark.parametrize(('output', 'message'), [
-    ('torque', 'no function named .torque.; choose one of link_pose'),
-    ('jacobian', r"write \('jacobian', link, representation\)"),
-    (('jacobian', 'link1'), r"write \('jacobian', link, representation\)"),
-    (('mass_matrix', 'link1'), r"write \('mass_matrix'\)"),
-    (('link_pose', 'hand'), 'no link named .hand.'),
-    (('jacobian', 'link1', 'world'), 'no representation named .world.'),
-    (('velocity', 'link1', None), 'no representation named'),
-])
+@pytest.mark.parametrize(
+    ('output', 'message'),
+    [
+        ('torque', 'no function named .torque.; choose one of link_pose'),
+        ('jacobian', r"write \('jacobian', link, representation\)"),
+        (('jacobian', 'link1'), r"write \('jacobian', link, representation\)"),
+        (('mass_matrix', 'link1'), r"write \('mass_matrix'\)"),
+        (('link_pose', 'hand'), 'no link named .hand.'),
+        (('jacobian', 'link1', 'world'), 'no representation named .world.'),
+        (('velocity', 'link1', None), 'no representation named'),
+    ],
+)
 def test_outputs_that_do_not_exist(robot, output, message):
     with pytest.raises(UnknownNameError, match=message):
         robot.fuse('mass_matrix', output)
@@ -145,9 +148,11 @@ def test_constants_of_formulas():
     np.testing.assert_array_equal(kernel([1.0, 2.0, 3.0])[0], [1.0, 3.0])
 
 
-@pytest.mark.parametrize('constants', [
-    (1.0,), (True,), (None,), ((1, 2.0),), ([1],), (np.int64(1),), [1], 'text', 3, (np.zeros(2),)],
-    ids=str)
+@pytest.mark.parametrize(
+    'constants',
+    [(1.0,), (True,), (None,), ((1, 2.0),), ([1],), (np.int64(1),), [1], 'text', 3, (np.zeros(2),)],
+    ids=str,
+)
 def test_constants_that_could_be_equal_and_not_the_same(constants):
     with pytest.raises(ArgumentError, match=r'formula .f.: constants must be a tuple of whole'):
         Formula('f', ('q',), np.take, constants)

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models import (
+from scipy.spatial.transform import Rotation
+
+from support.models import (
     random_configuration,
     random_description,
     to_urdf,
     without_mimic,
 )
-from robots import urdf_path
-from scipy.spatial.transform import Rotation
+from support.robots import urdf_path
 
 mujoco = pytest.importorskip('mujoco')
 

@@ -39,7 +39,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models import (
+
+from support.models import (
     random_configuration,
     random_description,
     random_wrenches,
@@ -47,12 +48,11 @@ from models import (
     with_planar_axis_z,
     without_mimic,
 )
-from robots import example_robots, robot_id, urdf_path
+from support.robots import example_robots, robot_id, urdf_path
 
 pin = pytest.importorskip('pinocchio')
 
-from pinocchio_oracle import Contact, Pinocchio  # noqa: E402
-
+from oracles.pinocchio_model import Contact, Pinocchio  # noqa: E402
 from screw_dynamics_ros.core import InertiaError, Robot  # noqa: E402
 from screw_dynamics_ros.core.compile.llvm import native  # noqa: E402
 from screw_dynamics_ros.core.constraints.motion_constraint import (  # noqa: E402
@@ -67,8 +67,14 @@ TOLERANCE = 1e-10
 NO_FREEDOM = {'quadrotor_base', 'iris_simple'}
 SINGULAR = {'romeo', 'romeo_laas_small'}
 TOO_FEW_FREEDOMS = {
-    'TwoDofs', 'borinot_flying_arm_2', 'double_pendulum', 'double_pendulum_continuous',
-    'double_pendulum_simple', 'iris', 'quadruped', 'solo',
+    'TwoDofs',
+    'borinot_flying_arm_2',
+    'double_pendulum',
+    'double_pendulum_continuous',
+    'double_pendulum_simple',
+    'iris',
+    'quadruped',
+    'solo',
 }
 ILL_CONDITIONED = {'icub'}
 
@@ -76,12 +82,25 @@ ILL_CONDITIONED = {'icub'}
 #: with a floating base; the rest, and everything with a fixed one, runs on `reference`.
 SMALL = 12
 EVERYDAY = [
-    'link_poses', 'inverse_dynamics', 'mass_matrix', 'gravity_torques', 'coriolis_torques',
-    'forward_dynamics', 'kinetic_energy', 'potential_energy', 'center_of_mass',
-    'center_of_mass_velocity', 'total_momentum', 'centroidal_momentum', 'centroidal_map',
+    'link_poses',
+    'inverse_dynamics',
+    'mass_matrix',
+    'gravity_torques',
+    'coriolis_torques',
+    'forward_dynamics',
+    'kinetic_energy',
+    'potential_energy',
+    'center_of_mass',
+    'center_of_mass_velocity',
+    'total_momentum',
+    'centroidal_momentum',
+    'centroidal_map',
 ]
 FURTHER = [
-    'coriolis_matrix', 'regressor', 'inverse_dynamics_derivatives', 'inverse_mass_matrix',
+    'coriolis_matrix',
+    'regressor',
+    'inverse_dynamics_derivatives',
+    'inverse_mass_matrix',
     'forward_dynamics_derivatives',
 ]
 #: How many arrays there are of one function, if not one.
@@ -202,14 +221,17 @@ class Case:
         agrees(self.value('link_pose', robot.link_names[-1]), poses[-1], 'link_pose')
         if robot.nv == 0:
             return
-        links = interesting_links(robot)[-(most or 0):]
+        links = interesting_links(robot)[-(most or 0) :]
         for representation in REPRESENTATIONS:
             expected = oracle.jacobians(q, links, representation)
             for link, J in zip(links, expected, strict=True):
                 found = self.value('jacobian', link, representation)
                 agrees(found, J, f'{representation} {link}')
-            agrees(self.value('velocity', links[-1], representation), expected[-1] @ self.v,
-                   f'{representation} velocity')
+            agrees(
+                self.value('velocity', links[-1], representation),
+                expected[-1] @ self.v,
+                f'{representation} velocity',
+            )
 
     def compare_dynamics(self) -> None:
         oracle, q, v, a = self.pin, self.q, self.v, self.a
@@ -225,9 +247,7 @@ class Case:
 
     def compare_forward_dynamics(self) -> None:
         state, oracle = (self.q, self.v, self.tau), self.pin
-        agrees(
-            self.value('forward_dynamics'), oracle.forward_dynamics(*state), 'forward_dynamics'
-        )
+        agrees(self.value('forward_dynamics'), oracle.forward_dynamics(*state), 'forward_dynamics')
         found = self.by_function.forward_dynamics(*state, self.wrenches)
         loaded = oracle.forward_dynamics(*state, self.wrenches)
         agrees(found, loaded, 'forward_dynamics with wrenches')
@@ -308,8 +328,12 @@ class Case:
             for contact, block in choice:
                 more = np.concatenate([rows, block])
                 sizes = np.linalg.norm(more, axis=1, keepdims=True)
-                if len(found) < 3 and len(more) <= self.robot.nv and sizes.all() and (
-                        np.linalg.svd(more / sizes)[1].min() > 0.05):
+                if (
+                    len(found) < 3
+                    and len(more) <= self.robot.nv
+                    and sizes.all()
+                    and (np.linalg.svd(more / sizes)[1].min() > 0.05)
+                ):
                     found, rows = [*found, contact], more
                     break
         return found
@@ -350,9 +374,7 @@ def cases(request: pytest.FixtureRequest) -> list[Case]:
     return cases
 
 
-def compiled_case(
-    urdf: str, description: RobotDescription, floating: bool, **options: Any
-) -> Case:
+def compiled_case(urdf: str, description: RobotDescription, floating: bool, **options: Any) -> Case:
     """Return a case whose functions are compiled if it is small, or has a floating base."""
     robot = Robot(description, floating_base=floating, backend='reference')
     fused = native.available() and (floating or robot.nv <= SMALL)

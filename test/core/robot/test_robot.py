@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_wrenches, to_urdf
-from robots import urdf_path
 
 from screw_dynamics_ros.core import (
     ArgumentError,
@@ -33,10 +31,14 @@ from screw_dynamics_ros.core.geometry.denavit_hartenberg import StandardRow
 from screw_dynamics_ros.core.geometry.link_table import LinkTable
 from screw_dynamics_ros.core.geometry.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import screws, se3
+from support.models import random_configuration, random_description, random_wrenches, to_urdf
+from support.robots import urdf_path
 
 BACKEND_NAMES = [
     pytest.param('native', marks=pytest.mark.skipif(not native.available(), reason='no llvmlite')),
-    'python', 'reference']
+    'python',
+    'reference',
+]
 BACKENDS = pytest.mark.parametrize('backend', BACKEND_NAMES)
 
 ONE_VECTOR = ('link_poses', 'mass_matrix', 'gravity_torques', 'potential_energy', 'center_of_mass')
@@ -68,7 +70,8 @@ def test_names_and_sizes_of_the_panda():
     assert 'panda_finger_joint2' in robot.transform_joints
     assert len(robot.transform_joints) == 9
     assert robot.total_mass == pytest.approx(
-        sum(link.inertia.mass for link in robot.description.links if link.inertia), rel=1e-14)
+        sum(link.inertia.mass for link in robot.description.links if link.inertia), rel=1e-14
+    )
     assert robot.limits.lower[3] == -3.0718
     assert robot.limits.upper[3] == -0.0698
     assert repr(robot).startswith("Robot('panda', nq=8, nv=8, 13 links, ")
@@ -79,15 +82,22 @@ def test_joints_in_depth_first_order_whatever_the_order_in_the_file():
         return Joint(name, 'revolute', parent, child, np.eye(4), np.array([0, 0, 1.0]), **options)
 
     description = RobotDescription.from_parts(
-        'tree', [Link(name) for name in 'edcba'],
-        [joint('bd', 'b', 'd'), joint('ac', 'a', 'c', mimic=Mimic('be')), joint('be', 'b', 'e'),
-         joint('ab', 'a', 'b', limits=Limits(-1, 2, 3, 4))])
+        'tree',
+        [Link(name) for name in 'edcba'],
+        [
+            joint('bd', 'b', 'd'),
+            joint('ac', 'a', 'c', mimic=Mimic('be')),
+            joint('be', 'b', 'e'),
+            joint('ab', 'a', 'b', limits=Limits(-1, 2, 3, 4)),
+        ],
+    )
     robot = Robot(description, backend='reference')
     assert robot.link_names == ('a', 'c', 'b', 'd', 'e')
     assert robot.joint_names == ('ab', 'bd', 'be')
     assert robot.transform_joints == ('ac', 'ab', 'bd', 'be')
     assert [robot.joint_coordinates(name) for name in robot.joint_names] == [
-        (slice(k, k + 1), slice(k, k + 1)) for k in range(3)]
+        (slice(k, k + 1), slice(k, k + 1)) for k in range(3)
+    ]
     np.testing.assert_array_equal(robot.limits.lower, [-1, -np.inf, -np.inf])
     np.testing.assert_array_equal(robot.limits.upper, [2, np.inf, np.inf])
     np.testing.assert_array_equal(robot.limits.velocity, [3, np.inf, np.inf])
@@ -99,7 +109,8 @@ def test_joint_names_are_the_movable_joints_that_mimic_nobody():
     description = random_description(3, 14, kinds, mimic=2)
     robot = Robot(description, backend='reference')
     assert robot.joint_names == tuple(
-        j.name for j in description.joints if j.type != 'fixed' and j.mimic is None)
+        j.name for j in description.joints if j.type != 'fixed' and j.mimic is None
+    )
     assert robot.transform_joints == tuple(j.name for j in description.joints if j.type != 'fixed')
     assert {len(x) for x in vars(robot.limits).values()} == {len(robot.joint_names)}
     sizes = {'planar': (3, 3), 'floating': (7, 6)}
@@ -108,7 +119,9 @@ def test_joint_names_are_the_movable_joints_that_mimic_nobody():
         if joint.name in robot.joint_names:
             nq, nv = sizes.get(joint.type, (1, 1))
             assert robot.joint_coordinates(joint.name) == (
-                slice(at[0], at[0] + nq), slice(at[1], at[1] + nv))
+                slice(at[0], at[0] + nq),
+                slice(at[1], at[1] + nv),
+            )
             at = [at[0] + nq, at[1] + nv]
     assert at == [robot.nq, robot.nv]
 
@@ -138,8 +151,14 @@ def test_from_geometry_takes_screws_of_any_pitch_and_tables():
     arm = SpatialScrews(places, Y)
     inertia = Inertia(2.0, np.array([0.1, 0.0, 0.0]), 0.1 * np.eye(3))
     robot = Robot.from_geometry(
-        arm, name='corkscrew', links=['upper', 'fore'], inertias=[None, inertia],
-        limits={'joint2': Limits(-1.0, 2.0)}, gravity=(0, 0, -10.0), backend='reference')
+        arm,
+        name='corkscrew',
+        links=['upper', 'fore'],
+        inertias=[None, inertia],
+        limits={'joint2': Limits(-1.0, 2.0)},
+        gravity=(0, 0, -10.0),
+        backend='reference',
+    )
     q = np.array([0.3, 1.1])
     same(robot.link_pose(q, 'fore'), arm.poses(q)[1])
     same(robot.gravity_torques(q), [0.0, 0.1 * 20.0])  # the pitch lifts the weight
@@ -170,8 +189,12 @@ def test_a_robot_does_not_change_through_its_answers(robot, state):
 
 @BACKENDS
 def test_a_robot_without_joints(backend):
-    robot = Robot(RobotDescription.from_parts('stone', [Link('stone', Inertia(
-        2.0, np.array([0.1, 0, 0.2]), np.eye(3)))], []), backend=backend)
+    robot = Robot(
+        RobotDescription.from_parts(
+            'stone', [Link('stone', Inertia(2.0, np.array([0.1, 0, 0.2]), np.eye(3)))], []
+        ),
+        backend=backend,
+    )
     nothing = np.zeros(0)
     assert (robot.nq, robot.nv, robot.joint_names) == (0, 0, ())
     np.testing.assert_array_equal(robot.link_poses(nothing), [np.eye(4)])
@@ -191,8 +214,12 @@ def test_a_robot_without_joints(backend):
 def test_gravity_can_be_changed_while_running(robot, state):
     q, v, a = state
     other = Robot(robot.description, gravity=(1, 2, 3), backend='reference')
-    for name, arguments in (('gravity_torques', (q,)), ('potential_energy', (q,)),
-                            ('inverse_dynamics', (q, v, a)), ('forward_dynamics', (q, v, a))):
+    for name, arguments in (
+        ('gravity_torques', (q,)),
+        ('potential_energy', (q,)),
+        ('inverse_dynamics', (q, v, a)),
+        ('forward_dynamics', (q, v, a)),
+    ):
         robot.gravity = (0, 0, -9.81)
         for _ in range(3):  # the second call takes the fast path
             before = getattr(robot, name)(*arguments)
@@ -262,9 +289,18 @@ def test_every_way_to_pass_numbers(robot, state):
         expected = function(q)
         frozen = q.copy()
         frozen.flags.writeable = False
-        for value in (list(q), tuple(q), np.repeat(q, 3)[::3], q[::-1].copy()[::-1], frozen,
-                      q.astype('>f8'), q.astype(object), np.asfortranarray(q[None])[0],
-                      np.ma.array(q), np.stack([q, q], axis=1)[:, 1]):
+        for value in (
+            list(q),
+            tuple(q),
+            np.repeat(q, 3)[::3],
+            q[::-1].copy()[::-1],
+            frozen,
+            q.astype('>f8'),
+            q.astype(object),
+            np.asfortranarray(q[None])[0],
+            np.ma.array(q),
+            np.stack([q, q], axis=1)[:, 1],
+        ):
             same(function(value), expected)
             assert type(function(value)) is type(expected)
         same(function(q=q), expected)
@@ -344,7 +380,8 @@ WRONG_VECTORS = [
 
 
 @pytest.mark.parametrize(
-    ('value', 'message'), [pytest.param(*w[1:], id=w[0]) for w in WRONG_VECTORS])
+    ('value', 'message'), [pytest.param(*w[1:], id=w[0]) for w in WRONG_VECTORS]
+)
 def test_wrong_vectors_are_refused(robot, value, message, state):
     for name in ONE_VECTOR:
         for _ in range(2):
@@ -376,8 +413,12 @@ def test_unknown_links(robot, state, link):
     q, v, a = state
     robot.link_pose(q, 'link1')
     robot.jacobian(q, 'link1', 'body')
-    for call in (lambda: robot.link_pose(q, link), lambda: robot.jacobian(q, link),
-                 lambda: robot.jacobian(q, link, 'body'), lambda: robot.velocity(q, v, link)):
+    for call in (
+        lambda: robot.link_pose(q, link),
+        lambda: robot.jacobian(q, link),
+        lambda: robot.jacobian(q, link, 'body'),
+        lambda: robot.velocity(q, v, link),
+    ):
         with pytest.raises(UnknownNameError, match=r'no link named .*; the links are link0, link1'):
             call()
     if not isinstance(link, list):
@@ -397,9 +438,20 @@ def test_unknown_joint(robot):
         robot.joint_coordinates('elbow')
 
 
-@pytest.mark.parametrize('wrenches', [
-    np.zeros(6), [np.zeros(6)], 'link1', {'link1': np.zeros(3)}, {'link1': None}, {'link1': 'push'},
-    {'link1': np.zeros((2, 3, 6))}, 5.0], ids=str)
+@pytest.mark.parametrize(
+    'wrenches',
+    [
+        np.zeros(6),
+        [np.zeros(6)],
+        'link1',
+        {'link1': np.zeros(3)},
+        {'link1': None},
+        {'link1': 'push'},
+        {'link1': np.zeros((2, 3, 6))},
+        5.0,
+    ],
+    ids=str,
+)
 def test_wrong_wrenches(robot, state, wrenches):
     with pytest.raises(ArgumentError, match='wrench'):
         robot.inverse_dynamics(*state, wrenches)
@@ -430,8 +482,7 @@ def test_accelerations_of_a_joint_that_moves_no_mass(backend, mimic):
     joints = list(description.joints)
     if mimic:
         joints[1] = replace(joints[1], mimic=Mimic('joint1'))
-    light = RobotDescription.from_parts(
-        'light', [*description.links[:-1], Link('link4')], joints)
+    light = RobotDescription.from_parts('light', [*description.links[:-1], Link('link4')], joints)
     robot = Robot(light, backend=backend)
     q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, robot.nv))
     assert robot.mass_matrix(q)[-1, -1] == 0.0
@@ -492,8 +543,9 @@ def test_every_error_is_in_one_tree():
 @pytest.mark.parametrize('floating', [False, True])
 def test_random_configurations_of_stacks(backend, floating):
     """A smoke test of all functions at once on stacks, floating joints among them."""
-    robot = Robot(random_description(4, 5, ('revolute', 'floating')), floating_base=floating,
-                  backend=backend)
+    robot = Robot(
+        random_description(4, 5, ('revolute', 'floating')), floating_base=floating, backend=backend
+    )
     rng = np.random.default_rng(0)
     q, v = random_configuration(robot, rng, (3,)), rng.uniform(-1, 1, (3, robot.nv))
     tau = robot.inverse_dynamics(q, v, v)

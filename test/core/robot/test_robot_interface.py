@@ -10,12 +10,12 @@ import pydoc
 
 import numpy as np
 import pytest
-from models import random_configuration, random_description, random_wrenches, to_urdf
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.compile import cpython_entry
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, compiled
+from support.models import random_configuration, random_description, random_wrenches, to_urdf
 
 needs_llvmlite = pytest.mark.skipif(not native.available(), reason='llvmlite is missing')
 
@@ -49,9 +49,7 @@ def arguments(robot, function):
 
 def bare(signature):
     """Return a signature without annotations, which builtin functions cannot have."""
-    return [
-        (p.name, p.kind, p.default) for p in signature.parameters.values()
-    ]
+    return [(p.name, p.kind, p.default) for p in signature.parameters.values()]
 
 
 @pytest.mark.parametrize('name', FUNCTIONS)
@@ -90,13 +88,17 @@ def test_completion(robot):
     assert set(dir(robot)) == names
 
 
-@pytest.mark.parametrize('duplicate', [copy.copy, copy.deepcopy,
-                                       lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize(
+    'duplicate', [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
 @pytest.mark.parametrize('called', [False, True])
 def test_copies(robot, duplicate, called):
     q = robot.random_configuration(2)
-    expected = robot.mass_matrix(q) if called else Robot(
-        robot.description, floating_base=True).mass_matrix(q)
+    expected = (
+        robot.mass_matrix(q)
+        if called
+        else Robot(robot.description, floating_base=True).mass_matrix(q)
+    )
     other = duplicate(robot)
     assert other is not robot
     np.testing.assert_array_equal(other.mass_matrix(q), expected)
@@ -144,9 +146,13 @@ def test_all_ways_to_pass_arguments(robot):
         ):
             np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(
-            robot.jacobian(link=link, q=q), robot.jacobian(q, link, 'hybrid'))
-        for call in (lambda: robot.jacobian(q), lambda: robot.jacobian(q, link, 'body', 1),
-                     lambda: robot.jacobian(q, lnik=link)):
+            robot.jacobian(link=link, q=q), robot.jacobian(q, link, 'hybrid')
+        )
+        for call in (
+            lambda: robot.jacobian(q),
+            lambda: robot.jacobian(q, link, 'body', 1),
+            lambda: robot.jacobian(q, lnik=link),
+        ):
             with pytest.raises(TypeError, match=r'^jacobian\(\): '):
                 call()
 
@@ -169,11 +175,14 @@ def test_a_function_must_say_its_inputs_in_the_order_of_its_parameters():
 
 
 @needs_llvmlite
-@pytest.mark.parametrize(('name', 'value', 'words'), [
-    ('DATA', cpython_entry.DATA + 8, 'the data of an array'),
-    ('ND', cpython_entry.ND + 16, 'the number of axes'),
-    ('PYARRAY_EMPTY', None, 'TypeError'),
-])
+@pytest.mark.parametrize(
+    ('name', 'value', 'words'),
+    [
+        ('DATA', cpython_entry.DATA + 8, 'the data of an array'),
+        ('ND', cpython_entry.ND + 16, 'the number of axes'),
+        ('PYARRAY_EMPTY', None, 'TypeError'),
+    ],
+)
 def test_another_layout_is_noticed_and_told_once(
     description, monkeypatch, caplog, name, value, words
 ):
@@ -189,7 +198,7 @@ def test_another_layout_is_noticed_and_told_once(
             np.testing.assert_array_equal(robot.mass_matrix(q), expected)
         robot.gravity_torques(q)
     assert not inspect.isbuiltin(robot.mass_matrix)
-    told, = (record.getMessage() for record in caplog.records)
+    (told,) = (record.getMessage() for record in caplog.records)
     assert words in told
     for cached in (cpython_entry.is_usable, cpython_entry._c_api):
         cached.cache_clear()
@@ -247,7 +256,7 @@ def test_interpolation_in_steps(robot):
 
 def test_configurations_like_pinocchio(description):
     pin = pytest.importorskip('pinocchio')
-    from pinocchio_oracle import Pinocchio
+    from oracles.pinocchio_model import Pinocchio
 
     robot = Robot(description, floating_base=True)
     model = Pinocchio(to_urdf(description), robot).model
@@ -260,7 +269,8 @@ def test_configurations_like_pinocchio(description):
         X = robot.difference(q0, q1)
         np.testing.assert_allclose(X[swap], pin.difference(model, q0, q1), atol=1e-12)
         np.testing.assert_allclose(
-            robot.integrate(q0, 0.3 * X), pin.integrate(model, q0, 0.3 * X[swap]), atol=1e-12)
+            robot.integrate(q0, 0.3 * X), pin.integrate(model, q0, 0.3 * X[swap]), atol=1e-12
+        )
         ours, theirs = robot.interpolate(q0, q1, 0.3), pin.interpolate(model, q0, q1, 0.3)
         ours[3:7] *= np.sign(ours[3:7] @ theirs[3:7])
         np.testing.assert_allclose(ours, theirs, atol=1e-12)

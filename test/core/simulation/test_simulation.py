@@ -7,12 +7,12 @@ import re
 
 import numpy as np
 import pytest
-from models import random_description
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
+from support.models import random_description
+from support.robots import urdf_path
 
 
 @pytest.fixture(scope='module')
@@ -28,7 +28,7 @@ def without_stops(name):
 
 def energy(simulated):
     robot = simulated.robot
-    return (robot.kinetic_energy(simulated.q, simulated.v) + robot.potential_energy(simulated.q))
+    return robot.kinetic_energy(simulated.q, simulated.v) + robot.potential_energy(simulated.q)
 
 
 def run(simulated, seconds, dt, torques=None, wrenches=None):
@@ -127,11 +127,16 @@ def test_middle_of_range(panda):
     assert middle[3] < -1.0
 
 
-def brick(joint, inertial='<inertial><mass value="1"/>'
-          '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'):
-    return (f'<robot name="brick"><link name="a"/><link name="b">{inertial}</link>'
-            f'<joint name="j" type="{joint}"><parent link="a"/><child link="b"/>'
-            '<axis xyz="0 0 1"/></joint></robot>')
+def brick(
+    joint,
+    inertial='<inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>',
+):
+    return (
+        f'<robot name="brick"><link name="a"/><link name="b">{inertial}</link>'
+        f'<joint name="j" type="{joint}"><parent link="a"/><child link="b"/>'
+        '<axis xyz="0 0 1"/></joint></robot>'
+    )
 
 
 @pytest.mark.parametrize('joint', ['floating', 'planar'])
@@ -174,15 +179,20 @@ def test_no_posture_without_motors(joint):
         Posture(robot, middle_of_range(robot))
 
 
-ROD = ('<inertial><origin xyz="1 2 3"/><mass value="1"/>'
-       '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>')
+ROD = (
+    '<inertial><origin xyz="1 2 3"/><mass value="1"/>'
+    '<inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
 
 
-@pytest.mark.parametrize(('joint', 'inertial', 'base', 'name'), [
-    ('continuous', '', False, "joint 'j'"),
-    ('floating', ROD, False, "joint 'j'"),
-    ('continuous', ROD, True, "the floating base 'a'"),
-])
+@pytest.mark.parametrize(
+    ('joint', 'inertial', 'base', 'name'),
+    [
+        ('continuous', '', False, "joint 'j'"),
+        ('floating', ROD, False, "joint 'j'"),
+        ('continuous', ROD, True, "the floating base 'a'"),
+    ],
+)
 def test_robots_without_mass_are_refused(joint, inertial, base, name):
     """ROD is a point mass: it resists rotation about every axis but the one through it."""
     with pytest.raises(InertiaError, match=f'{name} moves no mass'):

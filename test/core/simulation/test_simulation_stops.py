@@ -8,8 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from models import random_description
-from robots import urdf_path
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.drives import Drive
@@ -17,6 +15,8 @@ from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration import RungeKutta, SemiImplicitEuler
 from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot, middle_of_range
 from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops
+from support.models import random_description
+from support.robots import urdf_path
 
 FIXED = ('runge_kutta', 'semi_implicit')
 TOOL = 'panda_hand_tcp'
@@ -37,7 +37,8 @@ def arm(limits, gravity=(0.0, -9.81, 0.0), **options):
             '<inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
             f'<joint name="j{i}" type="{"revolute" if limit else "continuous"}">'
             f'<parent link="l{i - 1}"/><child link="l{i}"/><axis xyz="0 0 1"/>'
-            f'<origin xyz="{min(i - 1, 1)} 0 0"/>{limit}</joint>')
+            f'<origin xyz="{min(i - 1, 1)} 0 0"/>{limit}</joint>'
+        )
     text = f'<robot name="arm">{"".join(parts)}</robot>'
     return Robot.from_urdf(text, gravity=gravity, **options)
 
@@ -65,6 +66,7 @@ def complementary(A, b):
 
 
 # --- the faults -----------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize('part', [1.0, 0.5])
 @pytest.mark.parametrize('integrator', FIXED)
@@ -122,6 +124,7 @@ def test_random_torques_on_a_floating_base():
 
 # --- impacts --------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize('integrator', FIXED)
 def test_a_pendulum_falls_onto_its_stop_and_gains_no_energy(integrator):
     robot = arm([(-0.5, 2.0)])
@@ -154,8 +157,9 @@ def test_momentum_of_an_impact_in_closed_form():
     assert simulated.q[0] == 0.7
     assert simulated.v[0] == 0.0
     resting = 0.01 * steps - time
-    assert impulse == pytest.approx(-inertia * np.sqrt(2 * tau * way / inertia) - tau * resting,
-                                    rel=1e-5)
+    assert impulse == pytest.approx(
+        -inertia * np.sqrt(2 * tau * way / inertia) - tau * resting, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize('seed', range(20))
@@ -222,11 +226,15 @@ def test_stops_do_not_move_a_floating_base(panda):
         hit = hit or simulated.stop_torques.any()
         assert not simulated.stop_torques[:6].any()
     assert hit
-    np.testing.assert_allclose(robot.total_momentum(simulated.q, simulated.v), before,
-                               atol=10 * CLOSE * np.abs(before).max())
+    np.testing.assert_allclose(
+        robot.total_momentum(simulated.q, simulated.v),
+        before,
+        atol=10 * CLOSE * np.abs(before).max(),
+    )
 
 
 # --- what is no stop, and joints that are beyond one ----------------------------------------------
+
 
 def test_between_its_stops_it_moves_as_the_integrator_does(panda):
     for name, kind in (('runge_kutta', RungeKutta), ('semi_implicit', SemiImplicitEuler)):
@@ -305,6 +313,7 @@ def test_it_is_deterministic_at_the_stops(panda):
 
 # --- steps ----------------------------------------------------------------------------------------
 
+
 def test_fast_motion_is_integrated_with_shorter_steps():
     """A double pendulum at 60 rad/s; one step of 10 ms would turn it by 0.6 rad."""
     robot = arm([None, None])
@@ -354,7 +363,9 @@ def test_what_cannot_be_simulated_is_told(panda):
 def test_a_free_body_that_turns_too_far_in_a_step():
     robot = Robot.from_urdf(
         '<robot name="stone"><link name="stone"><inertial><mass value="1"/><inertia ixx="1" '
-        'iyy="2" izz="2.5" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>', floating_base=True)
+        'iyy="2" izz="2.5" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>',
+        floating_base=True,
+    )
     simulated = SimulatedRobot(robot)
     simulated.v[:2] = 40.0, 1.0
     before = energy(simulated)

@@ -9,11 +9,9 @@ import pytest
 
 pytest.importorskip('pinocchio')
 
-from models import random_configuration, random_description, random_inertia, to_urdf
-from pinocchio_oracle import Pinocchio
-from robots import urdf_path
 from scipy.optimize import brentq
 
+from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description import Limits, read_urdf
 from screw_dynamics_ros.core.description.drives import Drive
@@ -25,6 +23,8 @@ from screw_dynamics_ros.core.trajectory import (
     sampled_motion,
 )
 from screw_dynamics_ros.core.trajectory.time_scaling import first_crossing
+from support.models import random_configuration, random_description, random_inertia, to_urdf
+from support.robots import urdf_path
 
 KINDS = ('revolute', 'prismatic')
 

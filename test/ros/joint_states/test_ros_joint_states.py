@@ -16,7 +16,8 @@ from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 
 # The nodes switch NumPy's remarks on numbers that are not finite off: they look for them.
 pytestmark = pytest.mark.filterwarnings(
-    'ignore:invalid value encountered', 'ignore:overflow encountered')
+    'ignore:invalid value encountered', 'ignore:overflow encountered'
+)
 
 JOINTS = ('shoulder', 'elbow', 'wrist')
 SECOND = 1_000_000_000
@@ -26,17 +27,26 @@ NAN = float('nan')
 
 def message(names=JOINTS, position=None, velocity=None, effort=None, stamp=0.0):
     count = len(names)
-    fields = [np.arange(count) + 0.1 if position is None else position,
-              np.arange(count) + 10.0 if velocity is None else velocity,
-              np.arange(count) + 20.0 if effort is None else effort]
-    return JointStateMessage(tuple(names), *(np.array(values, dtype=float) for values in fields),
-                             START + round(stamp * SECOND))
+    fields = [
+        np.arange(count) + 0.1 if position is None else position,
+        np.arange(count) + 10.0 if velocity is None else velocity,
+        np.arange(count) + 20.0 if effort is None else effort,
+    ]
+    return JointStateMessage(
+        tuple(names),
+        *(np.array(values, dtype=float) for values in fields),
+        START + round(stamp * SECOND),
+    )
 
 
 def mapper(joints=JOINTS, **options):
     made = JointStateMapper(
-        joints, continuous=options.pop('continuous', ()), known=options.pop('known', ()),
-        policies=Policies(**options), clock=lambda: made.now)
+        joints,
+        continuous=options.pop('continuous', ()),
+        known=options.pop('known', ()),
+        policies=Policies(**options),
+        clock=lambda: made.now,
+    )
     made.now = START
     return made
 
@@ -60,7 +70,8 @@ def reused(states, sent):
     if kind not in kept:
         numbers, ends = np.zeros(sum(sizes)), np.cumsum([0, *sizes])
         kept[kind] = JointStateMessage(
-            sent.names, *(numbers[a:b] for a, b in pairwise(ends)), 0, numbers)
+            sent.names, *(numbers[a:b] for a, b in pairwise(ends)), 0, numbers
+        )
     message = kept[kind]
     message.stamp = sent.stamp
     message.numbers[:] = np.concatenate([sent.position, sent.velocity, sent.effort])
@@ -83,8 +94,9 @@ def count(states, reason):
 def test_values_go_by_name():
     states = mapper()
     for step in range(5):  # the first one is taken carefully, the others by the short way
-        sent = message(('wrist', 'shoulder', 'elbow'), [3, 1, 2], [30, 10, 20], [33, 11, 22],
-                       stamp=0.01 * step)
+        sent = message(
+            ('wrist', 'shoulder', 'elbow'), [3, 1, 2], [30, 10, 20], [33, 11, 22], stamp=0.01 * step
+        )
         assert feed(states, sent)
         np.testing.assert_array_equal(states.q, [1, 2, 3])
         np.testing.assert_array_equal(states.v, [10, 20, 30])
@@ -131,7 +143,8 @@ def test_regular_messages_need_no_policy(policy):
     states = mapper(velocity=policy)
     careful = []
     states._update_carefully = lambda *sent, go=states._update_carefully: (
-        careful.append(sent) or go(*sent))
+        careful.append(sent) or go(*sent)
+    )
     for step in range(3):
         assert feed(states, message(stamp=0.01 * step))
         np.testing.assert_array_equal(states.v, [10, 11, 12])
@@ -148,11 +161,14 @@ def test_unknown_joints_are_ignored_and_named():
     assert states.records[Reason.UNKNOWN_JOINTS].detail == 'camera_pan'
 
 
-@pytest.mark.parametrize(('names', 'reason', 'detail'), [
-    ((), Reason.EMPTY, ''),
-    (('a', 'b'), Reason.FOREIGN, 'expected shoulder, elbow, wrist'),
-    (('shoulder', 'elbow', 'wrist', 'elbow'), Reason.DUPLICATE_JOINT, 'elbow'),
-])
+@pytest.mark.parametrize(
+    ('names', 'reason', 'detail'),
+    [
+        ((), Reason.EMPTY, ''),
+        (('a', 'b'), Reason.FOREIGN, 'expected shoulder, elbow, wrist'),
+        (('shoulder', 'elbow', 'wrist', 'elbow'), Reason.DUPLICATE_JOINT, 'elbow'),
+    ],
+)
 def test_messages_refused_for_their_names(names, reason, detail):
     states = mapper()
     assert not feed(states, message(names))
@@ -168,11 +184,14 @@ def test_duplicate_names_leave_the_state_alone():
     np.testing.assert_array_equal(states.q, before)
 
 
-@pytest.mark.parametrize('names', [
-    [f'stranger{i}' for i in range(3_000)],
-    [f'stranger{i // 2}' for i in range(3_000)],
-    [*JOINTS, *(f'stranger{i}' for i in range(3_000))],
-])
+@pytest.mark.parametrize(
+    'names',
+    [
+        [f'stranger{i}' for i in range(3_000)],
+        [f'stranger{i // 2}' for i in range(3_000)],
+        [*JOINTS, *(f'stranger{i}' for i in range(3_000))],
+    ],
+)
 def test_many_names_cost_time_in_proportion(names):
     """Each name is looked at a few times, and not once for each of the others."""
 
@@ -195,8 +214,7 @@ def test_foreign_names_are_cut_short_on_diagnostics():
     feed(states, message((long, wild) * 40))
     feed(states, message((long, wild, *(long + str(i) for i in range(40))), stamp=0.01))
     feed(states, message((*JOINTS, long, wild, *(long + str(i) for i in range(40))), stamp=0.02))
-    assert set(states.records) == {
-        Reason.DUPLICATE_JOINT, Reason.FOREIGN, Reason.UNKNOWN_JOINTS}
+    assert set(states.records) == {Reason.DUPLICATE_JOINT, Reason.FOREIGN, Reason.UNKNOWN_JOINTS}
     for record in states.records.values():
         assert len(record.detail) < 1000
         assert record.detail.isprintable()
@@ -302,7 +320,8 @@ def test_missing_velocity_by_policy(policy, velocity):
     given = np.array([1.0, NAN, 3.0]) if len(velocity) == 3 else np.full(3, NAN)
     expected = {'zero': [0, 0, 0], 'hold': [7, 8, 9], 'differentiate': [1, 2, 3], 'reject': [0] * 3}
     np.testing.assert_allclose(
-        states.v, np.where(np.isnan(given), expected[policy], given), atol=1e-12)
+        states.v, np.where(np.isnan(given), expected[policy], given), atol=1e-12
+    )
     assert states.has_velocity == (policy != 'reject')
     assert states.has_effort
     named = 'elbow' if len(velocity) == 3 else 'shoulder, elbow, wrist'
@@ -335,8 +354,7 @@ def test_first_message_without_velocity_after_a_run_of_regular_ones(run):
     for step in range(run):
         q = np.array([1.0, 2.0, 3.0]) * step
         assert feed(states, message(position=q, velocity=[7, 8, 9], stamp=0.1 * step))
-    assert feed(states, message(position=q + [0.1, -0.2, 0.4], velocity=[],
-                                stamp=0.1 * step + 0.2))
+    assert feed(states, message(position=q + [0.1, -0.2, 0.4], velocity=[], stamp=0.1 * step + 0.2))
     assert states.has_velocity
     np.testing.assert_allclose(states.v, [0.5, -1.0, 2.0], atol=1e-12)
     assert count(states, Reason.VELOCITY_MISSING) == 1
@@ -540,7 +558,7 @@ def test_stamp_glitch_into_the_future_heals():
     np.testing.assert_allclose(states.q, [0.1, 1.1, 2.1])
 
 
-@pytest.mark.parametrize('first', [-2**31 * SECOND, -3, 1, 2**31 * SECOND - 3])
+@pytest.mark.parametrize('first', [-(2**31) * SECOND, -3, 1, 2**31 * SECOND - 3])
 def test_every_stamp_a_message_can_carry_is_that_of_the_state(first):
     """Times before 1970 are legal, and so are both ends of the range."""
     states = mapper()
@@ -550,7 +568,7 @@ def test_every_stamp_a_message_can_carry_is_that_of_the_state(first):
     assert not states.records
 
 
-@pytest.mark.parametrize('now', [2**31 * SECOND, -2**31 * SECOND - 1])
+@pytest.mark.parametrize('now', [2**31 * SECOND, -(2**31) * SECOND - 1])
 def test_time_of_arrival_that_no_message_can_carry_is_refused(now):
     """Outputs carry the stamp of the state: one they cannot have is told before anything else."""
     states = mapper()
@@ -576,10 +594,17 @@ def test_message_the_reader_refuses_is_refused_with_its_reason():
 # --- policies ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('options', [
-    {'position': 'differentiate'}, {'velocity': 'guess'}, {'effort': 'differentiate'},
-    {'state_timeout': -1.0}, {'max_stamp_age': NAN}, {'velocity_cutoff': np.inf},
-])
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'position': 'differentiate'},
+        {'velocity': 'guess'},
+        {'effort': 'differentiate'},
+        {'state_timeout': -1.0},
+        {'max_stamp_age': NAN},
+        {'velocity_cutoff': np.inf},
+    ],
+)
 def test_impossible_policies_are_refused(options):
     with pytest.raises(ArgumentError, match=next(iter(options))):
         Policies(**options)
@@ -587,24 +612,39 @@ def test_impossible_policies_are_refused(options):
 
 values = st.lists(st.one_of(st.floats(-9, 9), st.sampled_from([NAN, np.inf, 1e308])), max_size=5)
 anything = st.tuples(
-    st.lists(st.sampled_from([*JOINTS, 'stranger']), max_size=5), values, values, values,
-    st.one_of(st.just(None), st.floats(-3, 3)))
+    st.lists(st.sampled_from([*JOINTS, 'stranger']), max_size=5),
+    values,
+    values,
+    values,
+    st.one_of(st.just(None), st.floats(-3, 3)),
+)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[
-    HealthCheck.function_scoped_fixture])
-@given(st.lists(anything, max_size=12),
-       st.sampled_from(['reject', 'hold', 'zero']),
-       st.sampled_from(['reject', 'differentiate', 'zero', 'hold']),
-       st.sampled_from(['reject', 'zero', 'hold']), st.sampled_from([0.0, 5.0]), st.booleans())
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(anything, max_size=12),
+    st.sampled_from(['reject', 'hold', 'zero']),
+    st.sampled_from(['reject', 'differentiate', 'zero', 'hold']),
+    st.sampled_from(['reject', 'zero', 'hold']),
+    st.sampled_from([0.0, 5.0]),
+    st.booleans(),
+)
 def test_whatever_comes_the_state_stays_finite(
-        sequence, position, velocity, effort, cutoff, calibrated):
+    sequence, position, velocity, effort, cutoff, calibrated
+):
     states = mapper(position=position, velocity=velocity, effort=effort, velocity_cutoff=cutoff)
     if calibrated:
         states.calibrate(np.array([50.0, -3.0, 1.0]), None)
     for names, q, v, tau, stamp in sequence:
-        sent = JointStateMessage(tuple(names), np.array(q), np.array(v), np.array(tau),
-                                 0 if stamp is None else START + round(stamp * SECOND))
+        sent = JointStateMessage(
+            tuple(names),
+            np.array(q),
+            np.array(v),
+            np.array(tau),
+            0 if stamp is None else START + round(stamp * SECOND),
+        )
         states.now += SECOND // 100
         before, accepted = states.stamp, states.accepted
         new = states.update(reused(states, sent), arrival=0.0)

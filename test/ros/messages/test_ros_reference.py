@@ -13,15 +13,22 @@ JOINTS = ('a', 'b', 'c')
 
 
 def trajectory(names, **fields):
-    return JointTrajectory(joint_names=list(names), points=[
-        JointTrajectoryPoint(**{
-            name: [float(x) for x in values] for name, values in fields.items()}),
-        JointTrajectoryPoint(positions=[99.0] * len(names))])
+    return JointTrajectory(
+        joint_names=list(names),
+        points=[
+            JointTrajectoryPoint(
+                **{name: [float(x) for x in values] for name, values in fields.items()}
+            ),
+            JointTrajectoryPoint(positions=[99.0] * len(names)),
+        ],
+    )
 
 
 def test_by_name():
-    read = read_reference(trajectory('cab', positions=[3, 1, 2], velocities=[30, 10, 20],
-                                     accelerations=[33, 11, 22]), JOINTS)
+    read = read_reference(
+        trajectory('cab', positions=[3, 1, 2], velocities=[30, 10, 20], accelerations=[33, 11, 22]),
+        JOINTS,
+    )
     np.testing.assert_array_equal(read.q, [1, 2, 3])
     np.testing.assert_array_equal(read.v, [10, 20, 30])
     np.testing.assert_array_equal(read.a, [11, 22, 33])
@@ -36,18 +43,21 @@ def test_some_joints_and_positions_only():
     np.testing.assert_array_equal(read.a, 0)
 
 
-@pytest.mark.parametrize(('message', 'reason'), [
-    (JointTrajectory(joint_names=['a']), 'no points'),
-    (JointTrajectory(points=[JointTrajectoryPoint()]), 'names no joint'),
-    (trajectory('abx', positions=[1, 2, 3]), "'x'"),
-    (trajectory('aba', positions=[1, 2, 3]), "'a' twice"),
-    (trajectory('abc', positions=[1, 2]), '2 positions for 3'),
-    (trajectory('abc'), '0 positions for 3'),
-    (trajectory('abc', positions=[1, 2, 3], velocities=[1]), '1 velocities for 3'),
-    (trajectory('abc', positions=[1, 2, 3], accelerations=[1, 2, 3, 4]), '4 accelerations'),
-    (trajectory('abc', positions=[1, float('nan'), 3]), "positions of joint 'b'"),
-    (trajectory('abc', positions=[1, 2, 3], accelerations=[0, 0, float('inf')]), "joint 'c'"),
-])
+@pytest.mark.parametrize(
+    ('message', 'reason'),
+    [
+        (JointTrajectory(joint_names=['a']), 'no points'),
+        (JointTrajectory(points=[JointTrajectoryPoint()]), 'names no joint'),
+        (trajectory('abx', positions=[1, 2, 3]), "'x'"),
+        (trajectory('aba', positions=[1, 2, 3]), "'a' twice"),
+        (trajectory('abc', positions=[1, 2]), '2 positions for 3'),
+        (trajectory('abc'), '0 positions for 3'),
+        (trajectory('abc', positions=[1, 2, 3], velocities=[1]), '1 velocities for 3'),
+        (trajectory('abc', positions=[1, 2, 3], accelerations=[1, 2, 3, 4]), '4 accelerations'),
+        (trajectory('abc', positions=[1, float('nan'), 3]), "positions of joint 'b'"),
+        (trajectory('abc', positions=[1, 2, 3], accelerations=[0, 0, float('inf')]), "joint 'c'"),
+    ],
+)
 def test_refused(message, reason):
     with pytest.raises(ScrewDynamicsError, match=reason):
         read_reference(message, JOINTS)

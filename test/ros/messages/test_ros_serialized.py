@@ -37,8 +37,9 @@ floats = st.floats(allow_nan=False)
 
 
 def joint_state(names, position, velocity, effort, frame_id='', sec=5, nanosec=6):
-    message = JointState(name=list(names), position=list(position), velocity=list(velocity),
-                         effort=list(effort))
+    message = JointState(
+        name=list(names), position=list(position), velocity=list(velocity), effort=list(effort)
+    )
     message.header.frame_id = frame_id
     message.header.stamp = Time(sec=sec, nanosec=nanosec)
     return message
@@ -51,9 +52,10 @@ def joint_state(names, position, velocity, effort, frame_id='', sec=5, nanosec=6
 @given(names, st.data())
 def test_joint_efforts(joints, data):
     effort = data.draw(st.lists(floats, min_size=len(joints), max_size=len(joints)))
-    stamp = data.draw(st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1)))
+    stamp = data.draw(st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(0, 10**9 - 1)))
     written = templates.joint_efforts(joints).fill(
-        np.array(effort, dtype=float), stamp[0] * 10**9 + stamp[1])
+        np.array(effort, dtype=float), stamp[0] * 10**9 + stamp[1]
+    )
     expected = joint_state(joints, [], [], effort, sec=stamp[0], nanosec=stamp[1])
     assert deserialize_message(written, JointState) == expected
 
@@ -98,7 +100,9 @@ def test_twist_and_wrench(frame):
     assert (twist.header.stamp.sec, twist.header.stamp.nanosec) == (3, 4)
     assert (twist.twist.linear.x, twist.twist.linear.z) == (0.5, 2.5)
     assert (twist.twist.angular.x, twist.twist.angular.z) == (3.5, 5.5)
-    wrench = deserialize_message(templates.wrench(frame).fill(numbers, 3_000_000_004), WrenchStamped)
+    wrench = deserialize_message(
+        templates.wrench(frame).fill(numbers, 3_000_000_004), WrenchStamped
+    )
     assert wrench.header == twist.header
     assert (wrench.wrench.force.x, wrench.wrench.force.z) == (0.5, 2.5)
     assert (wrench.wrench.torque.x, wrench.wrench.torque.z) == (3.5, 5.5)
@@ -184,13 +188,16 @@ def test_reader_reads_in_place_what_it_knows():
     assert len(learnt) == 1
 
 
-@pytest.mark.parametrize('other', [
-    joint_state('abd', [1, 2, 3], [4, 5, 6], [7, 8, 9]),            # another name
-    joint_state('acb', [1, 2, 3], [4, 5, 6], [7, 8, 9]),            # another order
-    joint_state('abc', [1, 2], [4, 5, 6, 7], [7, 8, 9]),            # ragged, of the same length
-    joint_state('abc', [1, 2, 3], [4, 5, 6, 7, 8, 9], []),
-    joint_state('abc', [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base'),    # another frame
-])
+@pytest.mark.parametrize(
+    'other',
+    [
+        joint_state('abd', [1, 2, 3], [4, 5, 6], [7, 8, 9]),  # another name
+        joint_state('acb', [1, 2, 3], [4, 5, 6], [7, 8, 9]),  # another order
+        joint_state('abc', [1, 2], [4, 5, 6, 7], [7, 8, 9]),  # ragged, of the same length
+        joint_state('abc', [1, 2, 3], [4, 5, 6, 7, 8, 9], []),
+        joint_state('abc', [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base'),  # another frame
+    ],
+)
 def test_reader_notices_changes(other):
     reader = JointStateReader()
     first = joint_state('abc', [1, 2, 3], [4, 5, 6], [7, 8, 9])
@@ -205,8 +212,12 @@ def test_reader_ignores_padding():
     message = joint_state(['a'], [1.0], [2.0], [3.0])
     data = bytearray(serialize_message(message))
     expected = reader.read(bytes(data))
-    kept = (expected.names, expected.position.copy(), expected.velocity.copy(),
-            expected.effort.copy())
+    kept = (
+        expected.names,
+        expected.position.copy(),
+        expected.velocity.copy(),
+        expected.effort.copy(),
+    )
     learnt = []
     reader._learn = learnt.append
     changed = 0
@@ -216,8 +227,10 @@ def test_reader_ignores_padding():
         if deserialize_equals(other, message):
             read = reader.read(bytes(other))
             assert read.names == kept[0]
-            assert all((a == b).all() for a, b in zip(
-                kept[1:], (read.position, read.velocity, read.effort)))
+            assert all(
+                (a == b).all()
+                for a, b in zip(kept[1:], (read.position, read.velocity, read.effort))
+            )
             changed += 1
     assert changed
     assert not learnt
@@ -235,10 +248,18 @@ def test_reader_leaves_foreign_encodings_to_rclpy():
     from screw_dynamics_ros.ros.messages import serialized
 
     message = joint_state(['a', 'b'], [1.0, 2.0], [], [])
-    big_endian = (b'\0\0\0\0' + struct.pack('>iI', 5, 6) + struct.pack('>I', 1) + b'\0\0\0\0'
-                  + struct.pack('>I', 2) + (struct.pack('>I', 2) + b'a\0\0\0')
-                  + (struct.pack('>I', 2) + b'b\0\0\0') + struct.pack('>I', 2)
-                  + struct.pack('>dd', 1.0, 2.0) + struct.pack('>II', 0, 0))
+    big_endian = (
+        b'\0\0\0\0'
+        + struct.pack('>iI', 5, 6)
+        + struct.pack('>I', 1)
+        + b'\0\0\0\0'
+        + struct.pack('>I', 2)
+        + (struct.pack('>I', 2) + b'a\0\0\0')
+        + (struct.pack('>I', 2) + b'b\0\0\0')
+        + struct.pack('>I', 2)
+        + struct.pack('>dd', 1.0, 2.0)
+        + struct.pack('>II', 0, 0)
+    )
     assert deserialize_message(big_endian, JointState) == message
     reader = JointStateReader()
     for _ in range(2):
@@ -294,8 +315,9 @@ def big_endian(data):
     return b'\0\0\0\0' + struct.pack('>iIIIIIII', sec, nanosec, 1, 0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize('stamp', [
-    (5, 10**9), (0, 2**32 - 1), (2**31 - 1, 10**9), (-2**31, 10**9), (-1, 4 * 10**9)])
+@pytest.mark.parametrize(
+    'stamp', [(5, 10**9), (0, 2**32 - 1), (2**31 - 1, 10**9), (-(2**31), 10**9), (-1, 4 * 10**9)]
+)
 def test_stamp_with_a_second_of_nanoseconds_is_refused(stamp):
     """It is no Time, and at the end of the range there is none of the same value."""
     reader = JointStateReader()
@@ -309,7 +331,7 @@ def test_stamp_with_a_second_of_nanoseconds_is_refused(stamp):
     assert reader.read(big_endian(bad)).refusal == refusal
 
 
-@pytest.mark.parametrize('sec', [-2**31, -1, 0, 2**31 - 1])
+@pytest.mark.parametrize('sec', [-(2**31), -1, 0, 2**31 - 1])
 @pytest.mark.parametrize('nanosec', [0, 1, 10**9 - 1])
 def test_stamp_of_a_message_comes_back_the_same(sec, nanosec):
     read = check_read(JointStateReader(), joint_state('a', [1], [], [], sec=sec, nanosec=nanosec))
@@ -317,23 +339,33 @@ def test_stamp_of_a_message_comes_back_the_same(sec, nanosec):
     assert time_message(read.stamp) == Time(sec=sec, nanosec=nanosec)
 
 
-@pytest.mark.parametrize(('stamp', 'sec', 'nanosec'), [
-    (2**31 * 10**9, 2**31 - 1, 10**9 - 1), (2**62, 2**31 - 1, 10**9 - 1),
-    (-2**31 * 10**9 - 1, -2**31, 0), (-2**62, -2**31, 0)])
+@pytest.mark.parametrize(
+    ('stamp', 'sec', 'nanosec'),
+    [
+        (2**31 * 10**9, 2**31 - 1, 10**9 - 1),
+        (2**62, 2**31 - 1, 10**9 - 1),
+        (-(2**31) * 10**9 - 1, -(2**31), 0),
+        (-(2**62), -(2**31), 0),
+    ],
+)
 def test_stamps_beyond_the_range_are_written_as_its_ends(stamp, sec, nanosec):
     """What goes on with the time from the last stamp there is must not end a timer."""
     assert packed(stamp) == struct.pack('=iI', sec, nanosec)
     assert time_message(stamp) == Time(sec=sec, nanosec=nanosec)
 
 
-@pytest.mark.parametrize('message', [
-    joint_state([f'joint{i}' for i in range(10_000)], [], [], []),
-    joint_state([f'joint{i}' for i in range(30_000)], [1.0] * 30_000, [], []),
-    joint_state(['', *'abc'] * 300, [], [], [], 'frame'),
-    joint_state(['x' * 300_000], [1], [], []),
-    joint_state(['a'], [1.0] * 40_000, [], []),
-    joint_state(['a'], [1.0], [], [], 'f' * 300_000),
-], ids=str)
+@pytest.mark.parametrize(
+    'message',
+    [
+        joint_state([f'joint{i}' for i in range(10_000)], [], [], []),
+        joint_state([f'joint{i}' for i in range(30_000)], [1.0] * 30_000, [], []),
+        joint_state(['', *'abc'] * 300, [], [], [], 'frame'),
+        joint_state(['x' * 300_000], [1], [], []),
+        joint_state(['a'], [1.0] * 40_000, [], []),
+        joint_state(['a'], [1.0], [], [], 'f' * 300_000),
+    ],
+    ids=str,
+)
 def test_message_far_larger_than_a_robot_needs_is_refused_unread(message, monkeypatch):
     """Converting 30 000 names would hold everything up for 10 s."""
     reader, data = JointStateReader(), serialize_message(message)

@@ -96,7 +96,8 @@ class Ending:
 
 @pytest.mark.parametrize(('signals', 'is_finished'), [(1, True), (2, False)])
 def test_what_is_to_be_done_at_the_end_is_done_unless_a_second_signal_comes(
-        signals, is_finished, monkeypatch, ros_domain):
+    signals, is_finished, monkeypatch, ros_domain
+):
     handlers = []
     monkeypatch.setattr(executors, 'on_signals', handlers.append)
     rclpy.init(domain_id=ros_domain)

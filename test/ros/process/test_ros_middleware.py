@@ -9,11 +9,11 @@ pytest.importorskip('rclpy')
 
 from defusedxml import ElementTree
 from rclpy.qos import QoSProfile
-from robots import urdf_path
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.ros.process.middleware import PROFILES, use_profiles
 from screw_dynamics_ros.ros.share import share_folder
+from support.robots import urdf_path
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +66,11 @@ def test_timer_thread_sleeps(start, connect, monkeypatch):
             if name == 'bare':
                 for variable, *_ in PROFILES:
                     context.setenv(variable, str(Path('bare.xml').resolve()))
-            driver = start('simulator', {'rate': 500.0, 'urdf': urdf_path('planar_2r')},
-                           ['-r', f'__ns:=/{name}'])
+            driver = start(
+                'simulator',
+                {'rate': 500.0, 'urdf': urdf_path('planar_2r')},
+                ['-r', f'__ns:=/{name}'],
+            )
         client = connect(name)
         client.subscribe(JointState, 'joint_states', profile=QoSProfile(depth=100))
         wait_for_states(client, 100)

@@ -8,7 +8,7 @@ import pytest
 
 from screw_dynamics_ros.ros.process import scheduling
 
-CHILD = '''
+CHILD = """
 import os, threading
 from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time, use_real_time
 done = threading.Event()
@@ -21,22 +21,26 @@ use_ordinary_time()
 policies.append(os.sched_getscheduler(0))
 done.set()
 print(bool(fault), *policies)
-'''
+"""
 
 
 @pytest.mark.skipif(sys.platform != 'linux', reason='Linux has these calls')
 def test_all_threads_or_a_reason():
-    output = subprocess.run([sys.executable, '-c', CHILD], capture_output=True, text=True,
-                            check=True).stdout.split()
+    output = subprocess.run(
+        [sys.executable, '-c', CHILD], capture_output=True, text=True, check=True
+    ).stdout.split()
     fault, *policies = output
     expected = os.SCHED_OTHER if fault == 'True' else os.SCHED_FIFO
     assert policies == [str(expected)] * 4 + [str(os.SCHED_OTHER)]
 
 
-@pytest.mark.parametrize(('error', 'says'), [
-    (PermissionError(1, 'Operation not permitted'), 'rtprio of 7'),
-    (OSError(22, 'Invalid argument'), 'Invalid argument'),
-])
+@pytest.mark.parametrize(
+    ('error', 'says'),
+    [
+        (PermissionError(1, 'Operation not permitted'), 'rtprio of 7'),
+        (OSError(22, 'Invalid argument'), 'Invalid argument'),
+    ],
+)
 def test_refusals_say_what_helps(monkeypatch, error, says):
     def refuse(*_):
         raise error

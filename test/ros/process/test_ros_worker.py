@@ -11,10 +11,9 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from processes import is_running, wait_for
-
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.worker import NICENESS, Worker, WorkerError
+from support.processes import is_running, wait_for
 
 
 @pytest.fixture
@@ -145,14 +144,14 @@ def test_calls_of_several_threads_take_turns(worker):
     assert sorted(results) == [(k, divmod(k, 7)) for k in range(50)]
 
 
-PARENT = '''
+PARENT = """
 import os, sys, threading, time
 from screw_dynamics_ros.ros.process.worker import Worker
 worker = Worker('outlives')
 print(worker.call(os.getpid), flush=True)
 threading.Thread(target=worker.call, args=(time.sleep, 60.0), daemon=True).start()
 time.sleep(float(sys.argv[1]))
-'''
+"""
 
 
 @pytest.mark.parametrize('how', ['killed', 'ends'])

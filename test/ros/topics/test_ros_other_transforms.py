@@ -38,7 +38,8 @@ def publish(node, *senders):
     """Let the node believe that these (namespace, name) publish all transforms."""
     node.get_publishers_info_by_topic = lambda topic: [
         SimpleNamespace(node_namespace=space, node_name=name)
-        for space, name in (('/arm', 'kinematics'), *senders)]
+        for space, name in (('/arm', 'kinematics'), *senders)
+    ]
 
 
 def test_a_node_that_has_not_told_its_name_is_no_fault_and_found_later(node, others):

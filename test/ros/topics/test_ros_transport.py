@@ -59,14 +59,17 @@ def test_clocks_that_drift_apart():
         assert delay.of(sent, sent + round(5e-4 * k * step), LIMIT) < 1e-3
 
 
-@pytest.mark.parametrize(('numbers', 'missing'), [
-    ([7, 8, 9, 10], [0, 0, 0, 0]),  # the first one that is heard need not be the first one
-    ([1, 2, 6, 7], [0, 0, 3, 0]),
-    ([90, 91, 1, 3], [0, 0, 0, 1]),  # the driver has been started again
-    ([1, 2, 4 + LONGEST_GAP, 5 + LONGEST_GAP], [0, 0, 0, 0]),  # another driver
-    ([1, None, 5], [0, 0, 3]),
-    ([None, 0], [0, 0]),  # a middleware that does not count
-])
+@pytest.mark.parametrize(
+    ('numbers', 'missing'),
+    [
+        ([7, 8, 9, 10], [0, 0, 0, 0]),  # the first one that is heard need not be the first one
+        ([1, 2, 6, 7], [0, 0, 3, 0]),
+        ([90, 91, 1, 3], [0, 0, 0, 1]),  # the driver has been started again
+        ([1, 2, 4 + LONGEST_GAP, 5 + LONGEST_GAP], [0, 0, 0, 0]),  # another driver
+        ([1, None, 5], [0, 0, 3]),
+        ([None, 0], [0, 0]),  # a middleware that does not count
+    ],
+)
 def test_messages_that_did_not_come(numbers, missing):
     gaps = SequenceGaps()
     assert [gaps.before(number, True) for number in numbers] == missing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Of C99, C11 and C23, and of C++ up to C++20.
-KEYWORDS = '''
+KEYWORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
     char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
     constinit continue decltype default delete do double dynamic_cast else enum explicit export
@@ -12,20 +12,20 @@ KEYWORDS = '''
     return short signed sizeof static static_assert static_cast struct switch template this
     thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
     virtual void volatile wchar_t while xor xor_eq
-'''
+"""
 
 #: Macros and types of <math.h>, which the source includes, and what compilers define unasked.
-MATH_MACROS = '''
+MATH_MACROS = """
     FP_FAST_FMA FP_FAST_FMAF FP_FAST_FMAL FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL
     FP_SUBNORMAL FP_ZERO HUGE_VAL HUGE_VALF HUGE_VALL INFINITY MATH_ERREXCEPT MATH_ERRNO M_1_PI
     M_2_PI M_2_SQRTPI M_E M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 NAN
     double_t float_t fpclassify i386 isfinite isgreater isgreaterequal isinf isless islessequal
     islessgreater isnan isnormal isunordered linux math_errhandling signbit signgam unix
-'''
+"""
 
 #: Functions of <math.h>, up to C23 and what other C libraries add; each has namesakes for other
 #: types with one of the SUFFIXES.
-MATH = '''
+MATH = """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
     fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2
     logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round
@@ -40,11 +40,11 @@ MATH = '''
     iszero llogb log10p1 log2p1 logp1 nextdown nextup pown powr rootn roundeven rsqrt setpayload
     setpayloadsig sinpi tanpi totalorder totalordermag ufromfp ufromfpx
     dadd ddiv dfma dmul dsqrt dsub fadd fdiv ffma fmul fsqrt fsub
-'''
+"""
 SUFFIXES = ('', 'f', 'l', 'f16', 'f32', 'f64', 'f128', 'f32x', 'f64x')
 
 #: The rest of the standard library: a program with another function of that name may go astray.
-LIBRARY = '''
+LIBRARY = """
     abort abs acos aligned_alloc asctime at_quick_exit atexit atof atoi atol atoll bsearch btowc
     calloc clearerr clock ctime difftime div exit fclose feof ferror fflush fgetc fgetpos fgets
     fgetwc fgetws fopen fprintf fputc fputs fputwc fputws fread free freopen fscanf fseek fsetpos
@@ -64,10 +64,10 @@ LIBRARY = '''
     wcsncat wcsncmp wcsncpy wcspbrk wcsrchr wcsrtombs wcsspn wcsstr wcstod wcstof wcstoimax wcstok
     wcstol wcstold wcstoll wcstombs wcstoul wcstoull wcstoumax wcsxfrm wctob wctomb wctrans wctype
     wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf wscanf
-'''
+"""
 
 #: Of POSIX, whose functions the standard library calls.
-POSIX = '''
+POSIX = """
     accept access acct alarm basename bcmp bcopy bind brk bzero chdir chmod chown close
     closedir connect creat daemon dirname dup dup2 environ errno execl execv execve fchdir fchmod
     fcntl fdopen ffs fileno flock fork fstat fsync ftruncate getcwd getpid getppid getuid index
@@ -76,8 +76,14 @@ POSIX = '''
     rindex rmdir sbrk select send setenv shutdown sigaction sigprocmask sleep socket srandom stat
     strcasecmp strtok_r symlink sync sysconf times truncate uname umask unlink usleep utime vfork
     wait waitpid write writev
-'''
+"""
 
-RESERVED = frozenset([
-    *KEYWORDS.split(), *MATH_MACROS.split(), *LIBRARY.split(), *POSIX.split(),
-    *(name + suffix for name in MATH.split() for suffix in SUFFIXES)])
+RESERVED = frozenset(
+    [
+        *KEYWORDS.split(),
+        *MATH_MACROS.split(),
+        *LIBRARY.split(),
+        *POSIX.split(),
+        *(name + suffix for name in MATH.split() for suffix in SUFFIXES),
+    ]
+)

@@ -51,8 +51,10 @@ def c_source(
     arrays = [array for array, _ in program.inputs] + list(results)
     for given in (name, *arrays):
         if not is_name(given):
-            raise ArgumentError(f'{given!r} cannot be a name in C; take letters, digits and _, and '
-                                'no word of C, C++ or their libraries')
+            raise ArgumentError(
+                f'{given!r} cannot be a name in C; take letters, digits and _, and '
+                'no word of C, C++ or their libraries'
+            )
     if len(set(arrays)) < len(arrays):
         raise ArgumentError(f'an array is there twice: {", ".join(arrays)}')
     parameters = [
@@ -96,7 +98,8 @@ def c_source(
 def is_name(text: str) -> bool:
     """Whether a function, an array and a header can be called so, in C and in C++."""
     return bool(IDENTIFIER.fullmatch(text)) and not (
-        LOCAL.fullmatch(text) or '__' in text or text in RESERVED)
+        LOCAL.fullmatch(text) or '__' in text or text in RESERVED
+    )
 
 
 def identifier(text: str) -> str:

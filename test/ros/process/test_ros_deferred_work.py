@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from screw_dynamics_ros.ros.process import deferred_work
 from screw_dynamics_ros.ros.process.deferred_work import APART, IDLE, SpareTime
 
 
@@ -26,7 +27,9 @@ def clock(monkeypatch):
 def ticks(done, clock, monkeypatch):
     """Return the timers of three pieces of work."""
     timers = []
-    monkeypatch.setattr(deferred_work, 'every', lambda node, period, callback: timers.append(callback))
+    monkeypatch.setattr(
+        deferred_work, 'every', lambda node, period, callback: timers.append(callback)
+    )
     return timers
 
 

@@ -1,0 +1,1 @@
+"""Independent implementations to compare with."""

@@ -1,0 +1,1 @@
+"""What tests share: robots, models, harnesses."""

@@ -1,0 +1,6 @@
+"""Where the files of the repository are."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG, DOC, LAUNCH, URDF = (ROOT / name for name in ('config', 'doc', 'launch', 'urdf'))
