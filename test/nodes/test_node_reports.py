@@ -60,7 +60,7 @@ def test_a_robot_that_has_just_come_waits_for_its_first_state(host):
 
 def test_states_of_use(host):
     numbers = np.zeros((3, 1))
-    assert host.model.mapper.update(JointStateMessage(('a',), *numbers, time.time_ns()))
+    assert host.model.mapper.update(JointStateMessage.of(('a',), *numbers, time.time_ns()))
     assert joint_state_status(host).level == Level.OK
 
 

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
 
@@ -183,15 +183,15 @@ class Layout:
         self._size = len(data)
         self._mask = int.from_bytes(mask, 'little')
         self._fixed = int.from_bytes(data, 'little') & self._mask
-        numbers = np.zeros(sum(count for count, _ in arrays))
+        layout = JointStateLayout(names, *(count for count, _ in arrays))
+        numbers = np.zeros(layout.size)
         ends = np.cumsum([0, *(count for count, _ in arrays)])
         self._target = numbers.data.cast('B')
         self._copies = [
             (8 * start, 8 * end, offset, offset + 8 * (end - start))
             for (start, end), (_, offset) in zip(pairwise(ends.tolist()), arrays)
         ]
-        position, velocity, effort = (numbers[start:end] for start, end in pairwise(ends))
-        self._message = JointStateMessage(names, position, velocity, effort, 0, numbers)
+        self._message = JointStateMessage(layout, numbers, 0)
 
     def matches(self, data: bytes) -> bool:
         """Whether `data` differs from what the layout was made for in stamp and numbers only."""
@@ -200,7 +200,7 @@ class Layout:
         )
 
     def parse(self, data: bytes) -> JointStateMessage:
-        """Return the contents of data that match: always the same object, if they have a stamp."""
+        """Return the contents of data that match: valid until the next call."""
         sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP)
         if nanosec >= 1_000_000_000:
             return invalid_stamp(sec, nanosec)
@@ -301,12 +301,12 @@ def from_message(message: JointState) -> JointStateMessage:
     stamp = message.header.stamp
     if stamp.nanosec >= 1_000_000_000:
         return invalid_stamp(stamp.sec, stamp.nanosec)
-    position, velocity, effort = (
-        np.array(values, dtype=float)
-        for values in (message.position, message.velocity, message.effort)
-    )
-    return JointStateMessage(
-        tuple(message.name), position, velocity, effort, stamp.sec * 1_000_000_000 + stamp.nanosec
+    return JointStateMessage.of(
+        tuple(message.name),
+        message.position,
+        message.velocity,
+        message.effort,
+        stamp.sec * 1_000_000_000 + stamp.nanosec,
     )
 
 
@@ -321,10 +321,5 @@ def invalid_stamp(sec: int, nanosec: int) -> JointStateMessage:
 def same(a: JointStateMessage, b: JointStateMessage) -> bool:
     """Whether two messages have the same contents, bit by bit."""
     return (
-        a.names == b.names
-        and a.stamp == b.stamp
-        and all(
-            getattr(a, name).tobytes() == getattr(b, name).tobytes()
-            for name in ('position', 'velocity', 'effort')
-        )
+        a.layout == b.layout and a.stamp == b.stamp and a.numbers.tobytes() == b.numbers.tobytes()
     )
