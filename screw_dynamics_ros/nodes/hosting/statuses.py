@@ -105,6 +105,7 @@ def report_volatile_descriptions(status: Status, node: Node) -> None:
 def joint_state_status(
     node: Node,
     model: Model | None,
+    mapper: JointStateMapper | None,
     load: Load,
     channels: Sequence[Channel],
     *,
@@ -123,13 +124,12 @@ def joint_state_status(
         status.report(Level.WARN, 'use_sim_time is set and nothing has come on /clock')
     if scheduling_fault:
         status.report(Level.WARN, scheduling_fault)
-    if model is None:
+    if model is None or mapper is None:
         status.report(Level.WARN, 'waiting for the robot description')
         return status
     if not model.joints:
         status.report(Level.OK, 'the robot has no joints to report')
         return status
-    mapper = model.mapper
     if not load.arrivals:
         topic = node.resolve_topic_name('joint_states')
         status.report(
@@ -198,15 +198,16 @@ def report_records(
     status.values['states'] = str(mapper.accepted)
 
 
-def report_channels(status: Status, channels: Sequence[Channel], model: Model | None) -> None:
+def report_channels(
+    status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
+) -> None:
     """Add what is published, and what cannot be for want of velocities or efforts."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} listeners'
         )
-    if model is None or not model.mapper.accepted:
+    if mapper is None or not mapper.accepted:
         return
-    mapper = model.mapper
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:

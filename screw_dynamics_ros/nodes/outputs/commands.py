@@ -229,8 +229,8 @@ class Commands:
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         node.create_service(SetBool, '~/enable', self._on_enable)
         every(node, WATCH, self._watch)
-        host.on_change(self.blend)
-        host.consume(self._consume)
+        host.on_step(self.blend)
+        host.states.consume(self._consume)
         host.diagnostics.add(self.status, node)
 
     def bind(
@@ -435,7 +435,7 @@ class Commands:
         if self._torque is None:
             return
         action = self._parameters['on_refused_description']
-        refused = bool(self._host.descriptions.reason) and action != CONTINUE
+        refused = bool(self._host.source.descriptions.reason) and action != CONTINUE
         if refused and not self._stopped:
             self._stop(action, REFUSED)
             self._configure()

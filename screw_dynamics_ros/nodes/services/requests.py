@@ -17,7 +17,7 @@ import numpy as np
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.nodes.hosting.running_model import coordinates, scalar_joints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.names import shorten
 
@@ -90,7 +90,7 @@ class QueriedRobot:
 
     def whole_q(self, values: Array) -> Array:
         """Return a configuration (nq,) with the positions of `joints`."""
-        q = neutral(self.robot)
+        q = self.robot.neutral()
         q[self._positions] = values
         return q
 

@@ -39,7 +39,7 @@ def rows():
 def docstrings():
     """Docstrings of all tests by name; several files may use one name."""
     found = {}
-    for path in sorted((ROOT / 'test').glob('test_*.py')):
+    for path in sorted((ROOT / 'test').rglob('test_*.py')):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name.startswith('test_'):
                 found.setdefault(node.name, []).append(ast.get_docstring(node) or '')

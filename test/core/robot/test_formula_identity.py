@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import shutil
@@ -202,7 +203,7 @@ TORQUES = """
     from support.models import random_description
     import screw_dynamics_ros
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.nodes import torque_terms
+    from screw_dynamics_ros.nodes.outputs import torque_terms
     folder, swapped = Path(sys.argv[1]), sys.argv[2]
     assert folder == Path(screw_dynamics_ros.__file__).parents[1]
     if swapped:
@@ -224,7 +225,7 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
     which goes on with what it has loaded, and must not leave that for the next one."""
     pytest.importorskip('rclpy')
     path, folder = copied_package(tmp_path / 'installed'), tmp_path / 'cache'
-    module = path / 'screw_dynamics_ros' / 'nodes' / 'torque_terms.py'
+    module = path / 'screw_dynamics_ros' / 'nodes' / 'outputs' / 'torque_terms.py'
     old = module.read_text()
     new = old.replace('return feedforward(', 'return -feedforward(')
     assert new != old
@@ -397,24 +398,28 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     """Made anew they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
-    from screw_dynamics_ros.nodes import kinematics, wrench_estimator
     from screw_dynamics_ros.nodes.hosting.running_model import Model, of_joints, scalar_joints
-    from screw_dynamics_ros.nodes.outputs import torque_terms, transforms
+    from screw_dynamics_ros.nodes.outputs import (
+        kinematics_outputs,
+        torque_terms,
+        transforms,
+        wrench_outputs,
+    )
 
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 
     def outputs(robot: Robot) -> list:
         terms = torque_terms.torque_terms(robot)
-        contact = wrench_estimator.contact(robot, 'link5')
+        contact = wrench_outputs.contact(robot, 'link5')
         return [
             *vars(terms).values(),
             torque_terms.energies(),
-            wrench_estimator.external_torque(robot),
+            wrench_outputs.external_torque(robot),
             contact.jacobian,
             contact.wrench,
             contact.pivots,
-            kinematics.in_ros_order('velocity', 'link5', 'hybrid'),
-            kinematics.inertia_of_joints(robot),
+            kinematics_outputs.in_ros_order('velocity', 'link5', 'hybrid'),
+            kinematics_outputs.inertia_of_joints(robot),
             of_joints(robot, 'mass_matrix'),
             Formula('row', ('joint_transforms',), transforms.row, (1,)),
         ]
@@ -452,7 +457,7 @@ def test_every_function_of_the_package_is_known_by_its_name():
     names = [origin(function.evaluate) for function in FUNCTIONS.values()]
     assert None not in names
     assert len(set(names)) == len(names)
-    assert origin(inverse.program) == str(Path('core', 'kinematics', 'inverse.py')) + ' program'
+    assert origin(inverse.program) == str(Path('core', 'inverse', 'position.py')) + ' program'
 
 
 def test_programs_that_are_started_have_functions_of_one_module_name(monkeypatch):
@@ -493,6 +498,6 @@ def test_one_function_from_elsewhere_and_nothing_is_looked_up(monkeypatch):
         assert identity(tree, outputs, ('q',)) is None
         assert fused_specification(tree, outputs, {}).identity is None
     assert identity(tree, ['mass_matrix'], ('q',))
-    registered = FUNCTIONS['mass_matrix']
-    monkeypatch.setitem(FUNCTIONS, 'mass_matrix', type(registered)(lambda tree, q: q, ('q',)))
+    other = dataclasses.replace(FUNCTIONS['mass_matrix'], evaluate=lambda tree, q: q)
+    monkeypatch.setitem(FUNCTIONS, 'mass_matrix', other)
     assert identity(tree, ['mass_matrix'], ('q',)) is None
