@@ -8,7 +8,7 @@ from support.robots import example_robots, robot_id, urdf_path
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.hosting.running_model import (
+from screw_dynamics_ros.nodes.model.running_model import (
     Model,
     joints_that_move,
     leaf_links,

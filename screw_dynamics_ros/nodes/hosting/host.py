@@ -24,8 +24,8 @@ from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, Channel, OutputGroup, planned
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
-from screw_dynamics_ros.nodes.hosting.running_model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.parameters import shared_parameters
 from screw_dynamics_ros.nodes.parameters.drives import DriveParameters
 from screw_dynamics_ros.nodes.services import requests

@@ -10,8 +10,8 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.hosting.running_model import Model
-from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.torque_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import payload, shared_parameters
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters

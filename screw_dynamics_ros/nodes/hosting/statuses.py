@@ -10,7 +10,7 @@ from rclpy.qos import DurabilityPolicy
 
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.description import DescriptionSource
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates

@@ -19,11 +19,9 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.hosting.running_model import Model, scalar_joints, velocity_labels
-from screw_dynamics_ros.nodes.outputs import constraint_wrenches, torque_terms
-from screw_dynamics_ros.nodes.outputs.commands import Commands
-from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
-from screw_dynamics_ros.nodes.outputs.torque_terms import (
+from screw_dynamics_ros.nodes.model import torque_terms
+from screw_dynamics_ros.nodes.model.running_model import Model, scalar_joints, velocity_labels
+from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
     FRICTION,
     GIVEN,
@@ -33,6 +31,9 @@ from screw_dynamics_ros.nodes.outputs.torque_terms import (
     TorqueTerms,
     rows,
 )
+from screw_dynamics_ros.nodes.outputs import constraint_wrenches
+from screw_dynamics_ros.nodes.outputs.commands import Commands
+from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
 from screw_dynamics_ros.nodes.parameters import constraints, payload
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status

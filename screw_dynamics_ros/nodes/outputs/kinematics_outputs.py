@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.hosting.running_model import (
+from screw_dynamics_ros.nodes.model.running_model import (
     Model,
     coordinates,
     of_joints,

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel, Source
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates

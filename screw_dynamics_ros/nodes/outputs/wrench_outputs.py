@@ -28,22 +28,22 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.hosting.running_model import (
+from screw_dynamics_ros.nodes.model.running_model import (
     Model,
     joints_that_move,
     of_joints,
     scalar_joints,
 )
-from screw_dynamics_ros.nodes.outputs import markers, tare, wrench_markers
-from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.outputs.tare import TareStates
-from screw_dynamics_ros.nodes.outputs.torque_terms import (
+from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
     FRICTION,
     GRAVITY,
     PAYLOAD,
     at_rest,
 )
+from screw_dynamics_ros.nodes.outputs import markers, tare, wrench_markers
+from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.tare import TareStates
 from screw_dynamics_ros.nodes.parameters import frames
 from screw_dynamics_ros.nodes.parameters.frames import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status

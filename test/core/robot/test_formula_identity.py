@@ -398,13 +398,9 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     """Made anew they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
-    from screw_dynamics_ros.nodes.hosting.running_model import Model, of_joints, scalar_joints
-    from screw_dynamics_ros.nodes.outputs import (
-        kinematics_outputs,
-        torque_terms,
-        transforms,
-        wrench_outputs,
-    )
+    from screw_dynamics_ros.nodes.model import torque_terms
+    from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, scalar_joints
+    from screw_dynamics_ros.nodes.outputs import kinematics_outputs, transforms, wrench_outputs
 
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 
