@@ -94,3 +94,36 @@ def is_zero(x: object) -> bool:
 def is_constant(x: object) -> bool:
     """Return whether x is a number, not a recorded scalar."""
     return isinstance(x, (int, float))
+
+
+# --- what a recursion may ask about numbers that may be recorded ----------------------------------
+
+
+def is_recorded(A: Array) -> bool:
+    """Return whether an array was recorded: elements that are not constants have no values yet."""
+    return A.dtype == object
+
+
+def is_within(x: object, limit: float) -> bool:
+    """Return whether x is a number with |x| < limit; a recorded scalar is not."""
+    return isinstance(x, (int, float)) and abs(x) < limit
+
+
+def unit_vector(x: Array, otherwise: Array) -> Array:
+    """Return x / |x|, (n,), or another vector if x is a zero vector of numbers, or not a number."""
+    length = np.sqrt(x @ x)
+    return x / length if not is_constant(length) or length > 0.0 else otherwise
+
+
+def lasting_axis(R: Array) -> tuple[int, int] | None:
+    """Return (i, j) if a rotation takes the axis e_j to e_i or -e_i whatever its angle is.
+
+    None otherwise, and if all of R is constant: products with it fold by themselves.
+    """
+    constant = np.vectorize(is_constant, otypes=[bool])(R)
+    if not constant.all():
+        for i, j in np.argwhere(constant):
+            others = [*np.delete(R[i], j), *np.delete(R[:, j], i)]
+            if abs(R[i, j]) == 1.0 and all(map(is_zero, others)):
+                return int(i), int(j)
+    return None

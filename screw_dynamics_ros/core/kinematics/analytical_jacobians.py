@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import euler, quaternions, so3
 from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.linear import is_within, unit_vector
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -73,7 +74,7 @@ def orientation_rate_matrix(R: Array, orientation: str) -> Array:
         p = quaternions.from_matrix(R)
         return 0.5 * quaternions.right_matrix(p)[:, :3]
     first, middle, last, determinant = euler_axes(R, orientation)
-    if isinstance(determinant, float) and abs(determinant) < euler.MARGIN:
+    if is_within(determinant, euler.MARGIN):
         raise ArgumentError(
             f'Euler angles {orientation} are singular here (determinant {determinant:.3g}); use '
             'another set, a quaternion, or the geometric Jacobian'
@@ -95,8 +96,7 @@ def euler_axes(R: Array, sequence: str) -> tuple[Array, Array, Array, Array]:
     first, last = np.eye(3)[i], R[:, k]
     right_handed = (j - i) % 3 == 1
     normal = hat(last) @ first if (i != k and right_handed) else hat(first) @ last
-    size = np.sqrt(normal @ normal)
-    middle = normal / size if not isinstance(size, float) or size > 0.0 else np.eye(3)[j]
+    middle = unit_vector(normal, otherwise=np.eye(3)[j])
     return first, middle, last, first @ (hat(middle) @ last)
 
 
