@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.dynamics import articulated_body
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.linear import solve_positive_definite, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
@@ -117,11 +118,11 @@ def composite_inertia(
     M = mass_matrix(tree, q)
     for joint, (_, place) in tree.coordinates.items():
         kept = [k for k in range(place.start, place.stop) if not given[k]]
-        articulated_body.check_moves_mass(M[np.ix_(kept, kept)], joint)
+        check_moves_mass(M[np.ix_(kept, kept)], joint)
     acceleration = zeros(tree.nv, torque, a, tau)
     acceleration[given] = a[given]
     if len(free):
-        M_ff = articulated_body.resisted(tree, M[np.ix_(free, free)], free.tolist())
+        M_ff = resisted(tree, M[np.ix_(free, free)], free.tolist())
         a_f = solve_positive_definite(M_ff, tau[free] - torque[free])
         acceleration[free] = a_f
         torque = torque + M[:, free] @ a_f

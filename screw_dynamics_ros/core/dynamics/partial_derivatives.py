@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.articulated_body import check_moves_mass, resisted
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     applied_wrenches,
     friction_slopes,
@@ -18,6 +17,7 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     inverse_dynamics,
 )
 from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
+from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
 from screw_dynamics_ros.core.kinematics.twist_recursions import bracket
