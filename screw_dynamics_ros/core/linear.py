@@ -1,4 +1,21 @@
-"""Linear algebra that can be recorded: no branch, no pivoting, structural zeros stay zeros."""
+"""Linear algebra that can be recorded: no branch, no pivoting, structural zeros stay zeros.
+
+Mass matrices A are factored as A = L^T D L, L unit lower triangular, which makes no fill-in on a
+tree: D_k is what remains of A_kk after the elimination of the joints beyond k. Recursions ask
+whether numbers are recorded by the functions at the end of this file only.
+
+The matrix [[5, 2], [2, 1]] has L_21 = 2 / 1, D_2 = 1, D_1 = 5 - 2 * 2 = 1 and the determinant 1:
+
+>>> A = np.array([[5.0, 2.0], [2.0, 1.0]])
+>>> np.tril(triangular_factor(A))
+array([[1., 0.],
+       [2., 1.]])
+>>> solve_positive_definite(A, np.array([1.0, 0.0]))
+array([ 1., -2.])
+
+Source: Featherstone, Efficient factorization of the joint-space inertia matrix for branched
+kinematic trees (2005).
+"""
 
 from __future__ import annotations
 
@@ -24,8 +41,7 @@ def triangular_factor(A: Array) -> Array:
     """Return L and D of A = L^T D L in one matrix: D on the diagonal, L (unit) below.
 
     Eliminating from the last coordinate to the first makes no fill-in when A is the mass matrix of
-    a tree (Featherstone 2005), so that a recording drops the zeros of A. What is above the diagonal
-    means nothing.
+    a tree: a recording drops the zeros of A. What is above the diagonal means nothing.
     """
     L = A.copy()
     for k in reversed(range(len(A))):

@@ -1,4 +1,22 @@
-"""Inertias of bodies and their transport between frames."""
+"""Inertias of bodies and their transport between frames.
+
+With the mass m, the first moment h = m d and the inertia I about the origin of the body's frame,
+for twists (omega, v),
+
+    M = [[I, h~], [-h~, m 1]],    M V = (I omega + h x v, m v - h x omega),
+    M' = Ad_{C^-1}^T M Ad_{C^-1}  in another frame,
+    theta = 1/2 tr(I) 1 - I,    Sigma = [[theta, h], [h^T, m]],    Sigma' = C Sigma C^T.
+
+A mass of 2 moved to x = 3 has the first moment 6 and the inertia m x^2 = 18 about y and z:
+
+>>> C = np.eye(4)
+>>> C[0, 3] = 3.0
+>>> m, h, I = transported(C, (2.0, np.zeros(3), np.zeros((3, 3))))
+>>> m, h, I.diagonal()
+(2.0, array([6., 0., 0.]), array([ 0., 18., 18.]))
+
+Source: Müller 2018b (34), (39), (40), (47), (51), (87) corrected (D-17, D-18, D-36).
+"""
 
 from __future__ import annotations
 

@@ -9,9 +9,16 @@ moving axes i, j, k, with s = +1 for a right-handed triple and -1 otherwise,
 
     m = s (R e_k x e_i) / |R e_k x e_i|  if i != k,    m = (e_i x R e_i) / |e_i x R e_i|  if i = k,
 
-where the signs put the middle angle into the range of `euler`. So it can be recorded.
+where the signs put the middle angle into the range of `euler`. So no angle has to be computed.
 
-Source: bruyninckx_1.md B-125, (5.24), with B-047, B-048, B-057.
+The straight arm of unit lengths turns about z only: yaw' = q_1' + q_2', and y' = 2 q_1' + q_2'.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> J = analytical_jacobian(planar_arm(), np.zeros(2), 'tip', 'xyz')  # roll, pitch, yaw, x, y, z
+>>> J[2], J[4]
+(array([1., 1.]), array([2., 1.]))
+
+Source: Bruyninckx 2010 (5.24) (B-125), (3.40), (3.41), (3.68) (B-047, B-048, B-057).
 """
 
 from __future__ import annotations

@@ -41,3 +41,8 @@ def planar_arm() -> Tree:
         r = (cos q_1 + cos(q_1 + q_2), sin q_1 + sin(q_1 + q_2), 0).
     """
     return build_tree(planar_arm_description())
+
+
+def floating_planar_arm() -> Tree:
+    """Return `planar_arm` with a root link that moves freely and has no mass of its own."""
+    return build_tree(planar_arm_description(), floating_base=True)
