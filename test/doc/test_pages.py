@@ -15,7 +15,7 @@ PAGES = (
     'doc/integration.md',
     'doc/trajectories.md',
 )
-PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').glob('*.md'))
+PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))
 
 
 @pytest.mark.parametrize('page', PAGES)

@@ -1,4 +1,4 @@
-"""doc/spec_geometry.md and doc/orientations_and_lines.md: complete, and true about names."""
+"""doc/spec/coverage_geometry.md and doc/orientations_and_lines.md: complete, and true about names."""
 
 import ast
 import doctest
@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.description import rigid_body
 from screw_dynamics_ros.ros.messages import conversions
 from support.paths import ROOT
 
-TABLE = (ROOT / 'doc' / 'spec_geometry.md').read_text()
+TABLE = (ROOT / 'doc' / 'spec' / 'coverage_geometry.md').read_text()
 PAGE = ROOT / 'doc' / 'orientations_and_lines.md'
 HOMES = {
     **{name: getattr(lie, name) for name in lie.__all__},
