@@ -1,4 +1,4 @@
-"""doc/dynamics.md and doc/spec/coverage_dynamics.md: examples run, functions and tests named exist."""
+"""doc/dynamics.md and its coverage table: examples run, functions and tests named exist."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""doc/spec/coverage_geometry.md and doc/orientations_and_lines.md: complete, and true about names."""
+"""doc/orientations_and_lines.md and the coverage of geometry: complete, and true about names."""
 
 import ast
 import doctest

@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.types import Array
 Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]
 
 
-class Dynamics(Protocol):
+class DynamicSystem(Protocol):
     """What integrators ask of a robot: a `Robot` has it."""
 
     @property
@@ -50,7 +50,7 @@ class Dynamics(Protocol):
 class Integrator(ABC):
     """Moves a robot on in time: no state of its own, one method."""
 
-    def __init__(self, robot: Dynamics) -> None:
+    def __init__(self, robot: DynamicSystem) -> None:
         self.robot = robot
 
     @abstractmethod

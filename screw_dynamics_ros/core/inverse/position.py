@@ -15,7 +15,7 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
-    Specification,
+    KernelSpecification,
     compiled_into,
     make_kernel,
 )
@@ -259,7 +259,7 @@ def make_solver(
     if not respect_limits:
         infinite = np.full(len(tree.joint_names), np.inf)
         tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
-    specification = Specification(
+    specification = KernelSpecification(
         f'inverse kinematics {links}',
         (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
         partial(program, tree, links),

@@ -84,7 +84,7 @@ class ModelHost:
             node, self.parameters['drive_joints'], self._check_drives, self.reload
         )
         self.source: RobotSource[Built] = RobotSource(self.parameters, self._drives, self._build)
-        self.diagnostics = Diagnostics(node, self.states.spare_time.every)
+        self.diagnostics = Diagnostics(node, self.states.deferred_work.every)
         self.diagnostics.add(self.description_status)
         self.diagnostics.add(self.joint_state_status)
         self.diagnostics.add(FAULTS.status)
@@ -167,7 +167,7 @@ class ModelHost:
             self.diagnostics.add(self.services.status)
         if self.drawing.is_used:
             self.diagnostics.add(self.drawing.status)
-        self.states.spare_time.every(HOUSEKEEPING, self.keep_house)
+        self.states.deferred_work.every(HOUSEKEEPING, self.keep_house)
         priority = self.parameters['realtime_priority']
         self.scheduling_fault = use_real_time(priority) if priority else ''
         self.source.subscribe(self.node)

@@ -20,7 +20,7 @@ from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.messages.serialized import packed
-from screw_dynamics_ros.ros.process.deferred_work import SpareTime
+from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
@@ -53,7 +53,7 @@ class StatePipeline:
         States that come later than this after they were sent are not answered [s].
     load : Load
         Counts and times for diagnostics.
-    spare_time : SpareTime
+    deferred_work : DeferredWork
         Work between joint states.
     """
 
@@ -65,7 +65,7 @@ class StatePipeline:
         self.model_since = -math.inf
         self.longest_delay = math.inf
         self.load = Load()
-        self.spare_time = SpareTime(node)
+        self.deferred_work = DeferredWork(node)
         self._listened: list[Channel] = []
         self._observers: list[Callable[[JointStateMapper], None]] = []
         self._preparations: list[Callable[[], None]] = []
@@ -202,7 +202,7 @@ class StatePipeline:
             self._evaluate(sent)
             self.load.served(time.monotonic() - start)
             with FAULTS.caught('work between joint states'):
-                self.spare_time.use()
+                self.deferred_work.use()
         except Exception as error:
             self._give_up(error)
         finally:

@@ -21,7 +21,7 @@ RECENT = 3.0  # s for which an incident stays on /diagnostics
 SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'effort'}
 
 
-def patience(load: Load) -> Level:
+def level_while_waiting(load: Load) -> Level:
     """Return how bad it is that something has not come yet."""
     return Level.ERROR if time.monotonic() - load.started > RECENT else Level.OK
 
@@ -61,7 +61,7 @@ def description_status(
         status.report(Level.OK, 'compiling a robot description')
     elif model is None and not descriptions.reason:
         status.report(
-            patience(load),
+            level_while_waiting(load),
             'no robot description yet: nothing on the topic '
             'robot_description, and the parameter of that name is empty',
         )
@@ -133,7 +133,7 @@ def joint_state_status(
     if not load.arrivals:
         topic = node.resolve_topic_name('joint_states')
         status.report(
-            patience(load),
+            level_while_waiting(load),
             f'nothing has come on {topic}, which has {node.count_publishers(topic)} publishers',
         )
     elif silence > timeout:

@@ -85,7 +85,7 @@ DRAWN = {
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkOutputs:
     """The outputs for one link: what is published, and what singularities and markers need.
 
     Attributes
@@ -116,14 +116,14 @@ class KinematicsPlan(Plan):
     frames : Frames
     transforms : list of Formula
         What /tf needs.
-    links : dict of str to Link
+    links : dict of str to LinkOutputs
     inertia : Formula, optional
         The joint metric, if it is the mass matrix.
     """
 
     frames: Frames = field(kw_only=True)
     transforms: list[Formula] = field(kw_only=True)
-    links: dict[str, Link] = field(kw_only=True)
+    links: dict[str, LinkOutputs] = field(kw_only=True)
     inertia: Formula | None = field(kw_only=True)
 
 
@@ -142,7 +142,7 @@ class Kinematics:
         self._singularities: Singularities | None = None
         self._markers = MarkerTopic(self._publishers, host.drawing)
         self._model: Model | None = None
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, LinkOutputs] = {}
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
@@ -156,7 +156,7 @@ class Kinematics:
         chosen = Frames.choose(self._parameters['frames'], robot)
         transforms = self._transforms.outputs(robot)
         links = {
-            link: Link(
+            link: LinkOutputs(
                 in_ros_order('jacobian', link, self._parameters['jacobian_representation']),
                 in_ros_order('velocity', link, self._parameters['twist_representation']),
                 of_joints(robot, ('jacobian', link, 'body')),
@@ -194,7 +194,7 @@ class Kinematics:
         self._channels += self._markers.bind(self._pictures(model), self._parameters['marker_rate'])
         return self._channels
 
-    def _link_channels(self, model: Model, name: str, link: Link) -> list[Channel]:
+    def _link_channels(self, model: Model, name: str, link: LinkOutputs) -> list[Channel]:
         """Return the topics of one link."""
         assert self._frames is not None
         assert self._singularities is not None

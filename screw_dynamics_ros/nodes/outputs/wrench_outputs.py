@@ -377,7 +377,7 @@ def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
     Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
     static, so that there are no inertial torques among them.
     """
-    payload = robot.elsewhere('payload_torques', a=Formula('rest', ('v',), at_rest))
+    payload = robot.substitute('payload_torques', a=Formula('rest', ('v',), at_rest))
     return {
         term: of_joints(robot, output)
         for term, output in (

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import kernels, sources
-from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.sources import origin
@@ -125,7 +125,7 @@ def test_parameters_of_other_sizes(backend, folder):
 def test_formulas_elsewhere_are_of_their_robot(backend, folder):
     robots = [Robot(random_description(seed, 3), backend=backend) for seed in (0, 1)]
     zero = Formula('zero', ('q',), lambda q: 0.0 * q)
-    formulas = [robot.elsewhere('mass_matrix', q=zero) for robot in robots]
+    formulas = [robot.substitute('mass_matrix', q=zero) for robot in robots]
     assert formulas[0] != formulas[1]
     assert formulas[0] == Robot(DESCRIPTION, backend=backend).elsewhere('mass_matrix', q=zero)
     for result, robot in zip(robots[0].fuse(*formulas)(Q), robots):
@@ -348,7 +348,8 @@ def test_all_that_machine_code_depends_on_is_in_its_name(folder, monkeypatch, wh
     def compiled() -> set[str]:
         before = files(folder, 'program')
         kernels.compile_program(
-            Specification('test', inputs, lambda x, y: (x + y,), None, frozenset(uniform)), lanes
+            KernelSpecification('test', inputs, lambda x, y: (x + y,), None, frozenset(uniform)),
+            lanes,
         )
         return files(folder, 'program') - before
 
@@ -445,7 +446,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     def fail(self) -> None:
         raise AssertionError('recorded again')
 
-    monkeypatch.setattr(Specification, 'record', fail)
+    monkeypatch.setattr(KernelSpecification, 'record', fail)
     assert model(second).results.keys() == made.results.keys()
 
 
