@@ -9,7 +9,7 @@ dq = M^-1 dtau / 2.
 >>> Minv, zero = np.array([[1.0, -2.0], [-2.0, 5.0]]), np.zeros((2, 2))
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> model = state_space(planar_arm(), np.zeros(2), zero, zero, Minv)
->>> model.discretised(1.0).B.round(6)
+>>> model.discretized(1.0).B.round(6)
 array([[ 0.5, -1. ],
        [-1. ,  2.5],
        [ 1. , -2. ],
@@ -46,7 +46,7 @@ class StateSpace:
     A: Array
     B: Array
 
-    def discretised(self, step: float) -> StateSpace:
+    def discretized(self, step: float) -> StateSpace:
         """Return the model with u held constant over each `step` [s] (zero-order hold)."""
         check_number('step', step)
         from scipy.linalg import expm  # slow to import, few need it

@@ -70,7 +70,7 @@ class Integrator(ABC):
         q : (nq,), v : (nv,)
             Configuration and velocity [rad, m, 1/s], or stacks (N, nq), (N, nv): N robots at once.
         tau : (nv,) array or callable
-            Generalised forces [N m, N]; a function of t, q, v is called in every stage.
+            Generalized forces [N m, N]; a function of t, q, v is called in every stage.
         dt : float
             Step [s].
         wrenches : {link: (6,)}, optional

@@ -101,7 +101,7 @@ def freedom_within_limits(tree: Tree, q: Array, g: Array) -> Array:
 def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     """Return q moved by the tangent vector dq, joints within their limits.
 
-    A free body moves by a translation and a rotation in its own frame (first order, normalised).
+    A free body moves by a translation and a rotation in its own frame (first order, normalized).
     """
     result = q + np.zeros_like(dq[:1]) if tree.nv == 0 else q.astype(dq.dtype)
     for body in tree.bodies:

@@ -150,7 +150,7 @@ def task_priority(
     secondary: ArrayLike | None = None,
     cutoff: float = TOLERANCE,
 ) -> TaskPriorityResult:
-    """Return joint rates that fulfil the levels, the first one first.
+    """Return joint rates that fulfill the levels, the first one first.
 
     Parameters
     ----------

@@ -607,11 +607,11 @@ class Robot(CompiledFunctions):
 
     @compiled(center_of_mass, 'q')
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the (3,) centre of mass of all links, in the root frame [m]."""
+        """Return the (3,) center of mass of all links, in the root frame [m]."""
 
     @compiled(center_of_mass_velocity, 'q', 'v')
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the (3,) velocity of the centre of mass, in root axes [m/s]."""
+        """Return the (3,) velocity of the center of mass, in root axes [m/s]."""
 
     @compiled(total_momentum, 'q', 'v')
     def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -619,7 +619,7 @@ class Robot(CompiledFunctions):
 
     @compiled(centroidal_momentum, 'q', 'v')
     def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+        """Return (angular, linear) momentum about the center of mass, (6,), in root axes."""
 
     @compiled(centroidal_map, 'q')
     def centroidal_map(self, q: ArrayLike) -> Array:

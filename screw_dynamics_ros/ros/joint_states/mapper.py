@@ -280,7 +280,7 @@ class JointStateMapper:
         self._note(
             Reason.CLOCK_OFFSET,
             f'by {self.age:.3f} s: a replay without use_sim_time, '
-            'clocks that are not synchronised, or an overloaded machine',
+            'clocks that are not synchronized, or an overloaded machine',
         )
 
     def _note(self, reason: Reason, detail: str) -> None:

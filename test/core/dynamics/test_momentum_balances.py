@@ -96,7 +96,7 @@ def run(
     dt: float,
     steps: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return q, v after some steps of the classical Runge-Kutta method, quaternion normalised."""
+    """Return q, v after some steps of the classical Runge-Kutta method, quaternion normalized."""
 
     def rate(x: np.ndarray) -> np.ndarray:
         q, v = x[: robot.nq], x[robot.nq :]

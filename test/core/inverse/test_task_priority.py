@@ -22,7 +22,7 @@ def robot():
 
 
 def lexicographic(levels, M):
-    """Minimise |J_1 v - t_1|, then among the optima |J_2 v - t_2|, ..., at last v^T M v.
+    """Minimize |J_1 v - t_1|, then among the optima |J_2 v - t_2|, ..., at last v^T M v.
 
     Optimality conditions of each level as a linear system with all earlier optima as constraints.
     """

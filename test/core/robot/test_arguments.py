@@ -223,7 +223,7 @@ OTHER_ARGUMENTS = {
     'coefficient': lambda r, s: friction_pyramid('link5', [0, 0, 1], 'rough'),
     'joint': lambda r, s: r.geometric_sensitivity(s['q'], s['v'], s['a'], ['joint1']),
     'stacks': lambda r, s: r.linearized(np.tile(s['q'], (2, 1)), s['v'], s['tau']),
-    'step': lambda r, s: r.linearized(s['q'], s['v'], s['tau']).discretised('x'),
+    'step': lambda r, s: r.linearized(s['q'], s['v'], s['tau']).discretized('x'),
     'samples': lambda r, s: r.base_parameters(-1),
     'whole samples': lambda r, s: r.base_parameters(2.5),
     'seed': lambda r, s: r.base_parameters(seed='x'),
