@@ -239,10 +239,8 @@ def selection(closure: LoopClosure) -> Array:
     """Return the selection of a closure, (m, 6); raises `ArgumentError`."""
     if closure.selection is None:
         return np.eye(6)
-    S = finite(f'the selection of the closure {closure.first}-{closure.second}', closure.selection)
+    what = f'the selection of the closure {closure.first}-{closure.second}'
+    S = finite(what, closure.selection)
     if S.ndim != 2 or S.shape[1] != 6:
-        raise ArgumentError(
-            f'the selection of the closure {closure.first}-{closure.second} must have shape (m, 6), '
-            f'got {S.shape}'
-        )
+        raise ArgumentError(f'{what} must have shape (m, 6), got {S.shape}')
     return S
