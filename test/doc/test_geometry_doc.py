@@ -1,4 +1,4 @@
-"""doc/spec/coverage_geometry.md and doc/orientations_and_lines.md: complete, and true about names."""
+"""doc/spec/coverage_geometry.md, doc/orientations_and_lines.md: complete, and names exist."""
 
 import ast
 import doctest
