@@ -1,4 +1,4 @@
-"""doc/dynamics.md and its coverage table: examples run, functions and tests named exist."""
+"""doc/dynamics.md, doc/spec/coverage_dynamics.md: examples run, names exist."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""doc/orientations_and_lines.md and the coverage of geometry: complete, and true about names."""
+"""doc/spec/coverage_geometry.md, doc/orientations_and_lines.md: complete, and names exist."""
 
 import ast
 import doctest

@@ -1,4 +1,4 @@
-"""doc/kinematics.md and its coverage table: examples run, functions and tests named exist."""
+"""doc/kinematics.md, doc/spec/coverage_kinematics.md: examples run, names exist."""
 
 import doctest
 

@@ -16,8 +16,8 @@ floating base is a joint of six freedoms, a constraint between two links starts 
 on the other. With mimic joints M and J are formed and M is decomposed; on any tree this is the
 second formulation.
 
-Source: bruyninckx_2.md C-071, C-074, C-075, C-077, C-079, C-082; (6.40) to (6.44), (6.46) to (6.50)
-corrected (E-15 to E-25). There L = -inverse_inertia and nu = -lambda.
+Source: Bruyninckx 2010 (6.40) to (6.44), (6.46) to (6.50) corrected (C-071, C-074, C-075, C-077,
+C-079, C-082; E-15 to E-25). There L = -inverse_inertia and nu = -lambda.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Counting knows nothing of dimensions: parallel axes, equal lengths and the like give a mechanism
 more freedoms than the formula. `constraints.loops` looks at the joint screws themselves.
 
-Source: bruyninckx_1.md B-002, B-109, equations (5.3), (5.4).
+Source: Bruyninckx 2010 (5.3), (5.4), section 1.2 (B-002, B-109).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 *Static* numbers come from poses at rest after the same command, *dynamic* ones from poses at the
 same instants of the same motion, repeated: one stack for each instant.
 
-Source: bruyninckx_1.md B-131, section 5.6; the limits of mean plus three standard deviations are
+Source: Bruyninckx 2010, section 5.6 (B-131); the limits of mean plus three standard deviations are
 those of ISO 9283 for positions, here also taken for angles.
 """
 

@@ -12,7 +12,7 @@ tell shows in the singular values of the weighted J_P and is left as it is.
 Calibrated chains are general: their inverse kinematics is numeric (`Robot.from_geometry(table)`,
 then `inverse_kinematics` from the nominal solution, B-133).
 
-Source: bruyninckx_1.md B-132, section 5.6.1.
+Source: Bruyninckx 2010 (5.30), section 5.6.1 (B-132).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class ConfigurationSpace:
     def check(self, X: Array) -> None:
         """Raise `ArgumentError` if some X (..., nv) turns a free body by 2 pi; NaN passes.
 
-        The local coordinates end there (integration.md I-10).
+        The local coordinates end there (Müller and Terze (10), I-10).
         """
         for name, rotation in zip(self._turning, self._rotations):
             angle = np.sqrt((X[..., rotation] ** 2).sum(axis=-1).max(initial=0.0))

@@ -43,7 +43,7 @@ class MomentumPreserving(Integrator):
     applied wrenches and gravity keeps Pi^s to the last bit in `momenta_step`; `step`, whose state
     is (q, v), to the rounding of M v = p and back in every step.
 
-    Source: muller.md D-45.
+    Source: Müller 2018b, sections 3.1, 4.2 and 7 (D-45).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.types import Array
 class RungeKutta(Integrator):
     """Steps of the order of a tableau in (q, v), free bodies by Munthe-Kaas' method.
 
-    Source: muller.md D-44, bruyninckx_2.md C-062.
+    Sources: Müller 2018b (88), (89) (D-44); Bruyninckx 2010, section 6.4.2 (C-062).
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class SemiImplicitEuler(Integrator):
     step is symplectic: the energy swings with an amplitude of order h and does not drift. Elsewhere
     it is only a cheap step that keeps stiff springs stable longer than the explicit one.
 
-    Source: bruyninckx_2.md C-062 (6.4.2).
+    Source: Bruyninckx 2010, section 6.4.2 (C-062).
 
     Parameters
     ----------

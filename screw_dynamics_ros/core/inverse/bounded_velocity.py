@@ -9,7 +9,7 @@ method of Stark and Parker, in finitely many steps; the conditions of Karush, Ku
 checked before an answer counts. Where no bound is active the answer is that of damped least
 squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.10 and 5.11 (bruyninckx_2.md C-044).
+Source: Bruyninckx 2010, sections 5.10 and 5.11 (C-044).
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ had, so that jumps of the target ask for a smaller K. Cost: one compiled call fo
 and Jacobians, one logarithm and one least-squares solution for each step; a bounded one only while
 a bound is active. The same inputs give the same outputs to the last bit.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.14 and 5.15 (bruyninckx_2.md C-048,
-C-049).
+Source: Bruyninckx 2010, sections 5.14 and 5.15 (C-048, C-049).
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def newton_step(
 
     Levenberg-Marquardt with the damping of Chan and Lawrence, proportional to the squared error,
     and damping of each joint by its weight W, dq = W J^T (J W J^T + (damping e^T e + small) 1)^-1 e
-    (bruyninckx_2.md C-043, C-100). Joints stop at their limits.
+    (Bruyninckx 2010, 5.10, 7.9, C-043, C-100). Joints stop at their limits.
     """
     e = stacked_error(tree, q, targets, links)
     J = np.concatenate([jacobian(tree, q, link, 'body') for link in links])

@@ -6,8 +6,8 @@ length l makes 1 rad count as l meters, |V|^2 = l^2 |omega|^2 + |v|^2, and a joi
 turning against sliding joints. What is *exactly* lost, and the reciprocal wrenches, do not depend
 on either.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.8, 7.7 and 7.19 with the errata E-03,
-E-31 and E-32 (bruyninckx_2.md C-020, C-022, C-033, C-110).
+Source: Bruyninckx 2010, sections 5.8, 5.9.1, 7.7 and 7.19, with the errata E-03, E-31 and E-32
+(C-020, C-022, C-033, C-110).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ which are the projector formulas v_k = v_{k-1} + (J_k N_{k-1})^# (V_k - J_k v_{k
 N_k = N_{k-1} - (J_k N_{k-1})^+ J_k N_{k-1} without their rounding: J_k Z has no singular values
 that are zero only nearly. Each level is the least-squares optimum among the optima of all before.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 5.9.1 (bruyninckx_2.md C-027, C-029).
+Source: Bruyninckx 2010, sections 5.9.1 and 5.9.4 (C-027, C-029).
 """
 
 from __future__ import annotations

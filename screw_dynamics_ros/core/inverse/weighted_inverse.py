@@ -11,8 +11,8 @@ metrics are the identity::
 Everything else is read off it: the weighted pseudo-inverse, damped least squares, the null space,
 what is lost at a singularity. Without a choice both metrics are the identity: 1 rad counts as 1 m.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.8 to 5.10 and 5.12 with the errata
-E-03 to E-08 (bruyninckx_2.md C-020, C-021, C-026, C-027, C-041, C-042, C-045).
+Source: Bruyninckx 2010 (5.33), (5.45), (5.51), (5.52), (5.54), sections 5.8.2 and 5.9.4, with the
+errata E-03 to E-08 (C-020, C-021, C-026, C-027, C-041, C-042, C-045).
 """
 
 from __future__ import annotations

@@ -372,7 +372,7 @@ class Robot(CompiledFunctions):
 
     @compiled(integrate, 'q', 'displacement')
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
-        """Return the configuration (nq,) a displacement (nv,) away from q (muller.md D-44).
+        """Return the configuration (nq,) a displacement (nv,) away from q (D-44).
 
         Coordinates of joints add; a free body moves by exp of a screw in its own frame, as in
         Pinocchio's `integrate`, or with 'spatial', 'mixed' or 'hybrid' `increments`.
@@ -407,11 +407,11 @@ class Robot(CompiledFunctions):
 
     @compiled(link_pose, 'q')
     def link_pose(self, q: ArrayLike, link: str) -> Array:
-        """Return the (4, 4) pose of a link frame in the root frame [m] (muller.md K-13)."""
+        """Return the (4, 4) pose of a link frame in the root frame [m] (Müller 2018a (8), K-13)."""
 
     @compiled(link_poses, 'q')
     def link_poses(self, q: ArrayLike) -> Array:
-        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (muller.md K-13)."""
+        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (K-13)."""
 
     @compiled(joint_transforms, 'q')
     def joint_transforms(self, q: ArrayLike) -> Array:
@@ -424,7 +424,7 @@ class Robot(CompiledFunctions):
     def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
         """Return the (6, nv) geometric Jacobian of a link: twist = jacobian @ v.
 
-        `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (muller.md K-09, K-21 to K-31).
+        `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (K-09, K-21 to K-31).
         """
 
     @compiled(velocity, 'q', 'v')
@@ -442,7 +442,7 @@ class Robot(CompiledFunctions):
         link: str,
         representation: str = 'hybrid',
     ) -> Array:
-        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (muller.md D-16).
+        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (D-16).
 
         The linear part of a hybrid or mixed acceleration is that of the link's origin.
         """
@@ -451,11 +451,11 @@ class Robot(CompiledFunctions):
     def jacobian_derivative(
         self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
     ) -> Array:
-        """Return the time derivative of the Jacobian of a link, (6, nv) (muller.md D-14, D-16)."""
+        """Return the time derivative of the Jacobian of a link, (6, nv) (D-14, D-16)."""
 
     @compiled(jacobian_partials, 'q')
     def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
-        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (muller.md D-04).
+        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (D-04).
 
         Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
         """
@@ -465,7 +465,8 @@ class Robot(CompiledFunctions):
         """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
 
         `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
-        (7, nv) (bruyninckx_1.md B-125). Where Euler angles lock it is not finite, or refused.
+        (7, nv) (Bruyninckx 2010 (5.24), B-125). Where Euler angles lock it is not finite, or
+        refused.
         """
 
     # --- dynamics; doc/dynamics.md ----------------------------------------------------------------
@@ -478,7 +479,7 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the torques of a motion, (nv,) [N m, N] (muller.md D-27).
+        """Return the torques of a motion, (nv,) [N m, N] (Müller 2018b (72) to (76), D-27).
 
         They are M a + C v + g - sum J^T w_ext, plus friction if the robot was given `drives`.
 
@@ -494,7 +495,7 @@ class Robot(CompiledFunctions):
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above.
+        """Return the accelerations under torques tau, (nv,) (D-38); wrenches as above.
 
         NaN in configurations in which links without inertia leave them undefined.
         """
@@ -507,7 +508,7 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the wrench each joint, fixed or not, exerts on its child link (muller.md D-30).
+        """Return the wrench each joint, fixed or not, exerts on its child link (D-30).
 
         The (n_links, 6) rows (moment, force) [N m, N] are in the order of `link_names`, at the
         origin and in the axes of the link: what a force-torque sensor there shows. The first one is
@@ -526,7 +527,7 @@ class Robot(CompiledFunctions):
 
     @compiled(mass_matrix, 'q')
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), (nv, nv) [kg m^2, kg m, kg] (muller.md D-37)."""
+        """Return M(q), (nv, nv) [kg m^2, kg m, kg] (Müller 2018b, 5.2, D-37)."""
 
     @compiled(gravity_torques, 'q', 'gravity')
     def gravity_torques(self, q: ArrayLike) -> Array:
@@ -542,11 +543,11 @@ class Robot(CompiledFunctions):
 
     @compiled(coriolis_matrix, 'q', 'v')
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""
+        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (Müller 2018b (85), D-36)."""
 
     @compiled(inverse_mass_matrix, 'q')
     def inverse_mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the inverse of M(q), (nv, nv) (muller.md D-40)."""
+        """Return the inverse of M(q), (nv, nv) (Müller 2018b, 6.1, D-40)."""
 
     @compiled(inverse_dynamics_derivatives, 'q', 'v', 'a', 'gravity')
     def inverse_dynamics_derivatives(
@@ -556,7 +557,7 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (muller.md D-40).
+        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (D-40).
 
         Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
         its body-fixed velocity (omega, v), which comes first in v.
@@ -603,7 +604,7 @@ class Robot(CompiledFunctions):
 
     @compiled(kinetic_energy, 'q', 'v')
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:
-        """Return the kinetic energy [J] (muller.md D-17)."""
+        """Return the kinetic energy [J] (Müller 2018b (80), D-17)."""
 
     @compiled(center_of_mass, 'q')
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -627,7 +628,7 @@ class Robot(CompiledFunctions):
 
     @compiled(spatial_momenta, 'q', 'v')
     def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return `total_momentum` and the canonical momenta of the joints, (nv,) (muller.md D-45).
+        """Return `total_momentum` and the canonical momenta of the joints, (nv,) (D-45).
 
         Only of robots on a floating base.
         """
@@ -644,7 +645,7 @@ class Robot(CompiledFunctions):
 
     @compiled(regressor, 'q', 'v', 'a', 'gravity')
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (muller.md D-43).
+        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (D-43).
 
         For each of `link_names`, in its frame: mass m, first moment m c, and the inertia about its
         origin as xx, xy, yy, xz, yz, zz.
@@ -656,13 +657,13 @@ class Robot(CompiledFunctions):
     def inverse_dynamics_rates(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, jerk: ArrayLike, snap: ArrayLike
     ) -> tuple[Array, Array, Array]:
-        """Return (tau, dtau/dt, d2tau/dt2) of a motion, (nv,) each (muller.md D-42).
+        """Return (tau, dtau/dt, d2tau/dt2) of a motion, (nv,) each (Müller 2018b, 6.3, D-42).
 
         `jerk` and `snap` are the third and fourth time derivatives of the joint coordinates.
         """
 
-    def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
-        """Return the linear model of the motion near a state and its torques (muller.md D-40)."""
+    def linearised(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
+        """Return the linear model of the motion near a state and its torques (D-40)."""
         state = (
             vector('q', self._tree.nq, q),
             vector('v', self._tree.nv, v),
@@ -673,7 +674,7 @@ class Robot(CompiledFunctions):
     def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
         """Return the derivative of `inverse_dynamics` by the placement of a joint, (nv, 6).
 
-        Rotation [rad] and translation [m] of the joint in its own frame (muller.md D-41). Not
+        Rotation [rad] and translation [m] of the joint in its own frame (D-41). Not
         compiled, one sample.
         """
         state = (
@@ -684,7 +685,7 @@ class Robot(CompiledFunctions):
         return torque_sensitivity(self._tree, *state, self._gravity, joint)
 
     def base_parameters(self, samples: int = 0, seed: int = 0) -> BaseParameters:
-        """Return a minimal set of inertial parameters, found from random motions (muller.md D-43).
+        """Return a minimal set of inertial parameters, found from random motions (D-43).
 
         `samples` motions are drawn; 0 takes twice as many as there are unknowns.
         """
@@ -716,7 +717,7 @@ class Robot(CompiledFunctions):
 
         `prescribed` names the joints whose acceleration `a` is given, or marks them in a boolean
         mask (nv,); the others have the torque `tau`. Elements of a and tau that are not given are
-        not read. Each choice of joints is compiled once (bruyninckx_2.md C-060).
+        not read. Each choice of joints is compiled once (Bruyninckx 2010, 6.4.3, C-060).
         """
         choice = marks(self._tree, prescribed)
         result: tuple[Array, Array] = self._evaluate(
@@ -747,7 +748,7 @@ class Robot(CompiledFunctions):
 
         Raises `InfeasibleConstraintsError` if the constraints contradict each other; with
         `least_norm` the smallest violation is returned instead, and the result says so
-        (bruyninckx_2.md C-071 to C-081).
+        (Bruyninckx 2010, 6.7, C-071 to C-081).
         """
         constraints = checked(constraints)
         if external_wrenches or not isinstance(external_wrenches, Mapping | None):
@@ -810,8 +811,8 @@ class Robot(CompiledFunctions):
     ) -> InverseKinematicsResult:
         """Return a configuration that brings one link, or several, to target poses.
 
-        Damped Newton-Raphson steps from `q0`, then from random configurations (bruyninckx_2.md
-        C-043, C-100). The answer is never silently wrong: look at `success`.
+        Damped Newton-Raphson steps from `q0`, then from random configurations (Bruyninckx 2010,
+        5.10, 7.9, C-043, C-100). The answer is never silently wrong: look at `success`.
 
         Parameters
         ----------
@@ -874,7 +875,7 @@ class Robot(CompiledFunctions):
         representation : {'hybrid', 'body', 'spatial', 'mixed'}
         **options
             joint_metric, task_metric, damping, secondary, cutoff; see
-            `inverse.velocity.inverse_velocity` (bruyninckx_2.md C-104).
+            `inverse.velocity.inverse_velocity` (Bruyninckx 2010, 7.12, C-104).
         """
         J = stacked_jacobian(self, q, link, representation)
         return inverse_velocity(J, stacked_rows('twist', twist, link), **options)

@@ -1,6 +1,7 @@
 """The wrenches by which the environment holds links: `~/constraint_wrench/<link>`.
 
-With the constraints A^T dV/dt = 0 and the torques tau of the drives (bruyninckx_2.md C-072),
+With the constraints A^T dV/dt = 0 and the torques tau of the drives (Bruyninckx 2010, 6.7.1,
+C-072),
 
     M a + C v + g = tau + sum J^T W,    W = A lambda the wrench of the environment on the link.
 """

@@ -1,6 +1,6 @@
 """Recording a recursion: what is folded, dropped and shared, and what must not be done.
 
-design.md section 3: every recursion is written once; what runs is its recording.
+Every recursion is written once; what runs is its recording.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def count(function, joints: int, inputs: int) -> int:
 
 @pytest.mark.parametrize('function', [inverse_dynamics, forward_dynamics])
 def test_operations_grow_linearly_with_the_chain(function):
-    """Newton-Euler and articulated bodies are O(n) up to 200 joints (muller.md section 6)."""
+    """Newton-Euler and articulated bodies are O(n) up to 200 joints (K-38)."""
     lengths = [10, 50, 100, 200]
     counts = [count(function, n, 3) for n in lengths]
     slopes = np.diff(counts) / np.diff(lengths)

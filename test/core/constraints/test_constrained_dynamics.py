@@ -1,4 +1,4 @@
-"""Acceleration-constrained dynamics (bruyninckx_2.md C-070 to C-078) against dense equations.
+"""Acceleration-constrained dynamics (C-070 to C-078) against dense equations.
 
 `constraint_oracle` has the dense Karush-Kuhn-Tucker equations with bias terms by differences;
 Pinocchio's `constraintDynamics` is the other oracle, in `test_pinocchio.py`. Golden case 8.3. Spec

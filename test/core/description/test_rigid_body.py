@@ -1,4 +1,4 @@
-"""One rigid body: masses, momenta, energies (bruyninckx_1.md B-090 to B-101; muller.md D-17, D-43).
+"""One rigid body: masses, momenta, energies (B-090 to B-101; D-17, D-43).
 
 `test_rigid_body_motion.py` has its equations of motion.
 """

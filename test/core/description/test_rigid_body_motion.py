@@ -1,6 +1,6 @@
-"""Equations of motion of one rigid body (bruyninckx_1.md B-087, B-089, B-096, B-098 to B-100).
+"""Equations of motion of one rigid body (B-087, B-089, B-096, B-098 to B-100).
 
-Also muller.md D-18, D-20, D-21.
+Also D-18, D-20, D-21.
 """
 
 from types import SimpleNamespace

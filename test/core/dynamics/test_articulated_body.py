@@ -1,6 +1,6 @@
 """The inward pass of articulated bodies against Pinocchio: a subtree that floats by itself.
 
-C-051 to C-053 of bruyninckx_2.md. What `inward` says of a body with all that it carries can be
+C-051 to C-053. What `inward` says of a body with all that it carries can be
 asked of another library: cut the subtree off and let its root float. With the mass matrix M and the
 bias h of base (b) and joints (q) the base resists an acceleration dV by
 

@@ -1,7 +1,6 @@
 """Equations of motion against golden numbers, Lagrange's equations, energy and momentum balances.
 
-Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11 of
-muller.md.
+Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (random_configuration(robot, rng), *rng.uniform(-2, 2, (2, robot.nv)))
 
 
-# --- golden numbers of muller.md section 5 --------------------------------------------------------
+# --- golden numbers of doc/spec/muller.md --------------------------------------------------------
 
 
 @BACKENDS
@@ -139,7 +138,7 @@ def test_equations_of_motion_are_lagranges(seed, mimic, backend):
 
 @SEEDS
 def test_every_inertia_counts(seed):
-    """Root link and links behind fixed joints included: masses, energies (design.md section 4)."""
+    """Root link and links behind fixed joints included: masses, energies."""
     description = random_description(seed, 6, ('revolute', 'fixed'))
     robot = Robot(description, backend='reference')
     floating = Robot(description, floating_base=True, backend='reference')

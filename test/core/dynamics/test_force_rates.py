@@ -1,6 +1,6 @@
 """Rates of generalized forces, linear models, and sensitivity to the geometry.
 
-Spec IDs: D-40 to D-42 of muller.md.
+Spec IDs: D-40 to D-42.
 """
 
 from __future__ import annotations

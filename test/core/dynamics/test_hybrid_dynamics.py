@@ -1,4 +1,4 @@
-"""Hybrid dynamics: each joint given by motion or torque (bruyninckx_2.md C-060, C-066; D-38).
+"""Hybrid dynamics: each joint given by motion or torque (C-060, C-066; D-38).
 
 The oracle is inverse dynamics, tested against Lagrange's equations and Pinocchio elsewhere, and the
 dense partition of M a + h = tau with Pinocchio's M and h.

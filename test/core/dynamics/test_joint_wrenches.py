@@ -1,6 +1,6 @@
 """Wrenches through the joints, fixed ones included: balances of free bodies, statics, Pinocchio.
 
-Spec ID: D-30 of muller.md.
+Spec ID: D-30.
 """
 
 from __future__ import annotations

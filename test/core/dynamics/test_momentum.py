@@ -2,7 +2,7 @@
 
 `test_pinocchio.py` has those of all robots.
 
-Spec IDs: D-18, D-34 of muller.md, C-055 of bruyninckx_2.md.
+Spec IDs: D-18, D-34, C-055.
 """
 
 from __future__ import annotations

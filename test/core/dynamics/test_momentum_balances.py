@@ -1,6 +1,6 @@
 """Canonical momenta, and balances over ten simulated seconds.
 
-muller.md D-39, bruyninckx_2.md C-076; C-055 and C-075: what a floating base keeps when only
+D-39, C-076; C-055 and C-075: what a floating base keeps when only
 inner torques and inner constraints act.
 """
 

@@ -1,6 +1,6 @@
 """Newton-Euler equations of one body, by differentiating the momentum of a cloud of particles.
 
-Spec IDs D-17 to D-23 of muller.md and its errata E-14 to E-17, E-20 to E-22. The oracle knows poses
+Spec IDs: D-17 to D-23 and the errata E-14 to E-17, E-20 to E-22. The oracle knows poses
 and point masses only: momenta are sums over particles, rates are central differences of order 14 in
 extended precision.
 """

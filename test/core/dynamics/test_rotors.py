@@ -1,6 +1,6 @@
 """Rotors that spin with their joints, against robots that have them as links.
 
-Spec ID: C-054 of bruyninckx_2.md.
+Spec ID: C-054.
 """
 
 from __future__ import annotations

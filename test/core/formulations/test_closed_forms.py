@@ -1,6 +1,6 @@
 """Projected equations, Lagrange's equations and first-order forms, against recursions and energy.
 
-Spec IDs D-32 to D-37 of muller.md, C-084 of bruyninckx_2.md, errata E-36.
+Spec IDs D-32 to D-37, C-084, errata E-36.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Geometry as products of exponentials, from and to robot descriptions.
 
-Spec IDs: K-04, K-12 to K-19 of muller.md, D-31 (part), B-107, B-113, B-114, B-118 of
-bruyninckx_1.md. The reference is the product of joint motions in extended precision
-(`poe_models.Reference`).
+Spec IDs: K-04, K-12 to K-19, D-31 (part), B-107, B-113, B-114, B-118. The
+reference is the product of joint motions in extended precision (`poe_models.Reference`).
 """
 
 from __future__ import annotations

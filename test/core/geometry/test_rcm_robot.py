@@ -1,4 +1,4 @@
-"""The worked example of the papers with the golden numbers of muller.md section 5: all of K-37.
+"""The worked example of the papers with the golden numbers of doc/spec/muller.md: all of K-37.
 
 RCM5 is a surgical arm: three vertical axes, then two axes that meet in the incision point P. Its
 numbers are checked through every geometry description, through the recursions, the factorizations

@@ -1,6 +1,6 @@
 """The 321 arm of the book: conventions, forward kinematics, recursions, numerical inverse.
 
-Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 of bruyninckx_2.md with the
+Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 with the
 golden numbers 8.1. The book's wrenches have the force first, so that twists and wrenches
 transform with the same matrix S; the package has the moment first and needs no exchange D_.
 """

@@ -1,6 +1,6 @@
 """Accuracy, calibration of link tables and inverse kinematics of calibrated chains.
 
-Spec IDs: B-131, B-132 (5.30) and B-133 of bruyninckx_1.md.
+Spec IDs: B-131, B-132 (5.30) and B-133.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Steps in time: local coordinates, orders of convergence, independent integrators, energy.
 
-Spec IDs: D-44 and K-36 of muller.md, C-062 of bruyninckx_2.md; of integration.md what needs no
-constraints: I-10, I-23 to I-26.
+Spec IDs: D-44 and K-36, C-062, I-10, I-23 to I-26.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Inverse velocity kinematics against Penrose's conditions, KKT systems and scipy.
 
-Spec IDs: C-020, C-021, C-026 to C-028, C-041 to C-043, C-045, C-104 of bruyninckx_2.md with the
+Spec IDs: C-020, C-021, C-026 to C-028, C-041 to C-043, C-045, C-104 with the
 errata E-03 to E-10, of which the printed forms fail here.
 """
 

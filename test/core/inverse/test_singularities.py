@@ -1,7 +1,7 @@
 """Singularity reports against numpy, scipy, the determinant of the 321 arm and differences.
 
-Spec IDs: C-020, C-022, C-033, C-110 of bruyninckx_2.md with the errata E-31, E-32, E-53;
-B-007 of bruyninckx_1.md.
+Spec IDs: C-020, C-022, C-033, C-110 with the errata E-31, E-32, E-53;
+B-007.
 """
 
 import numpy as np

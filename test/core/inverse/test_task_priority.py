@@ -38,7 +38,7 @@ def lexicographic(levels, M):
 
 
 def projectors(levels, n):
-    """Return the recursion with projectors, as the inventory has it."""
+    """Return the recursion with projectors, as C-029 has it."""
     v, N = np.zeros(n), np.eye(n)
     for level in levels:
         B = np.linalg.pinv(level.J @ N, rcond=1e-9)

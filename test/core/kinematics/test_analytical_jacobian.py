@@ -1,6 +1,6 @@
 """Rates of orientation coordinates: 24 Euler sets, quaternions, rotation vectors.
 
-Spec IDs: B-125 of bruyninckx_1.md with B-047, B-048, B-057 (part), erratum of (5.24) and (3.41).
+Spec IDs: B-125 with B-047, B-048, B-057 (part), erratum of (5.24) and (3.41).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Accelerations to snap, rates and partial derivatives of Jacobians, and what the papers print.
 
-Spec IDs: D-04, D-05, D-08 to D-10, D-12 to D-16 of muller.md, B-084 (part) of bruyninckx_1.md, and
-the errata E-02 to E-06, E-08 to E-14, E-16: each as a test in which the printed form fails.
+Spec IDs: D-04, D-05, D-08 to D-10, D-12 to D-16, B-084 (part), and the errata E-02 to E-06, E-08 to
+E-14, E-16: each as a test in which the printed form fails.
 References: poses differentiated in extended precision (`poe_models`), general robots.
 """
 

@@ -1,6 +1,6 @@
 """Partial derivatives of Jacobians by the joint coordinates, to third order.
 
-Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16 of muller.md. References: poses differentiated
+Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16. References: poses differentiated
 in extended precision (`poe_models`), and Pinocchio; the closed forms of the papers and what is
 wrong with them are in `test_higher_order.py`.
 """

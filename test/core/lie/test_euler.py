@@ -1,4 +1,4 @@
-"""Euler angles (bruyninckx_1.md B-029, B-042 to B-049, B-053): 24 sets, rates, gimbal lock."""
+"""Euler angles (B-029, B-042 to B-049, B-053): 24 sets, rates, gimbal lock."""
 
 from math import pi
 

@@ -1,4 +1,4 @@
-"""Impedances, admittances and weighted norms (bruyninckx_1.md B-078, B-079, B-105, B-106)."""
+"""Impedances, admittances and weighted norms (B-078, B-079, B-105, B-106)."""
 
 import numpy as np
 import pytest

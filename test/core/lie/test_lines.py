@@ -1,4 +1,4 @@
-"""Lines and their representations (bruyninckx_1.md B-015, B-017 to B-023, B-030)."""
+"""Lines and their representations (B-015, B-017 to B-023, B-030)."""
 
 from itertools import pairwise
 from math import pi

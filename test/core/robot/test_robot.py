@@ -1,4 +1,4 @@
-"""The facade: what a robot says, how it takes arguments, what it refuses (design.md 5)."""
+"""The facade: what a robot says, how it takes arguments, what it refuses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Simulated motion: energy, contact forces, free bases, and a posture that holds.
 
-C-062 of bruyninckx_2.md; the steps themselves are tested in test_integration.py.
+C-062; the steps themselves are tested in test_integration.py.
 """
 
 import re
