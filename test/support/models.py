@@ -1,6 +1,6 @@
 """Random robots for the tests: mixed joints, arbitrary axes, branches, physical inertias.
 
-Planar chains, q = 0, joint axes through the body origins and centres of mass at the origin hide
+Planar chains, q = 0, joint axes through the body origins and centers of mass at the origin hide
 errors (doc/spec/muller.md, models that hide errors): none of these robots has any of that.
 """
 

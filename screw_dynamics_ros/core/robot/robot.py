@@ -662,7 +662,7 @@ class Robot(CompiledFunctions):
         `jerk` and `snap` are the third and fourth time derivatives of the joint coordinates.
         """
 
-    def linearised(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
+    def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
         """Return the linear model of the motion near a state and its torques (D-40)."""
         state = (
             vector('q', self._tree.nq, q),

@@ -1,4 +1,4 @@
-"""Kinematic loops, rolling, and their stabilisation (C-079, C-085, C-086).
+"""Kinematic loops, rolling, and their stabilization (C-079, C-085, C-086).
 
 The four-bar of golden case 8.6 (ground 4, crank 1, coupler 3.5, rocker 3) is cut between coupler
 and rocker; the oracle is its one Lagrange equation in the crank angle.
