@@ -1,4 +1,4 @@
-"""The recipe of README for gravity compensation under ros2_control, with the simulator as the arm."""
+"""The recipe of README for gravity compensation, with the simulator as the arm."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import shlex
 import numpy as np
 import pytest
 import yaml
+
 from support.paths import ROOT
 from support.robots import urdf_path
 from support.ros_harness import OK
 
 pytest.importorskip('rclpy')
 
-from std_msgs.msg import Float64MultiArray  # noqa: E402
-from std_srvs.srv import SetBool  # noqa: E402
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 
-from screw_dynamics_ros.core import Robot  # noqa: E402
-from screw_dynamics_ros.core.simulation import middle_of_range  # noqa: E402
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.simulation import middle_of_range
 
 README = (ROOT / 'README.md').read_text(encoding='utf-8')
 RECIPE = README[README.index('## Recipe') : README.index('## From Python')]

@@ -201,7 +201,7 @@ def report_records(
 def report_channels(
     status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
 ) -> None:
-    """Add what is published, and what cannot be for want of velocities or efforts."""
+    """Add what is published, and what is not because velocities or efforts are missing."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} listeners'
@@ -211,4 +211,6 @@ def report_channels(
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
-            status.report(Level.WARN, f'not published for want of {field}: {shorten(silent)}')
+            status.report(
+                Level.WARN, f'not published: joint states carry no {field}: {shorten(silent)}'
+            )

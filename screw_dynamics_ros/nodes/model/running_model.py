@@ -71,7 +71,7 @@ class Model:
         self.results: dict[Output | Formula, Array] = {}
         self._kernel: FusedKernel | None = None
         if wanted and robot.nv:
-            # Not a finite number just if one of the outputs is not.
+            # Finite if and only if all outputs are.
             total = Formula('total', tuple(dict.fromkeys(outputs)), sum_of_all)
             self._kernel = robot.fuse(
                 *wanted,

@@ -135,7 +135,7 @@ class Finite:
         if time.monotonic() - self._last < statuses.RECENT:
             status.report(
                 Level.WARN,
-                f'not published for want of finite numbers: {self._topic}, '
+                f'not published because numbers are not finite: {self._topic}, '
                 f'{self._count} times so far ({self._cause})',
             )
 
