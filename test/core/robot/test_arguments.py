@@ -267,7 +267,7 @@ def test_checks():
     np.testing.assert_array_equal(
         float_array('x', np.array([1, np.nan], dtype=object)), [1, np.nan]
     )
-    with pytest.raises(ArgumentError, match=r'^x must hold real numbers: None is none$'):
+    with pytest.raises(ArgumentError, match=r'^x must hold real numbers: found None$'):
         float_array('x', [1.0, None])
     for value in (0, 1.5, np.float32(2), True):
         check_number('x', value)
