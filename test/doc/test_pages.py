@@ -12,6 +12,7 @@ PAGES = (
     'doc/compilation.md',
     'doc/constrained_dynamics.md',
     'doc/dynamics_derivatives.md',
+    'doc/formulations.md',
     'doc/integration.md',
     'doc/trajectories.md',
 )

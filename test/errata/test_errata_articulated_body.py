@@ -1,7 +1,7 @@
 """Chapter 6 of the book in its own notation: the corrected forms hold, the printed ones do not.
 
 Errata E-11 to E-27 of doc/spec/bruyninckx_robots.md (C-051, C-052, C-056, C-058, C-148) on general
-random chains: mixed joints, any axes, centres of mass away from the frames. Twists (w; v), wrenches
+random chains: mixed joints, any axes, centers of mass away from the frames. Twists (w; v), wrenches
 (f; m), `SWAP` is the book's Delta; in the working form Ft = (m; f) no Delta appears (C-005).
 What is right is decided by `Robot` and by `inward`, the recursion behind it, which are tested
 against Pinocchio and Lagrange's equations.
@@ -371,7 +371,7 @@ def test_e24_the_floating_base_needs_delta(seed):
 
 @SEEDS
 def test_e26_gauss_acceleration_energy_is_minimal(seed):
-    """6.7.2: the solver minimises Gauss' function of q.. - q..free, not a kinetic energy."""
+    """6.7.2: the solver minimizes Gauss' function of q.. - q..free, not a kinetic energy."""
     chain, _, _, a = constrained_case(seed)
     robot, q, v, tau = chain.robot, chain.q, chain.v, chain.tau
     M, free = robot.mass_matrix(q), robot.forward_dynamics(q, v, tau)

@@ -237,7 +237,7 @@ def test_no_effort_no_wrench(golden):
     golden.expect(
         'golden/dynamics: outputs',
         WARN,
-        'not published for want of effort',
+        'not published: joint states carry no effort',
         'constraint_wrench/tip',
         meanwhile=lambda: golden.send(*CASE[:3]),
     )

@@ -27,7 +27,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from screw_dynamics_ros.nodes.model.torque_terms import TERMS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -119,7 +119,7 @@ class LifeCycle(RuleBasedStateMachine):
             ]
             + [Parameter('effort_scale', value=[])]
         )
-        bench.host._on_description(String(data=ROBOTS['light']))
+        bench.host.source.receive(String(data=ROBOTS['light']))
         bench.finish()
         self.values = dict(DEFAULTS)
         self.wanted = self.robot = 'light'
@@ -129,12 +129,12 @@ class LifeCycle(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(ROBOTS)))
     def description(self, name):
-        self.bench.host._on_description(String(data=ROBOTS[name]))
+        self.bench.host.source.receive(String(data=ROBOTS[name]))
         self.wanted = name
 
     @rule(name=st.sampled_from(sorted(REFUSED)))
     def bad_description(self, name):
-        self.bench.host._on_description(String(data=REFUSED[name]))
+        self.bench.host.source.receive(String(data=REFUSED[name]))
         self.wanted = name
 
     @rule()
@@ -164,13 +164,13 @@ class LifeCycle(RuleBasedStateMachine):
         self.look()
         expected = self.wanted if self.fits(self.wanted) else self.robot
         assert self.bench.host.model.text == ROBOTS[expected]
-        assert bool(self.bench.host.descriptions.reason) == (not self.fits(self.wanted))
+        assert bool(self.bench.host.source.descriptions.reason) == (not self.fits(self.wanted))
 
     def look(self):
         """See which robot is in force; only one that was wanted can have come."""
         text = self.bench.host.model.text
         (self.robot,) = [name for name, each in ROBOTS.items() if each == text]
-        if self.bench.host.compiling:
+        if self.bench.host.source.compiling:
             return
         if self.fits(self.wanted):
             assert self.robot == self.wanted
@@ -234,7 +234,7 @@ class LifeCycle(RuleBasedStateMachine):
         bench.clock.offset += 0.002
         self.stamp = max(self.stamp + 1_000_000, bench.clock.time_ns())
         bench.sent.clear()
-        bench.host._on_joint_state(serialized(joints, q, self.stamp), {})
+        bench.host.states.receive(serialized(joints, q, self.stamp), {})
         assert '/life/dynamics/gravity' in {topic for topic, _ in bench.sent}
         model, terms = bench.host.model, bench.part._outputs.terms
         robot = robot_of(self.robot)
@@ -278,7 +278,7 @@ class LifeCycle(RuleBasedStateMachine):
         np.testing.assert_array_equal(
             bench.part._shares, [term not in values['compensated_terms'] for term in TERMS]
         )
-        policies = bench.host.model.mapper.policies
+        policies = bench.host.mapper.policies
         assert policies.velocity == values['velocity_policy']
         assert policies.state_timeout == values['state_timeout']
         assert bool(bench.host.model.payload.any()) == bool(self.carries())

@@ -1,6 +1,6 @@
 """Random robots for the tests: mixed joints, arbitrary axes, branches, physical inertias.
 
-Planar chains, q = 0, joint axes through the body origins and centres of mass at the origin hide
+Planar chains, q = 0, joint axes through the body origins and centers of mass at the origin hide
 errors (doc/spec/muller.md, models that hide errors): none of these robots has any of that.
 """
 
@@ -217,8 +217,8 @@ def rcm5_axes() -> tuple[np.ndarray, np.ndarray]:
         ]
     )
     y = np.array([[0, 0, 0], [L1, 0, 0], [L1 + L2, 0, 0], [L1 + L2 + L3, 0, 0], [0, 0, 0]])
-    centre = y[3] + RHO * e[3]
-    y[4] = centre - centre[2] / e[4, 2] * e[4]
+    center = y[3] + RHO * e[3]
+    y[4] = center - center[2] / e[4, 2] * e[4]
     return e, y
 
 

@@ -51,7 +51,7 @@ def random_geometry(
 
 
 def random_inertias(seed: int, joints: int) -> list[Inertia]:
-    """Return physical inertias with centres of mass off the body origins."""
+    """Return physical inertias with centers of mass off the body origins."""
     rng = np.random.default_rng(seed + 1000)
     return [random_inertia(rng) for _ in range(joints)]
 

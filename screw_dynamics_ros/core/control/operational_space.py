@@ -125,7 +125,7 @@ def scaled_inverse(inverse_inertia: Array, whole: Array, mobility: Array) -> tup
 
 @dataclass(frozen=True)
 class TaskTorques:
-    """Torques that fulfil tasks in the order of their priority.
+    """Torques that fulfill tasks in the order of their priority.
 
     Attributes
     ----------

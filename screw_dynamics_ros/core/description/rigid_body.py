@@ -34,7 +34,7 @@ _UPPER = np.triu_indices(3)
 
 
 class PrincipalFrame(NamedTuple):
-    """Frame at the centre of mass along the principal axes, and the principal moments."""
+    """Frame at the center of mass along the principal axes, and the principal moments."""
 
     pose: Array  # (4, 4), in the body's frame
     moments: Array  # (3,), kg m^2, ascending; equal ones leave their axes open
@@ -42,7 +42,7 @@ class PrincipalFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RigidBody(Inertia):
-    """A rigid body: mass (kg), centre of mass (3,) (m), inertia matrix about it (3, 3) (kg m^2).
+    """A rigid body: mass (kg), center of mass (3,) (m), inertia matrix about it (3, 3) (kg m^2).
 
     The same data as a link's `Inertia`, of which it is a kind.
 
@@ -71,7 +71,7 @@ class RigidBody(Inertia):
     def from_particles(cls, masses: npt.ArrayLike, positions: npt.ArrayLike) -> RigidBody:
         """Return the body made of particles: masses (n,), kg, at positions (n, 3), m.
 
-        m = sum m_i, c = sum m_i r_i / m, I = -sum m_i r_i~ r_i~ with r_i from the centre of mass.
+        m = sum m_i, c = sum m_i r_i / m, I = -sum m_i r_i~ r_i~ with r_i from the center of mass.
 
         Source: Bruyninckx 2010 (4.49) to (4.58), (4.66) (B-090, B-091).
 
@@ -128,7 +128,7 @@ class RigidBody(Inertia):
     def moved(self, C: npt.ArrayLike) -> RigidBody:
         """Return the same body in frame 1; C (4, 4) is the pose of its present frame in frame 1.
 
-        c' = R c + r, I' = R I R^T about the centre of mass.
+        c' = R c + r, I' = R I R^T about the center of mass.
 
         Source: Bruyninckx 2010 (4.71), (4.79) corrected (B-091, B-095).
 
@@ -148,7 +148,7 @@ class RigidBody(Inertia):
 
     @property
     def first_moment(self) -> Array:
-        """Mass times centre of mass (3,), kg m (B-090)."""
+        """Mass times center of mass (3,), kg m (B-090)."""
         return self.mass * self.com
 
     @property
@@ -185,7 +185,7 @@ class RigidBody(Inertia):
         return _pseudo_inertia(self.parameters)
 
     def principal_frame(self) -> PrincipalFrame:
-        """Return the right-handed frame at the centre of mass in which the inertia is diagonal.
+        """Return the right-handed frame at the center of mass in which the inertia is diagonal.
 
         Source: Bruyninckx 2010, section 4.12.4 (B-092).
 
@@ -291,7 +291,7 @@ def is_physical(parameters: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return whether some body has the ten `PARAMETERS` (...,10): identified ones need not.
 
     Positive mass and a positive semidefinite pseudo-inertia, up to rounding; that is positive
-    principal moments about the centre of mass and their triangle inequalities.
+    principal moments about the center of mass and their triangle inequalities.
 
     Source: Müller 2018b (87), with the matrix of E-27 (D-17).
 

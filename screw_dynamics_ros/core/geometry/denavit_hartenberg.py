@@ -64,7 +64,7 @@ class _DenavitHartenberg(Row):
         if not 1e-15 < tilt < NEARLY_PARALLEL:
             return ''
         return (
-            f'its axis and its neighbour are parallel up to {tilt:.3g} rad; the common normal, '
+            f'its axis and its neighbor are parallel up to {tilt:.3g} rad; the common normal, '
             f'here at d = {self.d:.6g} m, moves {abs(self.a) / tilt:.3g} m if one turns as much'
         )
 

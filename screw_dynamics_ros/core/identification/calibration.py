@@ -1,7 +1,7 @@
 r"""Kinematic calibration: the constants of a link table from measured poses of the last body.
 
 An error of a constant acts as a virtual joint, which moves everything behind it along a screw. To
-first order the displacement from the modelled to the measured pose is linear in the errors P,
+first order the displacement from the modeled to the measured pose is linear in the errors P,
 
     log(T_model^-1 T_measured) = J_P P                                            (5.30)
 

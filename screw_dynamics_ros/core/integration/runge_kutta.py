@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
 from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
 from screw_dynamics_ros.core.types import Array
@@ -20,14 +20,16 @@ class RungeKutta(Integrator):
 
     Parameters
     ----------
-    robot : Dynamics
+    robot : DynamicSystem
         A `Robot`.
     tableau : Tableau
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
         Local coordinates of free bodies, see `kinematics.reconstruction`.
     """
 
-    def __init__(self, robot: Dynamics, tableau: Tableau = RK4, increments: str = 'body') -> None:
+    def __init__(
+        self, robot: DynamicSystem, tableau: Tableau = RK4, increments: str = 'body'
+    ) -> None:
         super().__init__(robot)
         self.tableau, self.space = tableau, ConfigurationSpace(robot, increments)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
 from screw_dynamics_ros.core.types import Array
 
 
@@ -23,13 +23,13 @@ class SemiImplicitEuler(Integrator):
 
     Parameters
     ----------
-    robot : Dynamics
+    robot : DynamicSystem
         A `Robot`.
     increments : {'body', 'mixed', 'spatial', 'hybrid'}
         Free bodies move on along their screw ('body', 'spatial'), or turn and move straight on.
     """
 
-    def __init__(self, robot: Dynamics, increments: str = 'body') -> None:
+    def __init__(self, robot: DynamicSystem, increments: str = 'body') -> None:
         super().__init__(robot)
         self.space = ConfigurationSpace(robot, increments)
 

@@ -2,7 +2,7 @@ r"""Inverse velocity kinematics within joint limits: bounded least squares.
 
 Of all joint rates within their bounds (`joint_bounds`)::
 
-    minimise |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
+    minimize |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
 
 a convex problem with one solution. scipy's bounded least squares solves it with the active-set
 method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are

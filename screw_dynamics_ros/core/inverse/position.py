@@ -15,7 +15,7 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
-    Specification,
+    KernelSpecification,
     compiled_into,
     make_kernel,
 )
@@ -101,7 +101,7 @@ def freedom_within_limits(tree: Tree, q: Array, g: Array) -> Array:
 def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     """Return q moved by the tangent vector dq, joints within their limits.
 
-    A free body moves by a translation and a rotation in its own frame (first order, normalised).
+    A free body moves by a translation and a rotation in its own frame (first order, normalized).
     """
     result = q + np.zeros_like(dq[:1]) if tree.nv == 0 else q.astype(dq.dtype)
     for body in tree.bodies:
@@ -259,7 +259,7 @@ def make_solver(
     if not respect_limits:
         infinite = np.full(len(tree.joint_names), np.inf)
         tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
-    specification = Specification(
+    specification = KernelSpecification(
         f'inverse kinematics {links}',
         (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
         partial(program, tree, links),

@@ -1,4 +1,4 @@
-r"""Generalised inverses of a linear map between spaces with metrics, by one decomposition.
+r"""Generalized inverses of a linear map between spaces with metrics, by one decomposition.
 
 Joint rates v and twists V = J v have no natural length: rates of turning and sliding joints, and
 angular and linear velocities, differ in units. A choice has to be made, and here it is explicit:
@@ -54,7 +54,7 @@ class AdaptiveDamping:
 
 
 class WeightedInverse:
-    """The generalised inverses of A for a metric on its domain and one on its range.
+    """The generalized inverses of A for a metric on its domain and one on its range.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def metric(name: str, size: int, value: ArrayLike | None) -> Array:
 def length_metric(length: float, links: int = 1) -> Array:
     """Return the diagonal (6 links,) of the twist metric |V|^2 = length^2 |omega|^2 + |v|^2.
 
-    1 rad/s counts as much as `length` m/s: the characteristic length, in metres. For wrenches
+    1 rad/s counts as much as `length` m/s: the characteristic length, in meters. For wrenches
     (moment, force) the inverse of this metric belongs to it.
 
     >>> length_metric(0.5)

@@ -220,11 +220,11 @@ def second_order_axis(V: npt.ArrayLike, A: npt.ArrayLike) -> SecondOrderAxis:
     # The point of the first axis nearest to the second one: e × m, and on along e.
     second = np.cross(direction, twist[..., 3:])  # a point of the second axis
     first = np.cross(e, m)
-    centre = np.where(degenerate, 0.0, first + _dot(second - first, e) * e)
+    center = np.where(degenerate, 0.0, first + _dot(second - first, e) * e)
     tau = np.where(degenerate, 0.0, _dot(e_dot, m_dot) / divisor)
     scalars = (nu, tau, speed_dot, sliding_dot, degenerate)
     nu, tau, speed_dot, sliding_dot, degenerate = (x[..., 0][()] for x in scalars)
-    return SecondOrderAxis(direction, centre, nu, tau, speed_dot, sliding_dot, degenerate)
+    return SecondOrderAxis(direction, center, nu, tau, speed_dot, sliding_dot, degenerate)
 
 
 # --- a moving observer ----------------------------------------------------------------------------

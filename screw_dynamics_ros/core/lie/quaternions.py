@@ -89,7 +89,7 @@ def from_matrix(R: npt.ArrayLike) -> Array:
     """Return the unit quaternion (...,4) with w >= 0 of a rotation matrix (...,3,3).
 
     The entries of R are linear in those of 4 q q^T; its row with the largest diagonal entry,
-    normalised, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
+    normalized, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
     right and one is taken. Raises ArgumentError if R is not a rotation.
 
     Source: Bruyninckx 2010 (3.47) to (3.50), (3.54) to (3.56) (B-051, B-054).

@@ -125,5 +125,5 @@ def _scaled(function: str, name: str, X: npt.ArrayLike, length: float) -> Array:
             f'{function}: {name} holds NaN or infinity, so that its rank is unknown'
         )
     if not (np.isfinite(length) and length > 0.0):
-        raise ArgumentError(f'{function}: length must be a positive number of metres, got {length}')
+        raise ArgumentError(f'{function}: length must be a positive number of meters, got {length}')
     return np.concatenate([length * X[:3], X[3:]])

@@ -2,7 +2,7 @@
 
 Angular part first: a twist or screw X = (xi, eta) has shape (..., 6), xi in rad (or rad/s), eta in
 m (or m/s). A pose C = [[R, r], [0, 1]] of shape (..., 4, 4) maps the coordinates of the moved frame
-to those of the reference frame. Leading axes are stacks and broadcast. Derivatives are trivialised
+to those of the reference frame. Leading axes are stacks and broadcast. Derivatives are trivialized
 on the right: dexp_X Xdot = vee(Cdot C^-1), the spatial twist; dexp_{-X} Xdot is the body-fixed one.
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `Ad_r`, `inverse`,
@@ -214,7 +214,7 @@ def log(C: npt.ArrayLike) -> Array:
 
 
 def dexp(X: npt.ArrayLike) -> Array:
-    """Return the right-trivialised differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
+    """Return the right-trivialized differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
 
     The sum of ad_X^k / (k + 1)!, reduced to the powers 0 to 4 because ad_X satisfies
     a^5 + 2 t^2 a^3 + t^4 a = 0 with t = |xi|.

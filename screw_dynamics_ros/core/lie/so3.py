@@ -2,7 +2,7 @@
 
 A rotation vector x = angle * axis, in rad, has shape (..., 3), a rotation matrix R, mapping the
 coordinates of the rotated frame to those of the reference frame, (..., 3, 3). Leading axes are
-stacks and broadcast. Derivatives are trivialised on the right: dexp_x xdot = vee(Rdot R^T), the
+stacks and broadcast. Derivatives are trivialized on the right: dexp_x xdot = vee(Rdot R^T), the
 angular velocity in the reference frame; dexp_{-x} xdot is the one in the rotated frame.
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`, `compose` and
@@ -165,7 +165,7 @@ def log(R: npt.ArrayLike) -> Array:
 
 
 def dexp(x: npt.ArrayLike) -> Array:
-    """Return the right-trivialised differential of exp (...,3,3): vee(Rdot R^T) = dexp_x xdot.
+    """Return the right-trivialized differential of exp (...,3,3): vee(Rdot R^T) = dexp_x xdot.
 
     I + ((1 - cos t) / t^2) x~ + ((t - sin t) / t^3) x~^2 with t = |x|.
 

@@ -18,8 +18,8 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point, is_usable
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
+    KernelSpecification,
     NativeKernel,
-    Specification,
     choose_backend,
     make_kernel,
 )
@@ -130,7 +130,7 @@ class CompiledFunctions:
         sizes += [(f'external wrench on {link}', 6) for link in links]
         where = origin(function.evaluate)
         return make_kernel(
-            Specification(
+            KernelSpecification(
                 ' '.join((name, *options, *links)),
                 tuple(sizes),
                 build,

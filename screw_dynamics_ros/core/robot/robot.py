@@ -81,7 +81,7 @@ from screw_dynamics_ros.core.inverse.bounded_velocity import (
     joint_limited_acceleration,
     joint_limited_velocity,
 )
-from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, Gap
+from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, LoopClosure
 from screw_dynamics_ros.core.inverse.force import ForwardForceResult, forward_force, inverse_force
 from screw_dynamics_ros.core.inverse.link_motion import (
     Links,
@@ -608,11 +608,11 @@ class Robot(CompiledFunctions):
 
     @compiled(center_of_mass, 'q')
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the (3,) centre of mass of all links, in the root frame [m]."""
+        """Return the (3,) center of mass of all links, in the root frame [m]."""
 
     @compiled(center_of_mass_velocity, 'q', 'v')
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the (3,) velocity of the centre of mass, in root axes [m/s]."""
+        """Return the (3,) velocity of the center of mass, in root axes [m/s]."""
 
     @compiled(total_momentum, 'q', 'v')
     def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -620,7 +620,7 @@ class Robot(CompiledFunctions):
 
     @compiled(centroidal_momentum, 'q', 'v')
     def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+        """Return (angular, linear) momentum about the center of mass, (6,), in root axes."""
 
     @compiled(centroidal_map, 'q')
     def centroidal_map(self, q: ArrayLike) -> Array:
@@ -662,7 +662,7 @@ class Robot(CompiledFunctions):
         `jerk` and `snap` are the third and fourth time derivatives of the joint coordinates.
         """
 
-    def linearised(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
+    def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
         """Return the linear model of the motion near a state and its torques (D-40)."""
         state = (
             vector('q', self._tree.nq, q),
@@ -899,7 +899,7 @@ class Robot(CompiledFunctions):
         target = stacked_rows('acceleration', acceleration, link)
         return inverse_acceleration(J, bias, target, **options)
 
-    def prioritised_velocity(
+    def prioritized_velocity(
         self, q: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
         """Return joint rates for several tasks, the most important one first (C-029).
@@ -909,7 +909,7 @@ class Robot(CompiledFunctions):
         levels = [level(self, q, None, task) for task in checked_tasks(tasks)]
         return task_priority(levels, **options)
 
-    def prioritised_acceleration(
+    def prioritized_acceleration(
         self, q: ArrayLike, v: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
         """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
@@ -1007,18 +1007,18 @@ class Robot(CompiledFunctions):
         q: ArrayLike,
         dt: float,
         *,
-        gaps: Sequence[Gap] = (),
+        closures: Sequence[LoopClosure] = (),
         **options: Any,
     ) -> ClosedLoop:
         """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
 
-        `options`: gain, gap_gain, acceleration_limit, joint_metric, task_metric, damping; see
+        `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping; see
         `inverse.closed_loop`.
         """
         links = link_names(link)
-        kernel = self.fuse(*closed_loop.outputs(links, gaps))
+        kernel = self.fuse(*closed_loop.outputs(links, closures))
         start = vector('q', self._tree.nq, q)
-        return ClosedLoop(kernel, self._tree, links, start, dt, gaps=gaps, **options)
+        return ClosedLoop(kernel, self._tree, links, start, dt, closures=closures, **options)
 
     # --- several outputs at once; doc/compilation.md ----------------------------------------------
 
@@ -1047,9 +1047,9 @@ class Robot(CompiledFunctions):
         tree, label = self._regrouped_tree, self.description.name
         return c_function(tree, label, name, outputs, parameters or {})
 
-    def elsewhere(self, output: Output, **sources: Output | Formula) -> Formula:
+    def substitute(self, output: Output, **sources: Output | Formula) -> Formula:
         """Return a function above for `fuse`, of other formulas instead of some of its inputs.
 
-        `robot.elsewhere('inverse_dynamics', q=planned)` with `planned` a `Formula`.
+        `robot.substitute('inverse_dynamics', q=planned)` with `planned` a `Formula`.
         """
         return evaluated(self._regrouped_tree, output, sources)

@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -229,8 +229,8 @@ class Commands:
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         node.create_service(SetBool, '~/enable', self._on_enable)
         every(node, WATCH, self._watch)
-        host.on_change(self.blend)
-        host.consume(self._consume)
+        host.on_step(self.blend)
+        host.states.consume(self._consume)
         host.diagnostics.add(self.status, node)
 
     def bind(
@@ -435,7 +435,7 @@ class Commands:
         if self._torque is None:
             return
         action = self._parameters['on_refused_description']
-        refused = bool(self._host.descriptions.reason) and action != CONTINUE
+        refused = bool(self._host.source.descriptions.reason) and action != CONTINUE
         if refused and not self._stopped:
             self._stop(action, REFUSED)
             self._configure()

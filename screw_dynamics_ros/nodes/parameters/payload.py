@@ -29,7 +29,7 @@ TABLE = (
     Specification(
         'payload_inertia',
         [0.0] * 6,
-        'Inertia of the payload about its centre of mass in the axes of payload_link: xx, xy, xz, '
+        'Inertia of the payload about its center of mass in the axes of payload_link: xx, xy, xz, '
         'yy, yz, zz [kg m^2].',
         size=6,
     ),

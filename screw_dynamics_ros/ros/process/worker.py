@@ -22,8 +22,8 @@ from weakref import WeakSet
 
 from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
+from screw_dynamics_ros.ros.status import Level, Status
 
 T = TypeVar('T')
 

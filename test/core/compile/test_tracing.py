@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
@@ -99,7 +99,7 @@ def test_an_index_is_no_constant(recorder):
     made = recorded(recorder, 3, *values.values())
     assert [op[0] for op in made] == list(values)
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             'index and constant',
             (('x', 3),),
             lambda x: (
@@ -141,7 +141,9 @@ def test_only_what_an_output_needs_is_kept(recorder):
 @pytest.mark.filterwarnings('error')
 def test_a_recursion_must_not_look_at_a_recorded_scalar(branch, backend):
     """NumPy before 1.25 makes a warning of what a comparison of arrays raises."""
-    specification = Specification('branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),))
+    specification = KernelSpecification(
+        'branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),)
+    )
     with pytest.raises(
         (TypeError, DeprecationWarning, FutureWarning),
         match=r'recorded scalar has no value yet|unhashable|elementwise comparison',

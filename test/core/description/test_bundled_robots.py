@@ -113,7 +113,7 @@ GAZ_GRAVITY = [
 
 @pytest.mark.parametrize(('q', 'torques'), GAZ_GRAVITY)
 def test_panda_arm_has_the_identified_gravity_torques(q, torques):
-    """Checks every mass and centre of mass: an exchanged sign or link shows by several N m."""
+    """Checks every mass and center of mass: an exchanged sign or link shows by several N m."""
     text = urdf_path('panda').read_text(encoding='utf-8')
     arm, hand = text.split('<link name="panda_hand">')
     hand = re.sub(r'<inertial>.*?</inertial>', '', hand, flags=re.DOTALL)

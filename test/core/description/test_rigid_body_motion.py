@@ -87,7 +87,7 @@ def test_merry_go_round():
 
 
 def test_bias_wrench():
-    """B-099: zero for an isotropic body turning about its centre of mass, and for no other."""
+    """B-099: zero for an isotropic body turning about its center of mass, and for no other."""
     omega = np.array([1.0, 2, 3, 0, 0, 0])
     close(RigidBody(2, np.zeros(3), np.eye(3)).wrench(omega, np.zeros(6), 'material'), np.zeros(6))
     for body in (G11, RigidBody(2, np.zeros(3), np.diag([1, 2, 2.5]))):

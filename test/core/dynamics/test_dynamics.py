@@ -327,7 +327,7 @@ def test_energy_balance_over_a_second(mimic, floating):
 
 
 def momentum(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return linear momentum and angular momentum about the centre of mass, link by link."""
+    """Return linear momentum and angular momentum about the center of mass, link by link."""
     P, L, com = np.zeros(3), np.zeros(3), robot.center_of_mass(q)
     for link in robot.description.links:
         C, V = robot.link_pose(q, link.name), robot.velocity(q, v, link.name, 'hybrid')
@@ -340,7 +340,7 @@ def momentum(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np
 
 @pytest.mark.parametrize('mimic', [0, 2])
 def test_a_free_robot_falls_on_a_parabola(mimic):
-    """Whatever the joints do: the centre of mass falls freely, angular momentum stays (D-18)."""
+    """Whatever the joints do: the center of mass falls freely, angular momentum stays (D-18)."""
     robot = Robot(
         random_description(5, 5, mimic=mimic), floating_base=True, gravity=GRAVITY, backend='python'
     )
@@ -361,7 +361,7 @@ def test_a_free_robot_falls_on_a_parabola(mimic):
 
 
 def test_a_body_alone():
-    """Newton's and Euler's equations about the centre of mass (D-20)."""
+    """Newton's and Euler's equations about the center of mass (D-20)."""
     rng = np.random.default_rng(0)
     inertia = random_inertia(rng)
     robot = Robot(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.constraints.constrained_dynamics import specification
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
@@ -132,7 +132,7 @@ def test_operations_grow_linearly():
         choice = '10' * (joints // 2)
         inputs = (('q', joints), ('v', joints), ('a', joints), ('tau', joints), ('gravity', 3))
         programs.append(
-            Specification(
+            KernelSpecification(
                 '',
                 inputs,
                 lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(

@@ -14,7 +14,7 @@ import pytest
 
 from oracles.constraints import moved
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.control.operational_space import generalised_jacobian
 from screw_dynamics_ros.core.description import Link, RobotDescription
@@ -96,7 +96,7 @@ def run(
     dt: float,
     steps: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return q, v after some steps of the classical Runge-Kutta method, quaternion normalised."""
+    """Return q, v after some steps of the classical Runge-Kutta method, quaternion normalized."""
 
     def rate(x: np.ndarray) -> np.ndarray:
         q, v = x[: robot.nq], x[robot.nq :]
@@ -154,7 +154,7 @@ def test_canonical_momenta_for_ten_seconds():
     robot = Robot(random_description(3, 3, ('revolute',), chain=True), backend='native')
     tree = robot._regrouped_tree
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             'momentum dynamics',
             (('q', 3), ('p', 3)),
             lambda q, p: momentum_dynamics(tree, q, p, np.zeros(3), robot.gravity),

@@ -248,7 +248,7 @@ def test_free_body_keeps_its_spatial_momentum():
 @REPRESENTATION
 @pytest.mark.parametrize('at_com', [False, True])
 def test_newton_euler(seed, representation, at_com):
-    """D-19 to D-22: off the centre of mass and at it, against particles."""
+    """D-19 to D-22: off the center of mass and at it, against particles."""
     case = Case(seed, at_com=at_com)
     V, dV = case.motion.twist(representation)
     M, R = case.M(representation), case.motion.R

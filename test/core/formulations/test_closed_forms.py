@@ -91,7 +91,7 @@ def test_projection_is_the_recursion(floating, representation):
 
 @pytest.mark.parametrize('floating', [False, True])
 def test_kanes_equations(floating):
-    """D-32: vectors at the centres of mass."""
+    """D-32: vectors at the centers of mass."""
     tree, _, q, v, a, W = driven(2, floating)
     expected = inverse_dynamics(tree, q, v, a, GRAVITY, W)
     close(kane_torques(tree, q, v, a, GRAVITY, W), expected, 1e-12)

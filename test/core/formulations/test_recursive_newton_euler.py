@@ -147,7 +147,7 @@ def point_mass():
 
 
 def described(seed: int) -> dict[str, tuple[geometry.Geometry, Tree]]:
-    """Return one robot in the five descriptions, and one with the frames at the centres of mass."""
+    """Return one robot in the five descriptions, and one with the frames at the centers of mass."""
     own = random_geometry(seed, 7)
     inertias = random_inertias(seed, 7)
     A = geometry.SpatialScrews.of(own).A
@@ -183,7 +183,7 @@ def test_every_combination_of_geometry_and_representation(seed):
 
 
 def test_joint_screws_in_the_frames_of_the_bodies_are_sparse():
-    """D-31: with frames on the axes each screw has one entry; at the centres of mass it has not."""
+    """D-31: with frames on the axes each screw has one entry; at the centers of mass it has not."""
     on_axes = build_tree(random_description(0, 5, ('revolute',), chain=True))
     assert all(np.count_nonzero(body.X) == 1 for body in on_axes.bodies)
     assert all(np.count_nonzero(body.X) > 2 for body in described(0)['centres of mass'][1].bodies)

@@ -236,7 +236,7 @@ def test_dynamics_with_axes_anywhere_and_helical_joints(seed):
         coriolis_matrix(tree, q, v) @ v, inverse_dynamics(tree, q, v, rest, free), atol=1e-13
     )
     poses = reference_poses(geometry, q)
-    momenta = [  # of the centres of mass, from the poses alone
+    momenta = [  # of the centers of mass, from the poses alone
         inertia.mass * (C[:3, :3] @ inertia.com + C[:3, 3]) for inertia, C in zip(inertias, poses)
     ]
     np.testing.assert_allclose(first_moment(tree, q), sum(momenta), atol=1e-13)

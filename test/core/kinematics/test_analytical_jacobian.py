@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.analytical_jacobians import (
@@ -136,7 +136,7 @@ def test_euler_rates_compile(sequence, backend):
         pytest.importorskip('llvmlite')
     tree = build_tree(random_description(2, 5))
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             f'analytical {sequence}',
             (('q', tree.nq),),
             lambda q: (analytical_jacobian(tree, q, 'link5', sequence),),

@@ -143,8 +143,8 @@ def test_invariants_of_a_screw(C, X):
     R, r = C[:3, :3], C[:3, 3]
     close(b.direction, R @ a.direction)
     close(np.cross(R @ a.point + r - b.point, b.direction), np.zeros(3), 1e-11 * scale)
-    millimetres = screws.screw_axis(X * [1, 1, 1, 1000, 1000, 1000])
-    close(millimetres.pitch / 1000, a.pitch, 1e-12 * scale)
+    millimeters = screws.screw_axis(X * [1, 1, 1, 1000, 1000, 1000])
+    close(millimeters.pitch / 1000, a.pitch, 1e-12 * scale)
 
 
 # --- products --------------------------------------------------------------------------------

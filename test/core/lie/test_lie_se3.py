@@ -444,8 +444,8 @@ def test_direct_product_is_not_the_frame_transformation():
 
 @PROPERTY
 @given(twists(3.0), vectors(), vectors())
-def test_trivialisations_of_the_direct_product(X, a, b):
-    """K-36: right trivialisation is the hybrid twist, left trivialisation the mixed twist."""
+def test_trivializations_of_the_direct_product(X, a, b):
+    """K-36: right trivialization is the hybrid twist, left trivialization the mixed twist."""
     rate = np.concatenate([a, b])
     R, R_dot = so3.exp(X[:3]), derivative(lambda t: so3.exp(X[:3] + t * a), 0.0)
     close(so3xr3.dexp(X) @ rate, [*so3.vee(R_dot @ R.T), *b], 1e-9)

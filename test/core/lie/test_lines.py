@@ -152,7 +152,7 @@ def test_common_normal_golden_value():
 
 
 def test_common_normal_is_the_shortest_connection():
-    """B-018: the feet minimise the distance, by least squares over both lines."""
+    """B-018: the feet minimize the distance, by least squares over both lines."""
     line1, line2 = random_lines(6), random_lines(7)
     normal = lines.common_normal(line1, line2)
     for i in range(N):

@@ -20,15 +20,10 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.joint_states.reader import MOST_LAYOUTS, JointStateReader, same
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import time_message
-from screw_dynamics_ros.ros.messages.serialized import (
-    MOST_LAYOUTS,
-    JointStateReader,
-    Template,
-    packed,
-    same,
-)
+from screw_dynamics_ros.ros.messages.serialized import Template, packed
 
 # All that UTF-8 can write; the old names of the arguments are those that every hypothesis knows.
 characters = st.characters(blacklist_categories=['Cs'], blacklist_characters='\0')
