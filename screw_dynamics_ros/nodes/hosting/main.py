@@ -87,12 +87,21 @@ def is_known(parameter: str) -> bool:
     from screw_dynamics_ros.nodes import bringup, dynamics, kinematics, simulator, wrench_estimator
     from screw_dynamics_ros.nodes.outputs import commands
     from screw_dynamics_ros.nodes.parameters import shared_parameters
+    from screw_dynamics_ros.ros import diagnostics
 
     tables = (
         shared_parameters.TABLE,
         *(
             module.TABLE
-            for module in (bringup, commands, dynamics, kinematics, simulator, wrench_estimator)
+            for module in (
+                bringup,
+                commands,
+                diagnostics,
+                dynamics,
+                kinematics,
+                simulator,
+                wrench_estimator,
+            )
         ),
     )
     names = {specification.name for table in tables for specification in table}
