@@ -37,8 +37,9 @@ Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
 LONGEST = 3000  # characters of a reason, which may repeat what a request says
 
 REMEDY = (
-    'build it with "colcon build --base-paths src src/screw_dynamics_ros/screw_dynamics_msgs"'
-    ', source install/setup.bash and start the node again'
+    'put it beside this package with '
+    '"ln -s screw_dynamics_ros/screw_dynamics_msgs src/screw_dynamics_msgs", build the '
+    'workspace with "colcon build", source install/setup.bash and start the node again'
 )
 
 

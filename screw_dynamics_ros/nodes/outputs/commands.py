@@ -73,13 +73,19 @@ TABLE = (
         minimum=1e-3,
         maximum=1e6,
     ),
-    Specification('limited_joints', [''], 'Joints that effort_limits and effort_rates are for.'),
+    Specification(
+        'limited_joints',
+        [''],
+        'Joints that effort_limits and effort_rates are for.',
+        rule='joints of the robot',
+    ),
     Specification(
         'effort_limits',
         [],
         'Largest torque [N m, N] for each of limited_joints, in place of that of the description. '
         'Empty: that of the description.',
         minimum=0.0,
+        rule='empty, or one for each of limited_joints',
     ),
     Specification(
         'effort_rates',
@@ -87,6 +93,7 @@ TABLE = (
         'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: by '
         'effort_rate_factor.',
         minimum=1e-9,
+        rule='empty, or one for each of limited_joints',
     ),
     Specification(
         'blend_time',

@@ -54,6 +54,7 @@ TABLE = (
         [''],
         'Order of the elements of ~/commands, as in the parameter joints of the controller they '
         'are for. Empty: all movable joints in the order of the description.',
+        rule='joints of the robot',
     ),
     Specification(
         'compensated_terms',
