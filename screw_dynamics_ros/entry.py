@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 
+TRANSFORMATIONS = 'tf_transformations'  # whose absence is told in a line, with the remedy
 INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
 
 
@@ -48,7 +49,13 @@ def node(name: str) -> Callable[[], None]:
 
     def main() -> None:
         end_node_at_once()
-        import_module(f'screw_dynamics_ros.nodes.{name}').main()
+        try:
+            module = import_module(f'screw_dynamics_ros.nodes.{name}')
+        except ImportError as error:
+            if error.name != TRANSFORMATIONS:
+                raise
+            sys.exit(f'[FATAL] [{name}]: {error}')
+        module.main()
 
     return main
 

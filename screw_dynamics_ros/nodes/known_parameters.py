@@ -8,6 +8,7 @@ from screw_dynamics_ros.nodes.outputs import (
     wrench_outputs,
 )
 from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
+from screw_dynamics_ros.ros import diagnostics
 
 #: The tables of parameters by what has them.
 TABLES = {
@@ -17,6 +18,7 @@ TABLES = {
     'dynamics': (*dynamics_outputs.TABLE, *commands.TABLE),
     'wrench_estimator': wrench_outputs.TABLE,
     'simulator': simulated_driver.TABLE,
+    'diagnostics': diagnostics.TABLE,
 }
 
 

@@ -1,27 +1,50 @@
-"""What works and what does not, on /diagnostics once a second (REP 107)."""
+"""What works and what does not, on /diagnostics (REP 107).
+
+Parameters are those of the package diagnostic_updater, which itself makes all statuses of a message
+at once, in a timer.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process import timers
 from screw_dynamics_ros.ros.status import Level, Status
 
 __all__ = ['Diagnostics', 'Level', 'Status']
 
-PERIOD = 1.0  # s
-TURNS = 10  # in which the statuses of a message are made
+TURN = 0.1  # s between two statuses, as long as that is enough for the period
+NO_HARDWARE = 'none'  # what diagnostic_updater wants where there is no hardware
+
+TABLE = (
+    Specification(
+        'diagnostic_updater.period',
+        1.0,
+        'Time between two messages on /diagnostics [s].',
+        minimum=TURN,
+        maximum=3600.0,
+    ),
+    Specification(
+        'diagnostic_updater.use_fqn',
+        True,
+        'Whether the names of statuses begin with namespace and name of the node, or with its name '
+        'only.',
+        read_only=True,
+    ),
+)
 
 
 class Diagnostics:
     """Publishes statuses of one node on /diagnostics, and logs when a level changes.
 
-    The statuses of a message are made one at a time, spread over the period: all at once would
-    take longer than a joint state can wait.
+    The statuses of a message are made one after the other, spread over the period: all at once
+    would take longer than a joint state can wait.
 
     Parameters
     ----------
@@ -41,20 +64,25 @@ class Diagnostics:
         self._turns = 0
         self._levels: dict[str, Level] = {}
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        (every or partial(timers.every, node))(PERIOD / TURNS, self._turn)
-        self.hardware_id = ''
+        self._parameters = Parameters(node, TABLE)
+        (every or partial(timers.every, node))(TURN, self._turn)
+        self.hardware_id = NO_HARDWARE
 
     def add(self, source: Callable[[], Status], node: Node | None = None) -> None:
         """Ask `source` for a status each time; it is about `node`, if that is another one."""
-        prefix = (node or self._node).get_fully_qualified_name().lstrip('/')
-        self._sources.append((prefix, source))
+        about = node or self._node
+        name = about.get_fully_qualified_name().lstrip('/')
+        if not self._parameters['diagnostic_updater.use_fqn']:
+            name = about.get_name()
+        self._sources.append((name, source))
 
     def _turn(self) -> None:
-        """Make the next status; publish all of them when it is time."""
-        if len(self._made) < len(self._sources):
-            self._made.append(self._make(*self._sources[len(self._made)]))
+        """Make the next statuses; publish all of them when it is time."""
+        left = max(1, round(self._parameters['diagnostic_updater.period'] / TURN) - self._turns)
+        due = self._sources[len(self._made) :]
+        self._made += [self._make(*source) for source in due[: math.ceil(len(due) / left)]]
         self._turns += 1
-        if self._turns < max(TURNS, len(self._sources)):
+        if left > 1:
             return
         message = DiagnosticArray(status=self._made)
         message.header.stamp = self._node.get_clock().now().to_msg()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,12 @@ ATTRIBUTE = '_screw_dynamics_parameters'  # of a node: its tables
 
 Value = bool | int | float | str | list[float] | list[str]
 
+#: Of single numbers: field of the descriptor, its type, that of its bounds, and the largest one.
+RANGES = {
+    Parameter.Type.DOUBLE: ('floating_point_range', FloatingPointRange, float, 1e308),
+    Parameter.Type.INTEGER: ('integer_range', IntegerRange, int, 2**62),
+}
+
 
 @dataclass(frozen=True)
 class Specification:
@@ -41,6 +48,8 @@ class Specification:
         What a string, or each string of a list, may be.
     size : int, optional
         Number of elements of a list.
+    rule : str
+        What else must hold, in words; somebody else sees to it.
     read_only : bool
         Whether it is taken at start only.
     """
@@ -52,47 +61,81 @@ class Specification:
     maximum: float = math.inf
     choices: tuple[str, ...] = ()
     size: int | None = None
+    rule: str = ''
     read_only: bool = False
 
     @property
+    def kind(self) -> Parameter.Type:
+        """The type of all values: a parameter never changes it."""
+        if isinstance(self.default, list):
+            is_text = any(isinstance(element, str) for element in self.default)
+            return Parameter.Type.STRING_ARRAY if is_text else Parameter.Type.DOUBLE_ARRAY
+        return Parameter.Type.from_parameter_value(self.default)
+
+    @property
+    def range(self) -> str:
+        """Which values there may be, in words."""
+        words = [f'one of: {", ".join(self.choices)}'] if self.choices else []
+        if self.kind == Parameter.Type.STRING_ARRAY:
+            words = [f'any of: {", ".join(self.choices)}'] if self.choices else []
+        elif self.kind == Parameter.Type.DOUBLE_ARRAY:
+            words.append(f'each {self._bounds}')
+        elif self.kind in (Parameter.Type.DOUBLE, Parameter.Type.INTEGER):
+            words.append(self._bounds)
+        if self.size is not None:
+            words.append(f'{self.size} elements')
+        if self.rule:
+            words.append(self.rule)
+        return '; '.join(words)
+
+    @property
+    def _bounds(self) -> str:
+        has_minimum, has_maximum = math.isfinite(self.minimum), math.isfinite(self.maximum)
+        if has_minimum and has_maximum:
+            return f'in [{self.minimum:g}, {self.maximum:g}]'
+        if has_minimum:
+            return f'>= {self.minimum:g}'
+        return f'<= {self.maximum:g}' if has_maximum else 'finite'
+
+    @property
     def descriptor(self) -> ParameterDescriptor:
-        """The rcl_interfaces/ParameterDescriptor; whole numbers are taken for float as well."""
+        """The rcl_interfaces/ParameterDescriptor; ROS has ranges for single numbers only."""
         bounds: dict[str, Any] = {}
-        if (
-            isinstance(self.default, (float, int))
-            and not isinstance(self.default, bool)
-            and (math.isfinite(self.minimum) or math.isfinite(self.maximum))
-        ):
-            kind = type(self.default)
+        if self.kind in RANGES and (math.isfinite(self.minimum) or math.isfinite(self.maximum)):
+            field, range_type, number, largest = RANGES[self.kind]
             limits = [
-                value
-                if math.isfinite(value)
-                else math.copysign(1e308 if kind is float else 2**62, value)
+                number(value if math.isfinite(value) else math.copysign(largest, value))
                 for value in (self.minimum, self.maximum)
             ]
-            range_type = FloatingPointRange if kind is float else IntegerRange
-            bounds = {
-                ('floating_point_range' if kind is float else 'integer_range'): [
-                    range_type(from_value=kind(limits[0]), to_value=kind(limits[1]))
-                ]
-            }
-        constraints = [f'one of: {", ".join(self.choices)}'] if self.choices else []
-        if isinstance(self.default, list) and math.isfinite(self.minimum):
-            constraints.append(f'each >= {self.minimum:g}')
-        if self.size is not None:
-            constraints.append(f'{self.size} elements')
+            bounds = {field: [range_type(from_value=limits[0], to_value=limits[1])]}
         return ParameterDescriptor(
             name=self.name,
+            type=self.kind.value,
             description=self.description,
             read_only=self.read_only,
-            dynamic_typing=not isinstance(self.default, (bool, str)),
-            additional_constraints='; '.join(constraints),
+            dynamic_typing=False,
+            additional_constraints=self.rule if bounds else self.range,
             **bounds,
         )
 
     def renamed(self, name: str) -> Specification:
         """Return the specification of a parameter with another name."""
         return replace(self, name=name)
+
+    def typed(self, value: Any) -> Parameter | None:
+        """Return a value as a parameter of this type, None if it is of another one.
+
+        People write 1 for 1.0, which YAML and rclpy take for an integer, and rclpy takes an empty
+        list for one of bytes.
+        """
+        if self.kind == Parameter.Type.DOUBLE:
+            value = _as_float(value)
+        elif self.kind == Parameter.Type.DOUBLE_ARRAY and isinstance(value, (list, tuple, array)):
+            value = [_as_float(element) for element in value]
+        is_number = self.kind in (Parameter.Type.INTEGER, Parameter.Type.DOUBLE)
+        if not self.kind.check(value) or (is_number and isinstance(value, bool)):
+            return None
+        return Parameter(self.name, self.kind, value)
 
     def convert(self, value: Any) -> Value:
         """Return `value` as the type of the default; raises `ArgumentError` with the reason."""
@@ -109,7 +152,7 @@ class Specification:
         return self._convert_number(value, type(self.default))
 
     def _convert_list(self, value: Any) -> Value:
-        is_text = bool(self.default) and isinstance(self.default[0], str)  # type: ignore[index]
+        is_text = self.kind == Parameter.Type.STRING_ARRAY
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise self._error(value, f'must be a list of {"texts" if is_text else "numbers"}')
         if is_text:
@@ -176,10 +219,7 @@ class Parameters:
         self._check, self._apply = check, apply
         self._values: dict[str, Any] = {}
         for name, specification in self._table.items():
-            given = declare(node, specification)
-            # rclpy takes the empty list of a file for no value.
-            empty = given is None and isinstance(specification.default, list)
-            self._values[name] = specification.convert([] if empty else given)
+            self._values[name] = specification.convert(declare(node, specification))
         NodeTables.of(node).add(self)
 
     def __getitem__(self, name: str) -> Any:
@@ -187,6 +227,11 @@ class Parameters:
 
     def __contains__(self, name: object) -> bool:
         return name in self._table
+
+    def typed(self, parameter: Parameter) -> Parameter | None:
+        """Return a parameter of this table with the type that it has there, if it can have it."""
+        specification = self._table.get(parameter.name)
+        return specification.typed(parameter.value) if specification else None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -227,6 +272,8 @@ class NodeTables:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._tables: list[Parameters] = []
+        if hasattr(node, 'add_pre_set_parameters_callback'):  # not in humble: 1 is no 1.0 there
+            node.add_pre_set_parameters_callback(self._typed)
         node.add_on_set_parameters_callback(self._on_set)
         if hasattr(node, 'add_post_set_parameters_callback'):
             node.add_post_set_parameters_callback(self._follow)
@@ -246,6 +293,13 @@ class NodeTables:
     def add(self, parameters: Parameters) -> None:
         """Let a table follow its parameters."""
         self._tables.append(parameters)
+
+    def _typed(self, parameters: list[Parameter]) -> list[Parameter]:
+        """Give values the types of their parameters; those that cannot have it are refused."""
+        return [
+            next(filter(None, (table.typed(parameter) for table in self._tables)), parameter)
+            for parameter in parameters
+        ]
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
         """Accept or refuse changes; nothing else."""
@@ -277,9 +331,35 @@ class NodeTables:
 
 def declare(node: Node, specification: Specification) -> Any:
     """Declare a parameter; return the value given at start, or the default."""
+    name, descriptor = specification.name, specification.descriptor
+    override = getattr(node, '_parameter_overrides', {}).get(name)
+    given = specification.default if override is None else override.value
+    if given is None and isinstance(specification.default, list):
+        given = []  # rclpy takes the empty list of a file for no value
+    specification.convert(given)  # says what is wrong with it
+    parameter = specification.typed(given)
     try:
-        return node.declare_parameter(
-            specification.name, specification.default, specification.descriptor
-        ).value
+        if parameter is None:
+            raise ArgumentError(f'must be of type {specification.kind.name}, got {given!r}')
+        if parameter.value == []:
+            _declare_empty(node, specification)
+        else:
+            node.declare_parameter(name, parameter.value, descriptor, ignore_override=True)
     except Exception as error:  # rclpy has one class for each kind of bad value
-        raise ArgumentError(f'parameter {specification.name}: {error}') from None
+        raise ArgumentError(f'parameter {name}: {error}') from None
+    return parameter.value
+
+
+def _declare_empty(node: Node, specification: Specification) -> None:
+    """Declare a parameter whose value is an empty list, which rclpy takes for one of bytes."""
+    name = specification.name
+    writable = replace(specification, read_only=False).descriptor
+    node.declare_parameter(name, specification.kind, writable, ignore_override=True)
+    node.set_parameters([Parameter(name, specification.kind, [])])
+    if specification.read_only:
+        node.set_descriptor(name, specification.descriptor)
+
+
+def _as_float(value: Any) -> Any:
+    """Return a whole number as float, anything else as it is."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -37,8 +37,9 @@ Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
 LONGEST = 3000  # characters of a reason, which may repeat what a request says
 
 REMEDY = (
-    'build it with "colcon build --base-paths src src/screw_dynamics_ros/screw_dynamics_msgs"'
-    ', source install/setup.bash and start the node again'
+    'put it beside this package with '
+    '"ln -s screw_dynamics_ros/screw_dynamics_msgs src/screw_dynamics_msgs", build the '
+    'workspace with "colcon build", source install/setup.bash and start the node again'
 )
 
 
@@ -59,7 +60,7 @@ class Services:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.nodes: list[Node] = []
-        self._worker = Worker('answers requests')
+        self.worker = Worker('answers requests')
         self._absent: list[str] = []
         self._answered: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -109,7 +110,7 @@ class Services:
         """Answer a request, whatever happens."""
         try:
             data = serialize_message(request)
-            answered = self._worker.call(respond, kind, data, *task())
+            answered = self.worker.call(respond, kind, data, *task())
             response = deserialize_message(answered, type(response))
         except WorkerError as error:
             self._node.get_logger().error(f'{service}: {error}')
@@ -128,7 +129,7 @@ class Services:
         status = Status('services')
         for service, count in self._answered.items():
             status.values[service] = f'{count} requests, {self._refused[service]} without success'
-        self._worker.report(status, 'the next request starts another one')
+        self.worker.report(status, 'the next request starts another one')
         if self._absent:
             status.report(
                 Level.WARN,

@@ -27,7 +27,9 @@ def test_examples_run(page, monkeypatch):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize('page', ['README.md', 'CONTRIBUTING.md', *PAGES_OF_DOC])
+@pytest.mark.parametrize(
+    'page', ['README.md', 'CONTRIBUTING.md', 'QUALITY_DECLARATION.md', *PAGES_OF_DOC]
+)
 def test_links_lead_somewhere(page):
     """Files and headings; an equation number right behind [D] would become a link as well."""
     text = (ROOT / page).read_text()

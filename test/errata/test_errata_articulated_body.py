@@ -54,7 +54,7 @@ class Chain:
     def bodies(self) -> ArticulatedBodies:
         """Return what the package finds."""
         nv = self.robot.nv
-        return inward(self.robot._tree, self.q, self.v, np.zeros(nv), self.tau, [False] * nv)
+        return inward(self.robot.tree, self.q, self.v, np.zeros(nv), self.tau, [False] * nv)
 
 
 def make_chain(seed: int, joints: int = 6, armature: float = 0.0) -> Chain:
@@ -66,7 +66,7 @@ def make_chain(seed: int, joints: int = 6, armature: float = 0.0) -> Chain:
 
 def chain_of(robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Chain:
     chain = Chain(robot, q, v, tau, [], [], [], [], [])
-    for body in robot._tree.bodies:
+    for body in robot.tree.bodies:
         X = np.linalg.inv(Ad(relative_pose(body, q)))
         t_p = chain.t[-1] if chain.t else np.zeros(6)
         t = X @ t_p + body.X @ v[body.v]
@@ -313,7 +313,7 @@ def constrained_case(seed: int) -> tuple[Chain, np.ndarray, np.ndarray, np.ndarr
 
 def body_pose(chain: Chain) -> np.ndarray:
     C = np.eye(4)
-    for body in chain.robot._tree.bodies:
+    for body in chain.robot.tree.bodies:
         C = C @ relative_pose(body, chain.q)
     return C
 

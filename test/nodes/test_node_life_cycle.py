@@ -218,7 +218,7 @@ class LifeCycle(RuleBasedStateMachine):
         """The driver stops or has died."""
         self.bench.clock.offset += seconds
         self.bench.sent.clear()
-        self.bench.part._commands._watch()
+        self.bench.part.commands.watch()
         topics = {topic for topic, _ in self.bench.sent}
         assert topics <= {
             f'/life/dynamics/{name}' for name in ('feedforward', 'commands', 'joint_command')
@@ -236,7 +236,7 @@ class LifeCycle(RuleBasedStateMachine):
         bench.sent.clear()
         bench.host.states.receive(serialized(joints, q, self.stamp), {})
         assert '/life/dynamics/gravity' in {topic for topic, _ in bench.sent}
-        model, terms = bench.host.model, bench.part._outputs.terms
+        model, terms = bench.host.model, bench.part.outputs.terms
         robot = robot_of(self.robot)
         robot.gravity = self.values['gravity']
         gravity, carried = robot.gravity_torques(q), np.zeros(2)
@@ -259,7 +259,7 @@ class LifeCycle(RuleBasedStateMachine):
         return self.values['payload_mass'] and self.values['payload_link']
 
     def check_commands(self):
-        command = self.bench.part._commands._torque._command
+        command = self.bench.part.commands.torque._command
         assert np.isfinite(command).all()
         limits = robot_of(self.robot).limits.effort
         assert (np.abs(command) <= limits).all()
@@ -276,13 +276,13 @@ class LifeCycle(RuleBasedStateMachine):
         np.testing.assert_array_equal(bench.host.gravity, values['gravity'])
         np.testing.assert_array_equal(bench.host.model.robot.gravity, values['gravity'])
         np.testing.assert_array_equal(
-            bench.part._shares, [term not in values['compensated_terms'] for term in TERMS]
+            bench.part.shares, [term not in values['compensated_terms'] for term in TERMS]
         )
         policies = bench.host.mapper.policies
         assert policies.velocity == values['velocity_policy']
         assert policies.state_timeout == values['state_timeout']
         assert bool(bench.host.model.payload.any()) == bool(self.carries())
-        torque = bench.part._commands._torque
+        torque = bench.part.commands.torque
         assert torque.is_enabled == values['enabled']
         assert torque.settings.on_loss == values['on_loss']
 

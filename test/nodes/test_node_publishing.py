@@ -105,7 +105,7 @@ def process(monkeypatch):
     monkeypatch.setattr(drawing, 'OLDEST', math.inf)
     made = DrawingProcess()
     yield made
-    made._worker.end()
+    made.worker.end()
 
 
 def drawn(name, sent, process, *arrays, maker=None):
@@ -133,9 +133,9 @@ def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent):
     one = drawn('a', sent, process, array)
     one.publish(packed(1))
     wait_for(lambda: sent)
-    blocker = threading.Thread(target=process._worker.call, args=(time.sleep, 1.0))
+    blocker = threading.Thread(target=process.worker.call, args=(time.sleep, 1.0))
     blocker.start()
-    wait_for(lambda: process._worker.waiting)
+    wait_for(lambda: process.worker.waiting)
     for k in range(2, 100):
         array[0] = k
         one.publish(packed(k))
@@ -183,7 +183,7 @@ def test_a_process_that_died_is_replaced(process, sent):
     one = drawn('a', sent, process, np.ones(1))
     one.publish(packed(1))
     wait_for(lambda: sent)
-    process._worker._process.kill()
+    process.worker.process.kill()
 
     def told():
         one.publish(packed(2))

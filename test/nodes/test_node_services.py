@@ -372,7 +372,7 @@ def test_without_the_package_all_else_works(start, connect, q, robot, tmp_path, 
         'without/kinematics: services',
         WARN,
         '/without/kinematics/inverse_kinematics',
-        'colcon build --base-paths src',
+        'ln -s screw_dynamics_ros/screw_dynamics_msgs src/screw_dynamics_msgs',
     )
     topic = f'kinematics/twist/{TOOL}'
     client.subscribe(TwistStamped, topic)

@@ -49,15 +49,81 @@ def test_statuses_are_made_one_at_a_time(monkeypatch):
         published = []
         subject = diagnostics.Diagnostics(node, lambda period, turn: timers.append(turn))
         monkeypatch.setattr(subject, '_publisher', SimpleNamespace(publish=published.append))
-        names = [f'status {i}' for i in range(12)]
+        names = [f'status {i}' for i in range(8)]
         for name in names:
             subject.add(source(name))
         (turn,) = timers
-        for k in range(24):
-            assert len(made) == k
+        for k in range(20):
+            assert len(made) == 8 * (k // 10) + min(k % 10, 8)
             turn()
     finally:
         rclpy.shutdown()
     assert [
         [(status.name, status.message) for status in message.status] for message in published
     ] == [[(f'diagnosed: {name}', f'{time}') for name in names] for time in (1, 2)]
+
+
+@pytest.fixture
+def diagnosed(ros_domain, monkeypatch):
+    """Make a `Diagnostics` with parameters; return it, its turn, and what it publishes."""
+    import rclpy
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter
+
+    from screw_dynamics_ros.ros import diagnostics
+
+    rclpy.init(domain_id=ros_domain)
+    nodes = []
+
+    def make(**parameters):
+        overrides = [
+            Parameter(f'diagnostic_updater.{name}', value=value)
+            for name, value in parameters.items()
+        ]
+        node = Node(
+            'diagnosed', namespace='/left', parameter_overrides=overrides, enable_rosout=False
+        )
+        nodes.append(node)
+        turns, published = [], []
+        subject = diagnostics.Diagnostics(node, lambda period, turn: turns.append(turn))
+        monkeypatch.setattr(subject, '_publisher', SimpleNamespace(publish=published.append))
+        return node, subject, turns[0], published
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    rclpy.shutdown()
+
+
+@pytest.mark.parametrize(('period', 'turns'), [(0.1, 1), (0.25, 2), (1, 10), (2.0, 20)])
+def test_period_is_that_of_diagnostic_updater(diagnosed, period, turns):
+    """However many statuses there are: several are made in a turn if that is needed."""
+    _, subject, turn, published = diagnosed(period=period)
+    for i in range(12):
+        subject.add(lambda i=i: Status(f'status {i}'))
+    for _ in range(3 * turns):
+        turn()
+    assert [len(message.status) for message in published] == [12] * 3
+
+
+def test_period_changes_while_running(diagnosed):
+    from rclpy.parameter import Parameter
+
+    node, subject, turn, published = diagnosed()
+    subject.add(lambda: Status('status'))
+    (result,) = node.set_parameters([Parameter('diagnostic_updater.period', value=0.2)])
+    assert result.successful
+    for _ in range(10):
+        turn()
+    assert len(published) == 5
+    (result,) = node.set_parameters([Parameter('diagnostic_updater.period', value=0.0)])
+    assert 'diagnostic_updater.period' in result.reason
+
+
+@pytest.mark.parametrize(('use_fqn', 'name'), [(True, 'left/diagnosed'), (False, 'diagnosed')])
+def test_names_of_statuses(diagnosed, use_fqn, name):
+    _, subject, turn, published = diagnosed(use_fqn=use_fqn, period=0.1)
+    subject.add(lambda: Status('outputs'))
+    turn()
+    (status,) = published[0].status
+    assert (status.name, status.hardware_id) == (f'{name}: outputs', 'none')

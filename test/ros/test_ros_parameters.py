@@ -67,8 +67,9 @@ def test_values_become_those_of_the_table(specification, value, expected):
 
 
 class Older(Node):
-    """A node of humble: it has no callbacks for what has been set."""
+    """A node of humble: it has no callbacks before and after parameters are set."""
 
+    add_pre_set_parameters_callback = property(lambda self: super().absent)
     add_post_set_parameters_callback = property(lambda self: super().absent)
 
 
@@ -203,3 +204,76 @@ def test_wrong_value_at_start(ros_domain):
             made.destroy_node()
     finally:
         rclpy.shutdown()
+
+
+EMPTY = Specification('empty', [], 'Numbers.', minimum=0.0, rule='one for each')
+FIXED = Specification('fixed', [], 'Numbers.', read_only=True)
+
+
+def test_types_are_declared_and_never_change(node):
+    Parameters(node, [*ALL, EMPTY, FIXED])
+    for specification in (*ALL, EMPTY, FIXED):
+        descriptor = node.describe_parameter(specification.name)
+        parameter = node.get_parameter(specification.name)
+        assert not descriptor.dynamic_typing
+        assert descriptor.type == parameter.type_.value == specification.kind.value
+        assert descriptor.read_only == specification.read_only
+        assert specification.convert(parameter.value) == specification.default
+
+
+def test_whole_numbers_and_empty_lists_get_the_type_that_is_declared(node):
+    """At run time, too, where rclpy asks before it looks at types (not in humble)."""
+    table = Table(node, [NUMBER, VECTOR, EMPTY])
+    asks = hasattr(node, 'add_pre_set_parameters_callback')
+    assert set_all(node, number=2, vector=[3, 4], empty=[1]).successful == asks
+    assert set_all(node, empty=[]).successful == asks
+    table.settle()
+    for name, value in (('number', 2.0), ('vector', [3.0, 4.0])) if asks else ():
+        assert table.parameters[name] == value
+        assert node.get_parameter(name).type_ in (
+            Parameter.Type.DOUBLE,
+            Parameter.Type.DOUBLE_ARRAY,
+        )
+    assert table.parameters['empty'] == []
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'expected'),
+    [
+        ('number', 2, 2.0),
+        ('vector', [3, 4], [3.0, 4.0]),
+        ('empty', None, []),
+        ('empty', [5], [5.0]),
+        ('fixed', [5], [5.0]),
+    ],
+)
+def test_whole_numbers_at_start(ros_domain, name, value, expected):
+    rclpy.init(domain_id=ros_domain)
+    try:
+        made = Node(
+            'start', parameter_overrides=[Parameter(name, value=value)], enable_rosout=False
+        )
+        parameters = Parameters(made, [NUMBER, VECTOR, EMPTY, FIXED])
+        assert parameters[name] == expected
+        stored = made.get_parameter(name).value
+        assert (stored if isinstance(stored, float) else list(stored)) == expected
+        made.destroy_node()
+    finally:
+        rclpy.shutdown()
+
+
+@pytest.mark.parametrize(
+    ('specification', 'words', 'constraints'),
+    [
+        (NUMBER, 'in [0, 10]', ''),
+        (COUNT, 'finite', 'finite'),
+        (NAMES, 'any of: a, b', 'any of: a, b'),
+        (VECTOR, 'each finite; 2 elements', 'each finite; 2 elements'),
+        (FLAG, '', ''),
+        (EMPTY, 'each >= 0; one for each', 'each >= 0; one for each'),
+    ],
+)
+def test_ranges_are_said_once(specification, words, constraints):
+    """By the range of the descriptor where ROS has one, in words otherwise."""
+    assert specification.range == words
+    assert specification.descriptor.additional_constraints == constraints

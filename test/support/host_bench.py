@@ -74,7 +74,7 @@ class Bench:
         self.part = dynamics_outputs.Dynamics(self.node, self.host)
         self.host.add(self.part, self.node)
         self.gate, self.at_gate = threading.Semaphore(0), False
-        build = self.host.source.loader._build
+        build = self.host.source.loader.build
 
         def gated(text):
             self.at_gate = True
@@ -82,7 +82,7 @@ class Bench:
             self.at_gate = False
             return build(text)
 
-        self.host.source.loader._build = gated
+        self.host.source.loader.build = gated
         self.host.start()
 
     def close(self):
@@ -110,20 +110,20 @@ class Bench:
 
     def build(self):
         """Let one description be compiled, if any waits; it is not taken over yet."""
-        if not self.host.source.compiling or self.host.source.loader._outcome is not None:
+        if not self.host.source.compiling or self.host.source.loader.outcome is not None:
             return
-        thread = self.host.source.loader._thread
+        thread = self.host.source.loader.thread
         self.gate.release()
         self.wait(
             lambda: (
-                self.host.source.loader._outcome is not None
+                self.host.source.loader.outcome is not None
                 or (self.gate._value == 0 and self.is_waiting(thread))
             )
         )
 
     def is_waiting(self, thread):
         """Whether the next build waits at the gate."""
-        return self.at_gate and thread is self.host.source.loader._thread
+        return self.at_gate and thread is self.host.source.loader.thread
 
     def take_over(self):
         """Look at what is ready."""

@@ -52,7 +52,7 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     joint_motion,
 )
 
-# The last three names are found here as well: constraints/equations.py takes them from here.
+# `x as x`: found here as well, where constraints/equations.py and the table of IDs look for them.
 from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass as check_moves_mass
 from screw_dynamics_ros.core.dynamics.massless_joints import guarded, without_rounding
 from screw_dynamics_ros.core.dynamics.massless_joints import (

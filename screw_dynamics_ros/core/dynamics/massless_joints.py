@@ -16,6 +16,9 @@ the middle one feels nothing where the outer two are aligned.
 >>> D = np.array([[2.0]])
 >>> not_a_number_below(D, 1e-12), not_a_number_below(0.0 * D, 1e-12)
 (array([[2.]]), array([[nan]]))
+
+Source: Müller 2018b section 5.1 (D-38) and Bruyninckx 2010 sections 6.2.1-6.2.5 (C-051, C-053) for
+D_i; the guards are this package's own.
 """
 
 from __future__ import annotations

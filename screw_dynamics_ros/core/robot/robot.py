@@ -136,6 +136,13 @@ class Robot(CompiledFunctions):
     Inverse problems take one sample, refuse NaN, and say in their results how far to trust them.
     Their `link` may be several links: then twists have a row for each.
 
+    Attributes
+    ----------
+    description : RobotDescription
+    tree : Tree
+        What the recursions run on; `regrouped_tree` is the same with fewer inertial parameters.
+    backend : str
+
     Raises
     ------
     DescriptionError, InertiaError
@@ -268,32 +275,32 @@ class Robot(CompiledFunctions):
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The movable joints that mimic no other, in depth-first order of the description."""
-        return self._tree.joint_names
+        return self.tree.joint_names
 
     @property
     def link_names(self) -> tuple[str, ...]:
         """All links, in depth-first order of the description."""
-        return self._tree.link_names
+        return self.tree.link_names
 
     @property
     def transform_joints(self) -> tuple[str, ...]:
         """All joints that move, mimic joints included: the rows of 'joint_transforms'."""
-        return tuple(moving.joint.name for moving in self._tree.moving_joints)
+        return tuple(moving.joint.name for moving in self.tree.moving_joints)
 
     @property
     def nq(self) -> int:
         """Number of elements of a configuration."""
-        return self._tree.nq
+        return self.tree.nq
 
     @property
     def nv(self) -> int:
         """Number of degrees of freedom."""
-        return self._tree.nv
+        return self.tree.nv
 
     @property
     def total_mass(self) -> float:
         """Mass of all links, the root link included [kg]."""
-        return self._tree.total_mass
+        return self.tree.total_mass
 
     @property
     def inertial_parameters(self) -> Array:
@@ -303,7 +310,7 @@ class Robot(CompiledFunctions):
     @property
     def limits(self) -> JointLimits:
         """`lower`, `upper`, `velocity`, `effort` over `joint_names`, infinite where none is set."""
-        return self._tree.limits
+        return self.tree.limits
 
     @property
     def drives(self) -> dict[str, Drive]:
@@ -324,7 +331,7 @@ class Robot(CompiledFunctions):
 
     def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
         """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
-        return self._tree.joint_coordinates(joint)
+        return self.tree.joint_coordinates(joint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle what the robot was made of; functions are compiled anew."""
@@ -341,12 +348,12 @@ class Robot(CompiledFunctions):
     @property
     def with_friction(self) -> bool:
         """Whether inverse and forward dynamics have friction in them: whether drives were given."""
-        return self._tree.with_friction
+        return self.tree.with_friction
 
     @property
     def free_bodies(self) -> dict[str, slice]:
         """Where the velocities (6) of free bodies stand in v, by link; a floating base is one."""
-        return {body.name: body.v for body in self._tree.bodies if body.dof == 6}
+        return {body.name: body.v for body in self.tree.bodies if body.dof == 6}
 
     @property
     def floating_base(self) -> bool:
@@ -357,7 +364,7 @@ class Robot(CompiledFunctions):
 
     def neutral(self) -> Array:
         """Return the configuration (nq,) of zeros, free bodies in the pose of the root frame."""
-        return configurations.neutral(self._tree)
+        return configurations.neutral(self.tree)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] = ()
@@ -368,7 +375,7 @@ class Robot(CompiledFunctions):
         generator of NumPy, or a seed of one.
         """
         shape = (size,) if isinstance(size, int) else tuple(size)
-        return configurations.random_configurations(self._tree, np.random.default_rng(rng), shape)
+        return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)
 
     @compiled(integrate, 'q', 'displacement')
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
@@ -385,7 +392,7 @@ class Robot(CompiledFunctions):
         """
         jacobians.check_representation(increments)
         start, end = self._input('q0', self.nq, q0), self._input('q1', self.nq, q1)
-        return configurations.difference(self._tree, start, end, increments)
+        return configurations.difference(self.tree, start, end, increments)
 
     def interpolate(
         self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike, increments: str = 'body'
@@ -582,7 +589,7 @@ class Robot(CompiledFunctions):
 
         (10 n_bodies,), the input 'payload' of `payload_torques` in fused kernels.
         """
-        return payload_parameters(self._tree, payloads)
+        return payload_parameters(self.tree, payloads)
 
     @compiled(payload_torques, 'q', 'v', 'a', 'payload', 'gravity')
     def payload_torques(
@@ -665,11 +672,11 @@ class Robot(CompiledFunctions):
     def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
         """Return the linear model of the motion near a state and its torques (D-40)."""
         state = (
-            vector('q', self._tree.nq, q),
-            vector('v', self._tree.nv, v),
-            vector('tau', self._tree.nv, tau),
+            vector('q', self.tree.nq, q),
+            vector('v', self.tree.nv, v),
+            vector('tau', self.tree.nv, tau),
         )
-        return state_space(self._tree, state[1], *self.forward_dynamics_derivatives(*state))
+        return state_space(self.tree, state[1], *self.forward_dynamics_derivatives(*state))
 
     def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
         """Return the derivative of `inverse_dynamics` by the placement of a joint, (nv, 6).
@@ -678,11 +685,11 @@ class Robot(CompiledFunctions):
         compiled, one sample.
         """
         state = (
-            vector('q', self._tree.nq, q),
-            vector('v', self._tree.nv, v),
-            vector('a', self._tree.nv, a),
+            vector('q', self.tree.nq, q),
+            vector('v', self.tree.nv, v),
+            vector('a', self.tree.nv, a),
         )
-        return torque_sensitivity(self._tree, *state, self._gravity, joint)
+        return torque_sensitivity(self.tree, *state, self._gravity, joint)
 
     def base_parameters(self, samples: int = 0, seed: int = 0) -> BaseParameters:
         """Return a minimal set of inertial parameters, found from random motions (D-43).
@@ -691,14 +698,14 @@ class Robot(CompiledFunctions):
         """
         check_count('samples', samples)
         check_count('seed', seed)
-        unknowns = 10 * len(tuple(self._tree.frames))
-        count = samples or 2 * -(-unknowns // max(self._tree.nv, 1))
+        unknowns = 10 * len(tuple(self.tree.frames))
+        count = samples or 2 * -(-unknowns // max(self.tree.nv, 1))
         rng = np.random.default_rng(seed)
         start = np.tile(self.neutral(), (count, 1))
         q = self.integrate(start, rng.uniform(-np.pi, np.pi, (count, self.nv)))
-        v, a = rng.normal(size=(2, count, self._tree.nv))
+        v, a = rng.normal(size=(2, count, self.tree.nv))
         return base_parameters(
-            self.regressor(q, v, a).reshape(-1, unknowns), tuple(self._tree.frames)
+            self.regressor(q, v, a).reshape(-1, unknowns), tuple(self.tree.frames)
         )
 
     # --- motion and force given in parts; doc/constrained_dynamics.md -----------------------------
@@ -719,7 +726,7 @@ class Robot(CompiledFunctions):
         mask (nv,); the others have the torque `tau`. Elements of a and tau that are not given are
         not read. Each choice of joints is compiled once (Bruyninckx 2010, 6.4.3, C-060).
         """
-        choice = marks(self._tree, prescribed)
+        choice = marks(self.tree, prescribed)
         result: tuple[Array, Array] = self._evaluate(
             FUNCTIONS['hybrid_dynamics'], (q, v, a, tau), (choice,), external_wrenches
         )
@@ -769,7 +776,7 @@ class Robot(CompiledFunctions):
         structures = tuple(constraint.structure for constraint in constraints)
         known = self._constraint_kernels.get(structures)
         if known is None:
-            program = specification(self._regrouped_tree, structures)
+            program = specification(self.regrouped_tree, structures)
             kernel = make_kernel(program, self.backend)
             known = self._constraint_kernels[structures] = kernel, compiled_into(kernel)
         kernel, run = known
@@ -786,7 +793,7 @@ class Robot(CompiledFunctions):
 
         Stacks are not looked at: their samples that are singular are NaN.
         """
-        joints = [body.joint for body in self._regrouped_tree.bodies if body.massless_about_joint]
+        joints = [body.joint for body in self.regrouped_tree.bodies if body.massless_about_joint]
         if joints and all(np.isfinite(x).all() for x in inputs):
             raise InertiaError(
                 'accelerations are not defined in this configuration: the links of some of the '
@@ -843,9 +850,9 @@ class Robot(CompiledFunctions):
             )
         solver = self._solvers.get((links, respect_limits))
         if solver is None:
-            solver = make_solver(self._tree, links, respect_limits, self.backend)
+            solver = make_solver(self.tree, links, respect_limits, self.backend)
             self._solvers[links, respect_limits] = solver
-        q = solver.middle if q0 is None else vector('q0', self._tree.nq, q0)
+        q = solver.middle if q0 is None else vector('q0', self.tree.nq, q0)
         return solver.solve(
             targets,
             q,
@@ -943,8 +950,8 @@ class Robot(CompiledFunctions):
             joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
         """
         J = stacked_jacobian(self, q, link, representation)
-        limits = JointBounds(self._tree, dt, acceleration_limit)
-        bounds = limits.at(vector('q', self._tree.nq, q), previous)
+        limits = JointBounds(self.tree, dt, acceleration_limit)
+        bounds = limits.at(vector('q', self.tree.nq, q), previous)
         return joint_limited_velocity(J, stacked_rows('twist', twist, link), bounds, **options)
 
     def joint_limited_acceleration(
@@ -965,9 +972,9 @@ class Robot(CompiledFunctions):
         """
         J = stacked_jacobian(self, q, link, representation)
         bias = stacked_bias(self, q, v, link, representation)
-        now = vector('v', self._tree.nv, v)
-        bounds = JointBounds(self._tree, dt, acceleration_limit).at(
-            vector('q', self._tree.nq, q), now
+        now = vector('v', self.tree.nv, v)
+        bounds = JointBounds(self.tree, dt, acceleration_limit).at(
+            vector('q', self.tree.nq, q), now
         )
         target = stacked_rows('acceleration', acceleration, link)
         return joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)
@@ -1017,8 +1024,8 @@ class Robot(CompiledFunctions):
         """
         links = link_names(link)
         kernel = self.fuse(*closed_loop.outputs(links, closures))
-        start = vector('q', self._tree.nq, q)
-        return ClosedLoop(kernel, self._tree, links, start, dt, closures=closures, **options)
+        start = vector('q', self.tree.nq, q)
+        return ClosedLoop(kernel, self.tree, links, start, dt, closures=closures, **options)
 
     # --- several outputs at once; doc/compilation.md ----------------------------------------------
 
@@ -1031,7 +1038,7 @@ class Robot(CompiledFunctions):
         tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`; or a `Formula` of others,
         which may read further vectors, `parameters`: their names and numbers of elements.
         """
-        return FusedKernel(self._regrouped_tree, self.backend, outputs, parameters or {})
+        return FusedKernel(self.regrouped_tree, self.backend, outputs, parameters or {})
 
     def c_source(
         self,
@@ -1044,7 +1051,7 @@ class Robot(CompiledFunctions):
         Its `header` says which arrays it takes, and where the joints are in them; `source` includes
         `name`.h and needs a C99 or C++ compiler and the mathematics library.
         """
-        tree, label = self._regrouped_tree, self.description.name
+        tree, label = self.regrouped_tree, self.description.name
         return c_function(tree, label, name, outputs, parameters or {})
 
     def substitute(self, output: Output, **sources: Output | Formula) -> Formula:
@@ -1052,4 +1059,4 @@ class Robot(CompiledFunctions):
 
         `robot.substitute('inverse_dynamics', q=planned)` with `planned` a `Formula`.
         """
-        return evaluated(self._regrouped_tree, output, sources)
+        return evaluated(self.regrouped_tree, output, sources)

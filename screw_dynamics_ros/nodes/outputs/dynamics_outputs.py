@@ -54,6 +54,7 @@ TABLE = (
         [''],
         'Order of the elements of ~/commands, as in the parameter joints of the controller they '
         'are for. Empty: all movable joints in the order of the description.',
+        rule='joints of the robot',
     ),
     Specification(
         'compensated_terms',
@@ -127,20 +128,20 @@ class Dynamics:
         self._host = host
         self._publishers = Publishers(node)
         self._channels: list[Channel] = []
-        self._outputs: Outputs | None = None
-        self._shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
+        self.outputs: Outputs | None = None
+        self.shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
         self._is_followed = self._is_late = False
         self._reference: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
         self._refused = ''
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         constraints.read(self._parameters['constraints'])
         self._apply({})
-        self._commands = Commands(node, host)
-        host.endings.append(self._commands)
+        self.commands = Commands(node, host)
+        host.endings.append(self.commands)
         node.create_subscription(
             JointTrajectory,
             '~/reference',
-            FAULTS.guarded('a reference', self._on_reference),
+            FAULTS.guarded('a reference', self.receive_reference),
             qos.COMMAND,
         )
         host.states.prepare(self._expire)
@@ -173,16 +174,16 @@ class Dynamics:
                 ENERGIES,
                 MOMENTUM,
             ],
-            parameters={'shares': self._shares, 'reference': outputs.reference},
+            parameters={'shares': self.shares, 'reference': outputs.reference},
             chosen=outputs,
         )
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: DynamicsPlan) -> list[Channel]:
         """Take over a new model."""
-        is_first = self._outputs is None
+        is_first = self.outputs is None
         is_new = is_first or mapper is not self._mapper
         self._model, self._mapper, outputs = model, mapper, plan.chosen
-        self._outputs = outputs
+        self.outputs = outputs
         self._is_followed, self._is_late, self._refused = False, False, ''
         limits = model.robot.limits
         self._limits = dict(
@@ -223,7 +224,7 @@ class Dynamics:
             self._add(
                 Float64MultiArray, '~/momentum', templates.matrix(MOMENTUM_ROWS), MOMENTUM, True
             )
-            self._channels += self._commands.bind(
+            self._channels += self.commands.bind(
                 model,
                 self._publishers,
                 model.results[terms.feedforward],
@@ -258,13 +259,13 @@ class Dynamics:
     def status(self) -> Status:
         """Report the outputs, the reference and what is compensated elsewhere."""
         status = Status('outputs')
-        if self._outputs is None:
+        if self.outputs is None:
             return status
-        if self._outputs.absent:
+        if self.outputs.absent:
             status.report(
                 Level.ERROR,
                 'no ~/commands: the robot has no joint '
-                f'{shorten(self._outputs.absent)}; correct the parameter joints',
+                f'{shorten(self.outputs.absent)}; correct the parameter joints',
             )
         self._expire()
         if self._refused:
@@ -281,23 +282,23 @@ class Dynamics:
         status.values['compensated by the robot'] = (
             ', '.join(self._parameters['compensated_terms']) or 'nothing'
         )
-        status.values['order of ~/commands'] = ', '.join(self._outputs.order)
+        status.values['order of ~/commands'] = ', '.join(self.outputs.order)
         payload.report(status, self._host.parameters, self._model.robot)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
     def _constraint_status(self) -> Status:
-        if self._outputs is None:
+        if self.outputs is None:
             return Status('constraints')
-        return self._outputs.constraints.status()
+        return self.outputs.constraints.status()
 
     def _moving_torques(self) -> Array:
         """Return what the drives give less what friction takes of it, (n,) [N m, N].
 
         Measured efforts are short of the terms that are not part of them (`effort_terms`).
         """
-        assert self._outputs is not None
-        model, terms = self._model, self._outputs.terms
+        assert self.outputs is not None
+        model, terms = self._model, self.outputs.terms
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
             shares = self._host.effort_shares
             torques = self._mapper.tau - shares[FRICTION] * model.results[terms.friction]
@@ -311,7 +312,7 @@ class Dynamics:
                 )
         else:
             torques = model.results[terms.feedforward] - model.results[terms.friction]
-            for term, share in zip(TERMS, self._shares):
+            for term, share in zip(TERMS, self.shares):
                 torques += (1.0 - share) * model.results[getattr(terms, term)]
         return torques
 
@@ -320,17 +321,18 @@ class Dynamics:
     def _expire(self) -> None:
         """Follow the measured state again if the reference is too old."""
         if self._is_followed and not self._is_recent():
-            assert self._outputs is not None
-            self._outputs.reference[:] = 0.0
+            assert self.outputs is not None
+            self.outputs.reference[:] = 0.0
             self._is_followed, self._is_late = False, True
-            self._commands.blend()
+            self.commands.blend()
 
     def _is_recent(self) -> bool:
         timeout = self._parameters['reference_timeout'] or np.inf
         return self._reference is not None and time.monotonic() - self._reference[1] <= timeout
 
-    def _on_reference(self, message: JointTrajectory) -> None:
-        if self._outputs is None:  # it is followed as soon as there is a robot
+    def receive_reference(self, message: JointTrajectory) -> None:
+        """Follow the first point of a trajectory, or refuse it by name."""
+        if self.outputs is None:  # it is followed as soon as there is a robot
             self._reference = message, time.monotonic()
             return
         self._refused = self._read_reference(message)
@@ -339,7 +341,7 @@ class Dynamics:
 
     def _read_reference(self, message: JointTrajectory) -> str:
         """Follow a reference; return why not, or an empty text."""
-        assert self._outputs is not None
+        assert self.outputs is not None
         robot = self._model.robot
         known = [joint.name for joint in robot.description.joints]
         try:
@@ -348,10 +350,10 @@ class Dynamics:
         except ScrewDynamicsError as error:
             return printable(str(error))
         given = reference.given.astype(float)
-        names_others = not np.array_equal(rows(self._outputs.reference)[GIVEN], given)
-        rows(self._outputs.reference)[:] = [given, reference.q, reference.v, reference.a]
+        names_others = not np.array_equal(rows(self.outputs.reference)[GIVEN], given)
+        rows(self.outputs.reference)[:] = [given, reference.q, reference.v, reference.a]
         if names_others or not self._is_followed:
-            self._commands.blend()
+            self.commands.blend()
         self._is_followed, self._is_late = True, False
         return ''
 
@@ -382,8 +384,8 @@ class Dynamics:
 
     def _apply(self, values: dict[str, Any]) -> None:
         compensated = self._parameters['compensated_terms']
-        self._shares[:] = [term not in compensated for term in TERMS]
+        self.shares[:] = [term not in compensated for term in TERMS]
         if 'compensated_terms' in values:
-            self._commands.blend()
+            self.commands.blend()
         if values.keys() & SHAPING:
             self._host.reload()

@@ -13,11 +13,11 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import Joint
 from screw_dynamics_ros.core.inverse.manipulability import velocity_ellipsoid
-from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source
 from screw_dynamics_ros.nodes.outputs.markers import Drawing, Picture, color, scale, screw
+from screw_dynamics_ros.ros.messages.conversions import quaternion
 from screw_dynamics_ros.ros.messages.markers import Shape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -123,7 +123,7 @@ def draw_ellipsoids(
 ) -> None:
     """Write the numbers of `ellipsoids`, no semi-axis longer than `limit` [m]."""
     axes, semi_axes = velocity_ellipsoid(jacobian, joint_metric)
-    quaternion = quaternions.from_matrix(axes)
+    orientation = quaternion(axes)
     for target, kind, scale_of_kind in zip(numbers, kinds, scales):
         size = semi_axes if kind == 'velocity_ellipsoids' else 1.0 / semi_axes
-        draw_ellipsoid(target, quaternion, np.minimum(scale_of_kind * size, limit))
+        draw_ellipsoid(target, orientation, np.minimum(scale_of_kind * size, limit))

@@ -45,10 +45,18 @@ MOST_CATCHING_UP = 0.02  # s; commands are heard in between
 
 TABLE = (
     Specification(
-        'robot_description', '', 'URDF of the robot. Empty: the file `urdf`.', read_only=True
+        'robot_description',
+        '',
+        'URDF of the robot. Empty: the file `urdf`.',
+        rule='the text of a URDF, or empty',
+        read_only=True,
     ),
     Specification(
-        'urdf', '', 'Path of the URDF file. Empty: the Panda arm of this package.', read_only=True
+        'urdf',
+        '',
+        'Path of the URDF file. Empty: the Panda arm of this package.',
+        rule='a path, or empty',
+        read_only=True,
     ),
     Specification(
         'rate', 500.0, 'Rate of joint_states [Hz].', minimum=1.0, maximum=10000.0, read_only=True
@@ -77,12 +85,19 @@ TABLE = (
         size=3,
         read_only=True,
     ),
-    Specification('initial_joints', [''], 'Joints that initial_positions are for.', read_only=True),
+    Specification(
+        'initial_joints',
+        [''],
+        'Joints that initial_positions are for.',
+        rule='joints of the robot',
+        read_only=True,
+    ),
     Specification(
         'initial_positions',
         [],
         'Where the simulation starts [rad, m], for each of initial_joints, within their '
         'limits; others start in the middle of their range.',
+        rule='empty, or one for each of initial_joints',
         read_only=True,
     ),
     Specification(

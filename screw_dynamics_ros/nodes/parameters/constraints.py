@@ -23,6 +23,7 @@ SPECIFICATION = Specification(
     'Links that the environment holds, and which of their motions it blocks: "tool0" (all of '
     'them), "tool0: position", "tool0: x y rz". Words: x, y, z, rx, ry, rz, position, orientation, '
     'in root axes through the origin of the link, or with "in tool0" at the end in its own axes.',
+    rule='one text for each link',
 )
 
 

@@ -17,6 +17,7 @@ JOINTS = Specification(
     [''],
     'Joints whose drives the parameters drives.<joint>.rotor_inertia and so on describe. Of the '
     'others the friction of the description is known and nothing else.',
+    rule='joints of the robot',
     read_only=True,
 )
 
@@ -30,6 +31,7 @@ TABLE = (
         1.0,
         'Turns of the rotor per turn of the joint [rad/rad, rad/m]; its sign matters with '
         'rotor_axis.',
+        rule='not 0',
     ),
     Specification(
         'armature', 0.0, 'More inertia felt at the joint, of gears [kg m^2, kg].', minimum=0.0
@@ -72,7 +74,10 @@ TABLE = (
         size=3,
     ),
     Specification(
-        'carrier', '', 'Link the motor is mounted on, with rotor_axis. Empty: the parent link.'
+        'carrier',
+        '',
+        'Link the motor is mounted on, with rotor_axis. Empty: the parent link.',
+        rule='a link of the robot, or empty',
     ),
 )
 

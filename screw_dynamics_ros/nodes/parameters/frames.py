@@ -21,6 +21,7 @@ def specification(what: str) -> Specification:
         f'Links for which {what} is published, on topics that end in their names (characters that '
         'topic names cannot have become underscores). Empty: the moving ends of the tree without '
         'gripper fingers.',
+        rule='links of the robot',
     )
 
 

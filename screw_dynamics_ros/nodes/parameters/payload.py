@@ -18,12 +18,13 @@ TABLE = (
         'payload_link',
         '',
         'Link that carries the payload described by the other payload parameters. Empty: none.',
+        rule='a link of the robot, or empty',
     ),
     Specification('payload_mass', 0.0, 'Mass of the payload [kg].', minimum=0.0),
     Specification(
         'payload_center_of_mass',
         [0.0, 0.0, 0.0],
-        'Centre of mass of the payload in the frame of payload_link [m].',
+        'Center of mass of the payload in the frame of payload_link [m].',
         size=3,
     ),
     Specification(
@@ -32,6 +33,7 @@ TABLE = (
         'Inertia of the payload about its center of mass in the axes of payload_link: xx, xy, xz, '
         'yy, yz, zz [kg m^2].',
         size=6,
+        rule='what a body can have',
     ),
 )
 

@@ -21,7 +21,10 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.executor import EXECUTORS
 
 ROBOT_DESCRIPTION = Specification(
-    'robot_description', '', 'URDF of the robot. Empty: taken from the topic robot_description.'
+    'robot_description',
+    '',
+    'URDF of the robot. Empty: taken from the topic robot_description.',
+    rule='the text of a URDF, or empty',
 )
 
 PROCESS = (
@@ -106,17 +109,24 @@ TABLE = (
         'answered [s]: after a pause, outputs begin with the newest state. 0: any, for recordings.',
         minimum=0.0,
     ),
-    Specification('effort_joints', [''], 'Joints that effort_scale and effort_offset are for.'),
+    Specification(
+        'effort_joints',
+        [''],
+        'Joints that effort_scale and effort_offset are for.',
+        rule='joints of the robot',
+    ),
     Specification(
         'effort_scale',
         [],
         'Factor that makes torque of what the driver reports as effort [N m or N per reported '
         'unit], for each of effort_joints; 1 for all others.',
+        rule='empty, or one for each of effort_joints',
     ),
     Specification(
         'effort_offset',
         [],
         'Added to the scaled effort [N m, N], for each of effort_joints; 0 for all others.',
+        rule='empty, or one for each of effort_joints',
     ),
     Specification(
         'effort_terms',
@@ -132,6 +142,7 @@ TABLE = (
         'frame_prefix',
         '',
         'Put in front of all frame names in messages, as in robot_state_publisher.',
+        rule='any text',
         read_only=True,
     ),
     Specification(

@@ -18,7 +18,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.services.requests import (
@@ -28,14 +28,18 @@ from screw_dynamics_ros.nodes.services.requests import (
     requested_state,
 )
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angular, time_message
+from screw_dynamics_ros.ros.messages.conversions import (
+    matrix,
+    pose,
+    swap_linear_angular,
+    time_message,
+)
 from screw_dynamics_ros.ros.names import shorten, twist_frame
 
 DEFAULT_REPRESENTATION = 'hybrid'
 DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 RESTARTS = 20  # random starts between looks at the clock
-UNIT = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
 
 
 def register(host: ServiceHost, node: Node) -> None:
@@ -113,7 +117,7 @@ def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
     targets = []
     for link, target in zip(links, request.targets):
         frame = target.header.frame_id
-        C = matrix_of(target.pose, f'target of {link}')
+        C = matrix(target.pose, f'target of {link}')
         if frame:
             reference = queried.find_link(frame, f'target of {link}: frame_id')
             C = finite('a target', robot.link_pose(state.q, reference) @ C)
@@ -174,19 +178,3 @@ def solve(
         )
     )
     return replace(best, iterations=iterations, message=message)
-
-
-def matrix_of(message: Any, name: str) -> Array:
-    """Return a geometry_msgs/Pose as (4, 4); raises `ArgumentError` if it is no pose."""
-    position, orientation = message.position, message.orientation
-    r = np.array([position.x, position.y, position.z])
-    quaternion = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
-    norm = float(np.linalg.norm(quaternion))
-    if not np.isfinite(r).all():
-        raise ArgumentError(f'{name}: the position {r.tolist()} must be finite [m]')
-    if not abs(norm - 1.0) <= UNIT:
-        raise ArgumentError(
-            f'{name}: the orientation {quaternion.tolist()} has norm {norm:.6g}; '
-            'give a unit quaternion (x, y, z, w)'
-        )
-    return se3.pose(quaternions.to_matrix(quaternion / norm), r)

@@ -79,7 +79,7 @@ class JointStateMapper:
         self.accepted = 0
         self.lock = threading.Lock()
         self._age = 0
-        self._maps = NameMaps(joints, known)
+        self.maps = NameMaps(joints, known)
 
         size = len(self.joints)
         self._state = np.zeros(3 * size)
@@ -140,7 +140,7 @@ class JointStateMapper:
         self._arrival = time.monotonic() if arrival is None else arrival
         if message.refusal is not None:
             return self._refuse(*message.refusal)
-        names = self._maps[message.layout]
+        names = self.maps[message.layout]
         if names.whole is not None and self._is_regular(message) and self._take(names, message):
             return True
         if names.refusal is not None:
@@ -150,7 +150,7 @@ class JointStateMapper:
         stamp = self._check_age(message.stamp)
         if stamp == NEVER:
             return False
-        return self._update_carefully(names, message, stamp)
+        return self.update_carefully(names, message, stamp)
 
     def _is_regular(self, message: JointStateMessage) -> bool:
         """Whether a whole message follows one that made a state on its own, and is as good."""
@@ -185,7 +185,7 @@ class JointStateMapper:
         self.last_accepted = self._arrival
         return True
 
-    def _update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
+    def update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
         """Merge a message joint by joint, by the policies."""
         self._spread_whole()
         joints = names.target

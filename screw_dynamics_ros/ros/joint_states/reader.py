@@ -81,20 +81,20 @@ class JointStateReader:
     """Reads serialized sensor_msgs/JointState; cheap as long as frame, names and lengths stay."""
 
     def __init__(self) -> None:
-        self._layouts: list[Layout] = []  # those used last come first
+        self.layouts: list[Layout] = []  # those used last come first
 
     def read(self, data: bytes) -> JointStateMessage:
         """Return the contents, valid until the next call."""
-        for layout in self._layouts:
+        for layout in self.layouts:
             if layout.matches(data):
-                if layout is not self._layouts[0]:
-                    self._layouts.remove(layout)
-                    self._layouts.insert(0, layout)
+                if layout is not self.layouts[0]:
+                    self.layouts.remove(layout)
+                    self.layouts.insert(0, layout)
                 return layout.parse(data)
         excess = too_large(data)
-        return JointStateMessage.refused(Reason.TOO_LARGE, excess) if excess else self._learn(data)
+        return JointStateMessage.refused(Reason.TOO_LARGE, excess) if excess else self.learn(data)
 
-    def _learn(self, data: bytes) -> JointStateMessage:
+    def learn(self, data: bytes) -> JointStateMessage:
         """Read by rclpy, and remember the layout if it gives the very same."""
         expected = from_message(deserialize_message(data, JointState))
         if expected.refusal is not None:
@@ -102,8 +102,8 @@ class JointStateReader:
         try:
             layout = find_layout(data, expected.names)
             if same(layout.parse(data), expected):
-                del self._layouts[MOST_LAYOUTS - 1 :]
-                self._layouts.insert(0, layout)
+                del self.layouts[MOST_LAYOUTS - 1 :]
+                self.layouts.insert(0, layout)
         except (struct.error, ValueError):
             pass  # not little-endian plain CDR: rclpy reads every message
         return expected

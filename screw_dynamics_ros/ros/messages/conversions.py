@@ -1,12 +1,22 @@
-"""Between the conventions of the core and those of ROS messages; nothing else converts."""
+"""Between the conventions of the core and those of ROS messages; nothing else converts.
+
+Orientations are converted by `tf_transformations`. What is published for each joint state is not:
+its quaternions are part of the compiled kernel.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.messages.transformations import (
+    quaternion_from_matrix,
+    quaternion_matrix,
+)
 
 #: Rows of twists and Jacobians in ROS order, as labels.
 TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
@@ -16,6 +26,9 @@ MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
 
 #: First and last stamp that builtin_interfaces/Time can carry [ns].
 EARLIEST, LATEST = -(2**31) * 1_000_000_000, 2**31 * 1_000_000_000 - 1
+
+#: Largest deviation of the norm of a quaternion in a message that is put down to rounding.
+UNIT = 1e-2
 
 _SWAPPED = np.array([3, 4, 5, 0, 1, 2])
 
@@ -47,5 +60,39 @@ def time_message(stamp: int) -> Time:
 
 
 def pose(transformation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a homogeneous matrix (4, 4) as (x, y, z, qx, qy, qz, qw)."""
-    return np.concatenate([transformation[:3, 3], quaternions.from_matrix(transformation[:3, :3])])
+    """Return a homogeneous matrix (4, 4), finite, as (x, y, z, qx, qy, qz, qw).
+
+    Examples
+    --------
+    >>> pose(np.diag([-1.0, -1.0, 1.0, 1.0])).tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    """
+    return np.array([*transformation[:3, 3], *quaternion_from_matrix(transformation)]) + 0.0
+
+
+def quaternion(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a rotation matrix (3, 3), finite, as (x, y, z, w)."""
+    transformation = np.eye(4)
+    transformation[:3, :3] = rotation
+    return np.array(quaternion_from_matrix(transformation))
+
+
+def matrix(message: Any, name: str) -> NDArray[np.float64]:
+    """Return a geometry_msgs/Pose as homogeneous matrix (4, 4).
+
+    Raises `ArgumentError`, with `name` in the reason, if it is no pose.
+    """
+    position, orientation = message.position, message.orientation
+    r = np.array([position.x, position.y, position.z])
+    q = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
+    norm = float(np.linalg.norm(q))
+    if not np.isfinite(r).all():
+        raise ArgumentError(f'{name}: the position {r.tolist()} must be finite [m]')
+    if not abs(norm - 1.0) <= UNIT:
+        raise ArgumentError(
+            f'{name}: the orientation {q.tolist()} has norm {norm:.6g}; '
+            'give a unit quaternion (x, y, z, w)'
+        )
+    transformation = np.array(quaternion_matrix(q / norm))
+    transformation[:3, 3] = r
+    return transformation

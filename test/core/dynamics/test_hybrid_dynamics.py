@@ -78,7 +78,7 @@ def test_formulations_agree(case):
     rng = np.random.default_rng(8)
     for _ in range(4):
         split = (rng.random(robot.nv) < 0.4).tolist()
-        arguments = (robot._tree, q, v, a, tau, robot.gravity, split)
+        arguments = (robot.tree, q, v, a, tau, robot.gravity, split)
         one = hybrid_dynamics.articulated_bodies(*arguments)
         other = hybrid_dynamics.composite_inertia(*arguments)
         for x, y in zip(one, other):
@@ -97,7 +97,7 @@ def test_drives():
     m = np.arange(robot.nv) % 3 == 0
     acceleration, torque = robot.hybrid_dynamics(q, v, a, tau, m)
     close(robot.inverse_dynamics(q, v, acceleration), torque)
-    other = hybrid_dynamics.composite_inertia(robot._tree, q, v, a, tau, robot.gravity, m.tolist())
+    other = hybrid_dynamics.composite_inertia(robot.tree, q, v, a, tau, robot.gravity, m.tolist())
     close(other[0], acceleration)
     close(other[1], torque)
 

@@ -43,7 +43,7 @@ def test_hamiltons_equations(case):
     v, tau = rng.uniform(-2, 2, (2, robot.nv))
     wrenches = random_wrenches(robot, rng)
     p = robot.mass_matrix(q) @ v
-    velocity, rate = momentum_dynamics(robot._tree, q, p, tau, robot.gravity, wrenches)
+    velocity, rate = momentum_dynamics(robot.tree, q, p, tau, robot.gravity, wrenches)
     close(velocity, v, 1e-10)
     h = 0.01
     dM = (
@@ -152,7 +152,7 @@ def test_floating_base_for_ten_seconds(held):
 def test_canonical_momenta_for_ten_seconds():
     """D-39: the same motion as with velocities for a second; the energy stays for ten."""
     robot = Robot(random_description(3, 3, ('revolute',), chain=True), backend='native')
-    tree = robot._regrouped_tree
+    tree = robot.regrouped_tree
     kernel = make_kernel(
         KernelSpecification(
             'momentum dynamics',

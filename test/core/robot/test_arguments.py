@@ -228,7 +228,7 @@ OTHER_ARGUMENTS = {
     'whole samples': lambda r, s: r.base_parameters(2.5),
     'seed': lambda r, s: r.base_parameters(seed='x'),
     'payloads': lambda r, s: r.payload_parameters([1]),
-    'no payload': lambda r, s: payload_parameters(r._tree, None),
+    'no payload': lambda r, s: payload_parameters(r.tree, None),
     'factor': lambda r, s: sampled_motion(r, [0, 1], np.zeros((2, 5))).faster('x'),
     'no link': lambda r, s: r.inverse_kinematics(np.eye(4), None),
     'tolerance': lambda r, s: r.inverse_kinematics(np.eye(4), 'link5', tolerance=np.nan),

@@ -316,7 +316,7 @@ def test_digests_are_the_same_in_other_processes(tmp_path):
         from support.models import random_description
         from screw_dynamics_ros.core import Robot
         from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
-        tree = Robot(random_description(0, 3))._regrouped_tree
+        tree = Robot(random_description(0, 3)).regrouped_tree
         specification = fused_specification(tree, ['forward_dynamics', 'link_poses'], {})
         print(specification.record().digest(), specification.identity)
     """
@@ -488,7 +488,7 @@ def test_what_has_no_name_of_its_own_is_recorded(monkeypatch):
 
 
 def test_one_function_from_elsewhere_and_nothing_is_looked_up(monkeypatch):
-    tree = Robot(DESCRIPTION)._regrouped_tree
+    tree = Robot(DESCRIPTION).regrouped_tree
     mine = Formula('mine', ('mass_matrix',), lambda M: M)
     hidden = Formula('hidden', (mine,), inverse.program)
     for outputs in ([mine], ['mass_matrix', mine], [hidden, 'mass_matrix']):

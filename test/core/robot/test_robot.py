@@ -359,7 +359,7 @@ def test_wrenches_in_any_order_and_as_lists(robot, state):
             function(q, v, a, {robot.link_names[0]: np.ones(6)}), function(q, v, a)
         )  # on the ground
         same(function(q, v, a), function(q, v, a, {}))
-    made = [links for _, _, links in robot._kernels if len(links) > 1]
+    made = [links for _, _, links in robot.kernels if len(links) > 1]
     assert len(made) == 2  # for each function one
 
 

@@ -121,7 +121,7 @@ def test_messages_with_and_without_a_stranger_agree():
 def test_regular_messages_need_no_policy(policy, way):
     states = mapper(velocity=policy)
     careful = []
-    states._update_carefully = lambda *sent, go=states._update_carefully: (
+    states.update_carefully = lambda *sent, go=states.update_carefully: (
         careful.append(sent) or go(*sent)
     )
     for step in range(3):
@@ -205,7 +205,7 @@ def test_endless_variety_of_names_is_not_remembered():
     states = mapper()
     for step in range(20 * CACHED_LAYOUTS):
         feed(states, message((*JOINTS, f'stranger{step}'), stamp=0.01 * step))
-    assert len(states._maps) <= CACHED_LAYOUTS
+    assert len(states.maps) <= CACHED_LAYOUTS
 
 
 # --- several sources -----------------------------------------------------------------------------

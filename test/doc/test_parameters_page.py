@@ -1,0 +1,47 @@
+"""doc/parameters.md is what the declarations say, for each node that there is."""
+
+import importlib.util
+import re
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+import yaml
+
+from support.paths import CONFIG, ROOT
+
+PAGE = ROOT / 'doc/parameters.md'
+
+
+@pytest.fixture(scope='module')
+def tool():
+    specification = importlib.util.spec_from_file_location(
+        'parameters_page', ROOT / 'tools/parameters_page.py'
+    )
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_page_is_what_the_declarations_say(tool):
+    assert PAGE.read_text() == tool.page(), 'run: python tools/parameters_page.py'
+
+
+@pytest.mark.parametrize(
+    ('heading', 'file', 'section'),
+    [
+        ('Shared', 'model', '/**'),
+        ('bringup', 'model', '/**/bringup'),
+        ('kinematics', 'model', '/**/kinematics'),
+        ('dynamics', 'model', '/**/dynamics'),
+        ('wrench_estimator', 'model', '/**/wrench_estimator'),
+        ('simulator', 'simulator', '/**/simulator'),
+    ],
+)
+def test_page_has_the_parameters_of_each_node(heading, file, section):
+    """Those of the files in config/, which are compared with running nodes."""
+    (text,) = re.findall(rf'^## {heading}$(.*?)(?=^## |\Z)', PAGE.read_text(), re.M | re.S)
+    named = re.findall(r'^\| `([^`]+)`', text, re.M)
+    sections = yaml.safe_load((CONFIG / f'{file}.yaml').read_text())
+    assert sorted(named) == sorted(sections[section]['ros__parameters'])

@@ -1,0 +1,96 @@
+"""Write doc/parameters.md, all parameters of the nodes, from their declarations.
+
+python tools/parameters_page.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rclpy.parameter import Parameter
+
+from screw_dynamics_ros.nodes import bringup, dynamics, kinematics, simulator, wrench_estimator
+from screw_dynamics_ros.nodes.outputs import commands
+from screw_dynamics_ros.nodes.parameters import drives, shared_parameters
+from screw_dynamics_ros.ros import diagnostics
+from screw_dynamics_ros.ros.parameters import Specification
+
+PAGE = Path(__file__).resolve().parents[1] / 'doc/parameters.md'
+
+HEAD = """\
+# Parameters of the nodes
+
+Made from the declarations by `python tools/parameters_page.py`; `ros2 param describe` says the
+same. All of them with their defaults, to copy and change, are in `config/model.yaml` and
+`config/simulator.yaml`; [nodes.md](nodes.md) says what they are for.
+
+A type never changes. Whole numbers are taken for double at start and, except in humble, while the
+node runs. An empty list of strings is written `['']`. "Changes" says whether a parameter may change
+while the node runs; a change is checked as a whole, and either in force or refused with the reason.
+rclpy adds `use_sim_time`, `start_type_description_service` and
+`qos_overrides.<topic>.<publisher or subscription>.<policy>`.
+"""
+
+TYPES = {
+    Parameter.Type.BOOL: 'bool',
+    Parameter.Type.INTEGER: 'integer',
+    Parameter.Type.DOUBLE: 'double',
+    Parameter.Type.STRING: 'string',
+    Parameter.Type.DOUBLE_ARRAY: 'double array',
+    Parameter.Type.STRING_ARRAY: 'string array',
+}
+
+#: Heading, what comes below it, and the parameters.
+SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
+    (
+        'Shared',
+        'Of `bringup`, for all nodes that it hosts, and of `kinematics`, `dynamics` and '
+        '`wrench_estimator` when they run\nby themselves.',
+        (*shared_parameters.TABLE, *diagnostics.TABLE),
+    ),
+    (
+        'Drives',
+        'Shared, too: one set for each of `drive_joints`, named `drives.<joint>.<name>`.',
+        drives.TABLE,
+    ),
+    ('bringup', '', bringup.TABLE),
+    ('kinematics', '', kinematics.TABLE),
+    ('dynamics', '', (*dynamics.TABLE, *commands.TABLE)),
+    ('wrench_estimator', '', wrench_estimator.TABLE),
+    ('simulator', '', (*simulator.TABLE, *diagnostics.TABLE)),
+)
+
+
+def page() -> str:
+    """Return the text of the page."""
+    parts = [HEAD]
+    for heading, text, table in SECTIONS:
+        parts.append(f'## {heading}\n' + (f'\n{text}\n' if text else ''))
+        parts.append('\n'.join(rows(table)) + '\n')
+    return '\n'.join(parts)
+
+
+def rows(table: Iterable[Specification]) -> list[str]:
+    """Return a table, in the order of the declarations."""
+    lines = ['| name | type | default | range | changes | |', '|---|---|---|---|---|---|']
+    for each in table:
+        cells = (
+            f'`{each.name}`',
+            TYPES[each.kind],
+            f'`{written(each.default)}`',
+            each.range,
+            'no' if each.read_only else 'yes',
+            each.description,
+        )
+        lines.append('| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |')
+    return lines
+
+
+def written(default: object) -> str:
+    """Return a default as YAML has it."""
+    return str(default).lower() if isinstance(default, bool) else repr(default)
+
+
+if __name__ == '__main__':
+    PAGE.write_text(page())
