@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.doc_pages import missing_functions
 from support.paths import ROOT
 
 SPECIFICATION = ROOT / 'doc' / 'spec'
@@ -134,8 +135,12 @@ def test_what_is_cited_exists(path):
     assert not missing_files(path, text)
 
 
+def test_functions_named_in_entries_exist():
+    assert not [name for page in SPECIFICATION.glob('*.md') for name in missing_functions(page)]
+
+
 def test_sources_name_a_document_before_the_id():
-    """'Source: D-27.' says nothing to who has the paper."""
+    """'Source: D-27.' does not help a reader who has the paper."""
     wrong = [
         f'{name_of(path)}: {line.strip()}'
         for path in files()
