@@ -244,7 +244,7 @@ OTHER_ARGUMENTS = {
     'sampling time': lambda r, s: r.closed_loop('link5', s['q'], None),
     'gaps': lambda r, s: r.closed_loop('link5', s['q'], 0.01, gaps=[3]),
     'output': lambda r, s: r.fuse(3),
-    'source': lambda r, s: r.fuse(r.elsewhere('mass_matrix', q=3)),
+    'source': lambda r, s: r.fuse(r.substitute('mass_matrix', q=3)),
     'parameters': lambda r, s: r.fuse('mass_matrix', parameters=3),
     'size': lambda r, s: r.fuse('mass_matrix', parameters={'x': -1}),
     'projection': lambda r, s: project_configuration(r, s['q'], TARGET, max_iterations='x'),
