@@ -242,7 +242,7 @@ OTHER_ARGUMENTS = {
     'tasks': lambda r, s: r.prioritized_velocity(s['q'], [3]),
     'no tasks': lambda r, s: r.prioritized_velocity(s['q'], None),
     'sampling time': lambda r, s: r.closed_loop('link5', s['q'], None),
-    'gaps': lambda r, s: r.closed_loop('link5', s['q'], 0.01, gaps=[3]),
+    'closures': lambda r, s: r.closed_loop('link5', s['q'], 0.01, closures=[3]),
     'output': lambda r, s: r.fuse(3),
     'source': lambda r, s: r.fuse(r.substitute('mass_matrix', q=3)),
     'parameters': lambda r, s: r.fuse('mass_matrix', parameters=3),
