@@ -52,7 +52,7 @@ def measure(repetitions: int) -> tuple[float, str, float]:
     rclpy.try_shutdown()  # of a part that ran before
     rclpy.init()
     host, nodes = bringup()
-    host._on_description(String(data=urdf_path('panda').read_text(encoding='utf-8')))
+    host.source.receive(String(data=urdf_path('panda').read_text(encoding='utf-8')))
     settled(host)
     times: dict[str, float] = {}
     for node in nodes:
@@ -73,12 +73,12 @@ def bringup() -> tuple[Any, list[Any]]:
     """Return the host of all nodes, in this process, and the nodes."""
     from rclpy.node import Node
 
-    from screw_dynamics_ros.nodes.bringup import PARTS
+    from screw_dynamics_ros.nodes.bringup import MODEL_NODES
     from screw_dynamics_ros.nodes.hosting.host import ModelHost
 
     nodes = [Node('bringup')]
     host = ModelHost(nodes[0])
-    for name, part in PARTS.items():
+    for name, part in MODEL_NODES.items():
         nodes.append(Node(name))
         host.add(part(nodes[-1], host), nodes[-1])
     host.start()
@@ -87,9 +87,9 @@ def bringup() -> tuple[Any, list[Any]]:
 
 def settled(host: Any) -> None:
     """Wait until nothing is compiled any more."""
-    while host.compiling:
+    while host.source.compiling:
         time.sleep(0.005)
-        host._housekeeping()
+        host.keep_house()
 
 
 def busy(host: Any, node: Any, parameter: Any) -> float:
@@ -102,10 +102,10 @@ def busy(host: Any, node: Any, parameter: Any) -> float:
         start = time.perf_counter()
         node.set_parameters_atomically([Parameter(parameter.name, value=value)])
         longest = max(longest, time.perf_counter() - start)
-        while host.compiling:  # in another thread
+        while host.source.compiling:  # in another thread
             time.sleep(0.002)
             start = time.perf_counter()
-            host._housekeeping()
+            host.keep_house()
             longest = max(longest, time.perf_counter() - start)
     return 1e3 * longest
 

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.errors import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.inverse.closed_loop import Gap
+from screw_dynamics_ros.core.inverse.closed_loop import LoopClosure
 from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.inverse.task_priority import Task
 from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
@@ -27,10 +27,10 @@ __all__ = [
     'DescriptionError',
     'Drive',
     'FusedKernel',
-    'Gap',
     'InertiaError',
     'InfeasibleConstraintsError',
     'InverseKinematicsResult',
+    'LoopClosure',
     'MotionConstraint',
     'Robot',
     'ScrewDynamicsError',

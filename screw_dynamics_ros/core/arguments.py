@@ -19,7 +19,7 @@ def float_array(name: str, value: ArrayLike) -> Array:
         if array.dtype.kind not in 'fiubO':
             raise TypeError(f'dtype {array.dtype}')
         if array.dtype.kind == 'O' and any(x is None for x in array.flat):  # NumPy makes it NaN
-            raise TypeError('None is none')
+            raise TypeError('found None')
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f'{name} must hold real numbers: {error}') from None

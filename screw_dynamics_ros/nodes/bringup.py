@@ -6,26 +6,22 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.nodes.dynamics import Dynamics
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.main import PartFactory, Process, run_nodes
-from screw_dynamics_ros.nodes.kinematics import Kinematics
-from screw_dynamics_ros.nodes.simulator import Simulator
-from screw_dynamics_ros.nodes.wrench_estimator import WrenchEstimator
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.nodes.hosting.processes import OutputGroupFactory, Process, run_nodes
+from screw_dynamics_ros.nodes.known_parameters import is_known
+from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics
+from screw_dynamics_ros.nodes.outputs.simulated_driver import Simulator
+from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.parameters import hosted_nodes
+from screw_dynamics_ros.ros.parameters import Parameters
 
-PARTS: dict[str, PartFactory] = {
+MODEL_NODES: dict[str, OutputGroupFactory] = {
     'kinematics': Kinematics,
     'dynamics': Dynamics,
     'wrench_estimator': WrenchEstimator,
 }
 OTHERS: dict[str, Callable[[Node], object]] = {'simulator': Simulator}
-
-TABLE = (
-    Specification(
-        'nodes', list(PARTS), 'The nodes to host.', choices=(*PARTS, *OTHERS), read_only=True
-    ),
-)
 
 
 def make_nodes() -> Process:
@@ -37,12 +33,12 @@ def make_nodes() -> Process:
     bringup = Node('bringup')
     host = ModelHost(bringup)
     nodes = [bringup]
-    for name in Parameters(bringup, TABLE)['nodes']:
+    for name in Parameters(bringup, hosted_nodes.TABLE)['nodes']:
         # A name given to the process (__node:=...) is that of bringup only.
         node = Node(name, cli_args=['--ros-args', '-r', f'__node:={name}'])
         nodes.append(node)
-        if name in PARTS:
-            host.add(PARTS[name](node, host), node)
+        if name in MODEL_NODES:
+            host.add(MODEL_NODES[name](node, host), node)
         else:
             OTHERS[name](node)
     host.start()
@@ -51,7 +47,7 @@ def make_nodes() -> Process:
 
 def main() -> None:
     """Run the node."""
-    run_nodes(make_nodes)
+    run_nodes(make_nodes, is_known)
 
 
 if __name__ == '__main__':

@@ -51,17 +51,17 @@ class DescriptionLoader(Generic[T]):
     """
 
     def __init__(self, build: Callable[[str], T]) -> None:
-        self._build = build
+        self.build = build
         self._lock = threading.Lock()
-        self._waiting: Sequence[Description] | None = None
-        self._outcome: Outcome[T] | None = None
-        self._thread: threading.Thread | None = None
+        self.waiting: Sequence[Description] | None = None
+        self.outcome: Outcome[T] | None = None
+        self.thread: threading.Thread | None = None
 
     @property
     def busy(self) -> bool:
         """Whether a model is being built, or waits to be fetched."""
         with self._lock:
-            return self._thread is not None or self._outcome is not None
+            return self.thread is not None or self.outcome is not None
 
     def submit(self, descriptions: Sequence[Description]) -> None:
         """Build the model of the first description that has one, as soon as possible.
@@ -70,43 +70,43 @@ class DescriptionLoader(Generic[T]):
         the parameters of before.
         """
         with self._lock:
-            self._waiting, self._outcome = tuple(descriptions), None
-            if self._thread is None:
-                self._thread = threading.Thread(
+            self.waiting, self.outcome = tuple(descriptions), None
+            if self.thread is None:
+                self.thread = threading.Thread(
                     target=self._work, name='description loader', daemon=True
                 )
-                self._thread.start()
+                self.thread.start()
 
     def poll(self) -> Outcome[T] | None:
         """Return the outcome of the last request once, None if there is no new one."""
         with self._lock:
-            outcome, self._outcome = self._outcome, None
+            outcome, self.outcome = self.outcome, None
             return outcome
 
     def _work(self) -> None:
         use_ordinary_time()
         while True:
             with self._lock:
-                if self._waiting is None:
-                    self._thread = None
+                if self.waiting is None:
+                    self.thread = None
                     return
-                descriptions, self._waiting = self._waiting, None
+                descriptions, self.waiting = self.waiting, None
             outcome = self._first_of(descriptions)
             with self._lock:
-                if self._waiting is None:
-                    self._outcome = outcome
+                if self.waiting is None:
+                    self.outcome = outcome
 
     def _first_of(self, descriptions: Sequence[Description]) -> Outcome[T]:
         """Build the first one that can be built; nothing else while another request waits."""
         reason = ''
         for description in descriptions:
             try:
-                return Outcome(description, self._build(description.text), reason)
+                return Outcome(description, self.build(description.text), reason)
             except ScrewDynamicsError as error:
                 reason = reason or str(error)
             except Exception as error:  # the node must survive whatever a description does
                 reason = reason or f'{type(error).__name__}: {error}'
-            if self._waiting is not None:
+            if self.waiting is not None:
                 break
         return Outcome(None, None, reason)
 

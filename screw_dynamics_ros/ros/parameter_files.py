@@ -36,7 +36,7 @@ class _Loader(yaml.SafeLoader):
 
 
 @dataclass(frozen=True)
-class Section:
+class ParameterSection:
     """Parameters for the nodes whose names match a pattern.
 
     Attributes
@@ -61,7 +61,7 @@ class Section:
         return re.fullmatch(pattern.replace('~', '*'), node) is not None
 
 
-def read_parameter_file(path: Path) -> list[Section]:
+def read_parameter_file(path: Path) -> list[ParameterSection]:
     """Return the sections of a parameter file.
 
     Raises
@@ -95,7 +95,7 @@ def read_parameter_file(path: Path) -> list[Section]:
     ]
 
 
-def _sections(pattern: str, content: yaml.Node) -> Iterator[Section]:
+def _sections(pattern: str, content: yaml.Node) -> Iterator[ParameterSection]:
     """Yield the section of that name, or those in it if it is a namespace."""
     where = f'line {content.start_mark.line + 1}: section {pattern}'
     if not NODES.fullmatch(pattern):
@@ -111,7 +111,7 @@ def _sections(pattern: str, content: yaml.Node) -> Iterator[Section]:
         elif not isinstance(value, yaml.MappingNode):
             raise ArgumentError(f'{where} has nothing in its {PARAMETERS}; {SHAPE}')
         else:
-            yield Section(pattern, tuple(_names(value, '')))
+            yield ParameterSection(pattern, tuple(_names(value, '')))
 
 
 def _names(parameters: yaml.MappingNode, prefix: str) -> Iterator[str]:

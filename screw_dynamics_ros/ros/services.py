@@ -60,7 +60,7 @@ class Services:
     def __init__(self, node: Node) -> None:
         self._node = node
         self.nodes: list[Node] = []
-        self._worker = Worker('answers requests')
+        self.worker = Worker('answers requests')
         self._absent: list[str] = []
         self._answered: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -110,7 +110,7 @@ class Services:
         """Answer a request, whatever happens."""
         try:
             data = serialize_message(request)
-            answered = self._worker.call(respond, kind, data, *task())
+            answered = self.worker.call(respond, kind, data, *task())
             response = deserialize_message(answered, type(response))
         except WorkerError as error:
             self._node.get_logger().error(f'{service}: {error}')
@@ -129,7 +129,7 @@ class Services:
         status = Status('services')
         for service, count in self._answered.items():
             status.values[service] = f'{count} requests, {self._refused[service]} without success'
-        self._worker.report(status, 'the next request starts another one')
+        self.worker.report(status, 'the next request starts another one')
         if self._absent:
             status.report(
                 Level.WARN,

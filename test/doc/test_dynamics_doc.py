@@ -1,4 +1,4 @@
-"""doc/dynamics.md and doc/spec_dynamics.md: examples run, functions and tests named exist."""
+"""doc/dynamics.md, doc/spec/coverage_dynamics.md: examples run, names exist."""
 
 import doctest
 
@@ -14,7 +14,7 @@ from support.doc_pages import (
     rows_of,
 )
 
-PAGES = [ROOT / 'doc' / name for name in ('dynamics.md', 'spec_dynamics.md')]
+PAGES = [ROOT / 'doc' / name for name in ('dynamics.md', 'spec/coverage_dynamics.md')]
 CONSTRAINED = ROOT / 'doc' / 'constrained_dynamics.md'
 DERIVATIVES = ROOT / 'doc' / 'dynamics_derivatives.md'  # test_pages runs its examples
 INTEGRATION = ROOT / 'doc' / 'integration.md'  # and of this one

@@ -12,10 +12,11 @@ PAGES = (
     'doc/compilation.md',
     'doc/constrained_dynamics.md',
     'doc/dynamics_derivatives.md',
+    'doc/formulations.md',
     'doc/integration.md',
     'doc/trajectories.md',
 )
-PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').glob('*.md'))
+PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))
 
 
 @pytest.mark.parametrize('page', PAGES)

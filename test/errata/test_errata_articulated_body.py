@@ -1,8 +1,8 @@
 """Chapter 6 of the book in its own notation: the corrected forms hold, the printed ones do not.
 
-Errata E-11 to E-27 of bruyninckx_2.md (C-051, C-052, C-056, C-058, C-148) on general random chains:
-mixed joints, any axes, centres of mass away from the frames. Twists (w; v), wrenches (f; m), `SWAP`
-is the book's Delta; the working form Ft = (m; f) of section 3.10 is where no Delta appears.
+Errata E-11 to E-27 of doc/spec/bruyninckx_robots.md (C-051, C-052, C-056, C-058, C-148) on general
+random chains: mixed joints, any axes, centers of mass away from the frames. Twists (w; v), wrenches
+(f; m), `SWAP` is the book's Delta; in the working form Ft = (m; f) no Delta appears (C-005).
 What is right is decided by `Robot` and by `inward`, the recursion behind it, which are tested
 against Pinocchio and Lagrange's equations.
 """
@@ -54,7 +54,7 @@ class Chain:
     def bodies(self) -> ArticulatedBodies:
         """Return what the package finds."""
         nv = self.robot.nv
-        return inward(self.robot._tree, self.q, self.v, np.zeros(nv), self.tau, [False] * nv)
+        return inward(self.robot.tree, self.q, self.v, np.zeros(nv), self.tau, [False] * nv)
 
 
 def make_chain(seed: int, joints: int = 6, armature: float = 0.0) -> Chain:
@@ -66,7 +66,7 @@ def make_chain(seed: int, joints: int = 6, armature: float = 0.0) -> Chain:
 
 def chain_of(robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Chain:
     chain = Chain(robot, q, v, tau, [], [], [], [], [])
-    for body in robot._tree.bodies:
+    for body in robot.tree.bodies:
         X = np.linalg.inv(Ad(relative_pose(body, q)))
         t_p = chain.t[-1] if chain.t else np.zeros(6)
         t = X @ t_p + body.X @ v[body.v]
@@ -313,7 +313,7 @@ def constrained_case(seed: int) -> tuple[Chain, np.ndarray, np.ndarray, np.ndarr
 
 def body_pose(chain: Chain) -> np.ndarray:
     C = np.eye(4)
-    for body in chain.robot._tree.bodies:
+    for body in chain.robot.tree.bodies:
         C = C @ relative_pose(body, chain.q)
     return C
 
@@ -371,7 +371,7 @@ def test_e24_the_floating_base_needs_delta(seed):
 
 @SEEDS
 def test_e26_gauss_acceleration_energy_is_minimal(seed):
-    """6.7.2: the solver minimises Gauss' function of q.. - q..free, not a kinetic energy."""
+    """6.7.2: the solver minimizes Gauss' function of q.. - q..free, not a kinetic energy."""
     chain, _, _, a = constrained_case(seed)
     robot, q, v, tau = chain.robot, chain.q, chain.v, chain.tau
     M, free = robot.mass_matrix(q), robot.forward_dynamics(q, v, tau)

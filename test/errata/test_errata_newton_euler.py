@@ -1,9 +1,8 @@
 """The printed formulas that are wrong, as negative tests, so that nobody puts them back.
 
-On a general random chain (mixed joints, arbitrary axes, centres of mass away from the frames) the
+On a general random chain (mixed joints, arbitrary axes, centers of mass away from the frames) the
 corrected form gives what `Robot` computes and the printed one does not. Errata E-14, E-17, E-18,
-E-19, E-25, E-26, E-27 and E-36 of muller.md, section 2; everything here is in the notation of
-section 1.
+E-19, E-25, E-26, E-27 and E-36 of doc/spec/muller.md; everything here is in its notation.
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ def differs(a: np.ndarray, b: np.ndarray) -> bool:
 
 @SEEDS
 def test_e14_coupling_of_translation_and_rotation(chain):
-    """[D](42): the moment about a frame off the centre of mass: ... + m d x (dv + omega x v)."""
+    """[D](42): the moment about a frame off the center of mass: ... + m d x (dv + omega x v)."""
 
     def torque(sign: float) -> np.ndarray:
         wrenches = []
@@ -175,7 +174,7 @@ def test_e14_coupling_of_translation_and_rotation(chain):
 
 @SEEDS
 def test_e17_momentum_balance_off_the_centre_of_mass(chain):
-    """[D](52): dPi^h/dt = W^h holds at the centre of mass only; in general W^h + ad_{vV}^T Pi^h."""
+    """[D](52): dPi^h/dt = W^h holds at the center of mass only; in general W^h + ad_{vV}^T Pi^h."""
     robot, h = chain.robot, 1e-2
 
     def momentum(t: float) -> list[np.ndarray]:

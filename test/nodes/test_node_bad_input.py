@@ -242,7 +242,7 @@ def test_velocity_policy_reject(client, robot):
     client.expect(
         'bad/dynamics: outputs',
         WARN,
-        'for want of velocity',
+        'joint states carry no velocity',
         '/bad/dynamics/coriolis',
         meanwhile=send,
     )
@@ -263,7 +263,9 @@ def test_effort_is_nan_or_empty_or_ragged(client, robot):
             stamps.append(client.ask(CORIOLIS, robot.joint_names, q, v, effort)[0])
 
         client.expect(STATES, WARN, text, meanwhile=send)
-        client.expect('bad/wrench_estimator: outputs', WARN, 'for want of effort', meanwhile=send)
+        client.expect(
+            'bad/wrench_estimator: outputs', WARN, 'joint states carry no effort', meanwhile=send
+        )
         silent(client, robot, stamps, (EXTERNAL,))
         assert set(stamps) <= set(client.stamps(CORIOLIS))
 

@@ -21,9 +21,9 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.dynamics import Dynamics
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.outputs.commands import joint_command
+from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
 from support.robots import urdf_path
 from support.ros_harness import ERROR, WARN, stamp_of
 
@@ -464,7 +464,7 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(in
     """It was made in time and would be too old; the last one, zero, is sent all the same."""
     host, client, work = in_process
     pause, made = [0.0], []
-    host.consume(lambda mapper, sent: (made.append(mapper.stamp), time.sleep(pause[0])))
+    host.states.consume(lambda mapper, sent: (made.append(mapper.stamp), time.sleep(pause[0])))
     host.start()
     client.describe(PANDA)
     client.wait(lambda: work() or host.model, what='the model')

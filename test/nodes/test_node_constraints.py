@@ -1,7 +1,7 @@
 """Wrenches of constraints from `dynamics` (C-072), through DDS, against dense equations.
 
-Golden case 8.3 of bruyninckx_2.md; `constraint_oracle` has the equations of motion and constraints
-as one dense system, with the bias of the constraints by differences.
+Golden case 8.3 of doc/spec/bruyninckx_robots.md; `constraint_oracle` has the equations of motion
+and constraints as one dense system, with the bias of the constraints by differences.
 """
 
 import re
@@ -237,7 +237,7 @@ def test_no_effort_no_wrench(golden):
     golden.expect(
         'golden/dynamics: outputs',
         WARN,
-        'not published for want of effort',
+        'not published: joint states carry no effort',
         'constraint_wrench/tip',
         meanwhile=lambda: golden.send(*CASE[:3]),
     )

@@ -167,7 +167,7 @@ def test_energy(client, robot, oracle, state):
 
 
 def test_momentum(client, robot, oracle, state):
-    """Linear, then angular about the centre of mass, in root axes."""
+    """Linear, then angular about the center of mass, in root axes."""
     q, v = state
     message = client.ask_unstamped(
         'dynamics/momentum', 'dynamics/feedforward', robot.joint_names, q, v
@@ -177,7 +177,7 @@ def test_momentum(client, robot, oracle, state):
         oracle.model, oracle.data, oracle.q(q), oracle.G(q) @ v
     )
     mass, moment = oracle.mass_and_moment(q)
-    # Pinocchio's centre of mass is without the root link, which has no momentum.
+    # Pinocchio's center of mass is without the root link, which has no momentum.
     shift = oracle.data.com[0] - moment / mass
     np.testing.assert_allclose(message.data[:3], momentum.linear, **TOLERANCE)
     np.testing.assert_allclose(
@@ -199,7 +199,7 @@ def compilations(client, node, robot, state):
 def test_payload_changes_without_compiling(
     client, compilations, robot, oracle, loaded, state, carried
 ):
-    """Mass, centre of mass, inertia and link are inputs of the kernel."""
+    """Mass, center of mass, inertia and link are inputs of the kernel."""
     (count, before), (q, v) = compilations, state
     found, rest = efforts(client, robot, state), np.zeros(robot.nv)
     expected = loaded.inverse_dynamics(q, v, rest)

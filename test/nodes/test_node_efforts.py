@@ -336,7 +336,7 @@ def test_finite_efforts_never_give_wrenches_that_are_not(client, robot, state):
     client.expect(
         OUTPUTS,
         WARN,
-        'not published for want of finite numbers',
+        'not published because numbers are not finite',
         f'/{WRENCH}',
         'effort -1.7e+308 at panda_joint5',
         meanwhile=send,

@@ -33,7 +33,7 @@ def bench(monkeypatch, ros_domain):
 
 
 def describe(bench, text=BOUNDED):
-    bench.host._on_description(String(data=text))
+    bench.host.source.receive(String(data=text))
     bench.finish()
 
 
@@ -41,7 +41,7 @@ def send(bench, q=(0.1, 0.2)):
     """Let a joint state come; return the topics of its outputs."""
     bench.clock.offset += 0.002
     bench.sent.clear()
-    bench.host._on_joint_state(serialized(JOINTS, q, bench.clock.time_ns()), {})
+    bench.host.states.receive(serialized(JOINTS, q, bench.clock.time_ns()), {})
     return {topic.rpartition('/')[2] for topic, _ in bench.sent}
 
 
@@ -58,7 +58,7 @@ def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
         if fail[0]:
             raise FloatingPointError('nobody thought of this')
 
-    bench.host.consume(consume)
+    bench.host.states.consume(consume)
     assert not send(bench)
     status = FAULTS.status()
     assert status.level == Level.ERROR
@@ -75,9 +75,9 @@ def test_stamps_at_the_ends_of_time_are_answered_or_refused(bench, stamp):
         4, 'little'
     )
     before = FAULTS.status().values.get('a joint state')
-    bench.host._on_joint_state(bytes(message), {})
+    bench.host.states.receive(bytes(message), {})
     assert FAULTS.status().values.get('a joint state') == before
-    bench.host.model.mapper.reset()
+    bench.host.mapper.reset()
     assert 'gravity' in send(bench)
 
 
@@ -87,7 +87,7 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
         bench.clock.offset += 0.01
         bench.sent.clear()
         now = bench.clock.time_ns()
-        bench.host._on_joint_state(
+        bench.host.states.receive(
             serialized(JOINTS, (0.0, 0.0), now), {'source_timestamp': now - round(late * 1e9)}
         )
         assert bool(bench.sent) == is_answered
@@ -100,14 +100,14 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
 
 
 def test_a_reference_that_comes_before_the_robot_is_followed(bench):
-    bench.part._on_reference(reference())
+    bench.part.receive_reference(reference())
     describe(bench)
     assert bench.part.status().values['feedforward follows'] == 'reference'
-    np.testing.assert_array_equal(bench.part._outputs.reference[2:4], [0.5, -0.5])
+    np.testing.assert_array_equal(bench.part.outputs.reference[2:4], [0.5, -0.5])
 
 
 def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
-    bench.part._on_reference(reference())
+    bench.part.receive_reference(reference())
     bench.clock.offset += 1.0
     describe(bench)
     status = bench.part.status()
@@ -132,17 +132,17 @@ def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
 def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reason):
     """And the one before stays in force."""
     describe(bench)
-    bench.part._on_reference(reference((0.25, 0.25)))
-    bench.part._on_reference(message)
+    bench.part.receive_reference(reference((0.25, 0.25)))
+    bench.part.receive_reference(message)
     status = bench.part.status()
     assert 'reference refused' in status.summary
     assert reason in status.summary
-    np.testing.assert_array_equal(bench.part._outputs.reference[2:4], 0.25)
+    np.testing.assert_array_equal(bench.part.outputs.reference[2:4], 0.25)
 
 
 def test_a_reference_for_the_robot_before_is_forgotten(bench):
     describe(bench)
-    bench.part._on_reference(reference())
+    bench.part.receive_reference(reference())
     describe(bench, BOUNDED.replace('joint2', 'elbow'))
     status = bench.part.status()
     assert status.values['feedforward follows'] == 'measured state'
@@ -155,12 +155,12 @@ def test_a_reference_for_the_robot_before_is_forgotten(bench):
 def test_ages_follow_use_sim_time_when_it_is_set_later(bench):
     describe(bench)
     send(bench)
-    assert abs(bench.host.model.mapper.age) < 60.0
+    assert abs(bench.host.mapper.age) < 60.0
     assert bench.node.set_parameters_atomically([Parameter('use_sim_time', value=True)]).successful
-    assert bench.host._clock() == 0  # nothing has come on /clock
-    bench.host.model.mapper.reset()
+    assert bench.host.mapper.clock() == 0  # nothing has come on /clock
+    bench.host.mapper.reset()
     send(bench)
-    assert bench.host.model.mapper.age < -1e9
+    assert bench.host.mapper.age < -1e9
 
 
 def test_a_volatile_robot_description_is_told_from_none(bench):
@@ -190,7 +190,7 @@ def test_the_good_description_again_ends_a_refusal(bench):
     describe(bench)
     model = bench.host.model
     describe(bench, '<robot name="x"/>')
-    assert bench.host.descriptions.reason
+    assert bench.host.source.descriptions.reason
     assert bench.host.model.text == model.text
     describe(bench)
-    assert not bench.host.descriptions.reason
+    assert not bench.host.source.descriptions.reason

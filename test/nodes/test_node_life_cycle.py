@@ -27,7 +27,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from screw_dynamics_ros.nodes.model.torque_terms import TERMS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -119,7 +119,7 @@ class LifeCycle(RuleBasedStateMachine):
             ]
             + [Parameter('effort_scale', value=[])]
         )
-        bench.host._on_description(String(data=ROBOTS['light']))
+        bench.host.source.receive(String(data=ROBOTS['light']))
         bench.finish()
         self.values = dict(DEFAULTS)
         self.wanted = self.robot = 'light'
@@ -129,12 +129,12 @@ class LifeCycle(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(ROBOTS)))
     def description(self, name):
-        self.bench.host._on_description(String(data=ROBOTS[name]))
+        self.bench.host.source.receive(String(data=ROBOTS[name]))
         self.wanted = name
 
     @rule(name=st.sampled_from(sorted(REFUSED)))
     def bad_description(self, name):
-        self.bench.host._on_description(String(data=REFUSED[name]))
+        self.bench.host.source.receive(String(data=REFUSED[name]))
         self.wanted = name
 
     @rule()
@@ -164,13 +164,13 @@ class LifeCycle(RuleBasedStateMachine):
         self.look()
         expected = self.wanted if self.fits(self.wanted) else self.robot
         assert self.bench.host.model.text == ROBOTS[expected]
-        assert bool(self.bench.host.descriptions.reason) == (not self.fits(self.wanted))
+        assert bool(self.bench.host.source.descriptions.reason) == (not self.fits(self.wanted))
 
     def look(self):
         """See which robot is in force; only one that was wanted can have come."""
         text = self.bench.host.model.text
         (self.robot,) = [name for name, each in ROBOTS.items() if each == text]
-        if self.bench.host.compiling:
+        if self.bench.host.source.compiling:
             return
         if self.fits(self.wanted):
             assert self.robot == self.wanted
@@ -218,7 +218,7 @@ class LifeCycle(RuleBasedStateMachine):
         """The driver stops or has died."""
         self.bench.clock.offset += seconds
         self.bench.sent.clear()
-        self.bench.part._commands._watch()
+        self.bench.part.commands.watch()
         topics = {topic for topic, _ in self.bench.sent}
         assert topics <= {
             f'/life/dynamics/{name}' for name in ('feedforward', 'commands', 'joint_command')
@@ -234,9 +234,9 @@ class LifeCycle(RuleBasedStateMachine):
         bench.clock.offset += 0.002
         self.stamp = max(self.stamp + 1_000_000, bench.clock.time_ns())
         bench.sent.clear()
-        bench.host._on_joint_state(serialized(joints, q, self.stamp), {})
+        bench.host.states.receive(serialized(joints, q, self.stamp), {})
         assert '/life/dynamics/gravity' in {topic for topic, _ in bench.sent}
-        model, terms = bench.host.model, bench.part._outputs.terms
+        model, terms = bench.host.model, bench.part.outputs.terms
         robot = robot_of(self.robot)
         robot.gravity = self.values['gravity']
         gravity, carried = robot.gravity_torques(q), np.zeros(2)
@@ -259,7 +259,7 @@ class LifeCycle(RuleBasedStateMachine):
         return self.values['payload_mass'] and self.values['payload_link']
 
     def check_commands(self):
-        command = self.bench.part._commands._torque._command
+        command = self.bench.part.commands.torque._command
         assert np.isfinite(command).all()
         limits = robot_of(self.robot).limits.effort
         assert (np.abs(command) <= limits).all()
@@ -276,13 +276,13 @@ class LifeCycle(RuleBasedStateMachine):
         np.testing.assert_array_equal(bench.host.gravity, values['gravity'])
         np.testing.assert_array_equal(bench.host.model.robot.gravity, values['gravity'])
         np.testing.assert_array_equal(
-            bench.part._shares, [term not in values['compensated_terms'] for term in TERMS]
+            bench.part.shares, [term not in values['compensated_terms'] for term in TERMS]
         )
-        policies = bench.host.model.mapper.policies
+        policies = bench.host.mapper.policies
         assert policies.velocity == values['velocity_policy']
         assert policies.state_timeout == values['state_timeout']
         assert bool(bench.host.model.payload.any()) == bool(self.carries())
-        torque = bench.part._commands._torque
+        torque = bench.part.commands.torque
         assert torque.is_enabled == values['enabled']
         assert torque.settings.on_loss == values['on_loss']
 

@@ -8,11 +8,10 @@ from support.robots import example_robots, robot_id, urdf_path
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.hosting.running_model import (
+from screw_dynamics_ros.nodes.model.running_model import (
     Model,
     joints_that_move,
     leaf_links,
-    neutral,
     of_joints,
     velocity_labels,
 )
@@ -101,10 +100,10 @@ def test_planar_and_floating_joints_are_held_at_zero():
     assert model.joints == ('boom', 'hook')
     assert model.held == ('swim', 'slide')
     mapper = JointStateMapper(model.joints)
-    model.connect(mapper, GRAVITY)
+    model.connect(mapper.state, GRAVITY)
     mapper.q[:], mapper.v[:] = [0.4, -0.7], [1.0, 2.0]
     assert model.evaluate()
-    q = neutral(robot)
+    q = robot.neutral()
     for name, value in zip(model.joints, mapper.q):
         q[robot.joint_coordinates(name)[0]] = value
     np.testing.assert_allclose(model.results['gravity_torques'], robot.gravity_torques(q))
@@ -129,7 +128,7 @@ def test_planar_and_floating_joints_are_held_at_zero():
 def test_gravity_is_the_array_it_was_given():
     robot, gravity = Robot.from_urdf(urdf_path('panda')), GRAVITY.copy()
     model, mapper = Model('', robot, ['gravity_torques']), JointStateMapper(robot.joint_names)
-    model.connect(mapper, gravity)
+    model.connect(mapper.state, gravity)
     model.evaluate()
     before = model.results['gravity_torques'].copy()
     gravity *= 2.0
@@ -140,7 +139,7 @@ def test_gravity_is_the_array_it_was_given():
 def test_results_that_are_not_finite_are_noticed():
     robot = Robot.from_urdf(urdf_path('panda'))
     model, mapper = Model('', robot, ['coriolis_torques']), JointStateMapper(robot.joint_names)
-    model.connect(mapper, GRAVITY)
+    model.connect(mapper.state, GRAVITY)
     mapper.v[:] = 1.0
     assert model.evaluate()
     mapper.v[:] = 1e200
@@ -155,7 +154,7 @@ def test_results_go_where_they_are_wanted():
     )
     mapper.q[:] = 0.3
     target = np.zeros(64)
-    model.connect(mapper, GRAVITY, {'mass_matrix': target})
+    model.connect(mapper.state, GRAVITY, {'mass_matrix': target})
     model.evaluate()
     np.testing.assert_allclose(target.reshape(8, 8), robot.mass_matrix(mapper.q))
     np.testing.assert_allclose(model.results['gravity_torques'], robot.gravity_torques(mapper.q))
@@ -164,17 +163,17 @@ def test_results_go_where_they_are_wanted():
 def test_robot_with_no_joint_that_states_can_carry():
     robot = tree('swim floating sea hull')
     model = Model('', robot, ['gravity_torques'])
-    model.connect(JointStateMapper(model.joints), GRAVITY)
+    model.connect(JointStateMapper(model.joints).state, GRAVITY)
     assert model.joints == ()
     assert model.evaluate()
     np.testing.assert_allclose(
-        model.results['gravity_torques'], robot.gravity_torques(neutral(robot))
+        model.results['gravity_torques'], robot.gravity_torques(robot.neutral())
     )
 
 
 def test_robot_without_joints():
     robot = tree('f fixed a b')
     model = Model('', robot, ['joint_transforms', 'gravity_torques'])
-    model.connect(JointStateMapper(model.joints), GRAVITY)
+    model.connect(JointStateMapper(model.joints).state, GRAVITY)
     assert model.results == {}
     assert model.evaluate()

@@ -12,7 +12,7 @@ pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.messages.serialized import packed
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -51,42 +51,39 @@ def sent():
 
 
 @pytest.fixture
-def host(sent):
-    """Return a host with four topics, without a node."""
-    made = ModelHost.__new__(ModelHost)
-    made._parts = [
-        (
-            None,
-            [
-                channel('markers', sent, 2),
-                channel('tf', sent),
-                channel('singularity', sent, 2),
-                channel('gravity', sent),
-            ],
-        )
+def states(sent):
+    """Return a pipeline with four topics, without a node."""
+    node = SimpleNamespace(resolve_topic_name=str, count_publishers=lambda topic: 1)
+    made = StatePipeline(node)
+    made.mapper = MAPPER
+    made.channels = [
+        channel('markers', sent, 2),
+        channel('tf', sent),
+        channel('singularity', sent, 2),
+        channel('gravity', sent),
     ]
-    made._look_for_listeners()
+    made.look_for_listeners()
     return made
 
 
-def test_what_is_made_elsewhere_comes_last(host, sent):
-    host._publish(MAPPER)
+def test_what_is_made_elsewhere_comes_last(states, sent):
+    states.publish()
     assert sent == ['tf at 5', 'gravity at 5', 'markers at 5', 'singularity at 5']
 
 
-def test_a_fault_in_one_output_leaves_the_others(host, sent):
+def test_a_fault_in_one_output_leaves_the_others(states, sent):
     def publish(stamp):
         raise OverflowError('a number too large')
 
-    host._parts[0][1][1].publish = publish
-    host._publish(MAPPER)
+    states.channels[1].publish = publish
+    states.publish()
     assert sent == ['gravity at 5', 'markers at 5', 'singularity at 5']
     assert 'OverflowError: a number too large' in FAULTS.status().values['output tf']
 
 
-def test_what_is_not_due_costs_no_time(host, sent):
-    host._parts[0][1][0].is_valid = lambda: False
-    host._publish(MAPPER)
+def test_what_is_not_due_costs_no_time(states, sent):
+    states.channels[0].is_valid = lambda: False
+    states.publish()
     assert sent == ['tf at 5', 'gravity at 5', 'singularity at 5']
 
 
@@ -108,7 +105,7 @@ def process(monkeypatch):
     monkeypatch.setattr(drawing, 'OLDEST', math.inf)
     made = DrawingProcess()
     yield made
-    made._worker.end()
+    made.worker.end()
 
 
 def drawn(name, sent, process, *arrays, maker=None):
@@ -136,9 +133,9 @@ def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent):
     one = drawn('a', sent, process, array)
     one.publish(packed(1))
     wait_for(lambda: sent)
-    blocker = threading.Thread(target=process._worker.call, args=(time.sleep, 1.0))
+    blocker = threading.Thread(target=process.worker.call, args=(time.sleep, 1.0))
     blocker.start()
-    wait_for(lambda: process._worker.waiting)
+    wait_for(lambda: process.worker.waiting)
     for k in range(2, 100):
         array[0] = k
         one.publish(packed(k))
@@ -186,7 +183,7 @@ def test_a_process_that_died_is_replaced(process, sent):
     one = drawn('a', sent, process, np.ones(1))
     one.publish(packed(1))
     wait_for(lambda: sent)
-    process._worker._process.kill()
+    process.worker.process.kill()
 
     def told():
         one.publish(packed(2))

@@ -28,7 +28,8 @@ def host():
         load=load,
         model_since=now - 60.0,
         node=SimpleNamespace(get_parameter=lambda name: parameter),
-        model=SimpleNamespace(joints=('a',), mapper=JointStateMapper(['a'])),
+        model=SimpleNamespace(joints=('a',)),
+        mapper=JointStateMapper(['a']),
     )
 
 
@@ -36,6 +37,7 @@ def joint_state_status(host):
     return statuses.joint_state_status(
         host.node,
         host.model,
+        host.mapper,
         host.load,
         [],
         timeout=TIMEOUT,
@@ -60,7 +62,7 @@ def test_a_robot_that_has_just_come_waits_for_its_first_state(host):
 
 def test_states_of_use(host):
     numbers = np.zeros((3, 1))
-    assert host.model.mapper.update(JointStateMessage(('a',), *numbers, time.time_ns()))
+    assert host.mapper.update(JointStateMessage.of(('a',), *numbers, time.time_ns()))
     assert joint_state_status(host).level == Level.OK
 
 

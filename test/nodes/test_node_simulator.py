@@ -238,7 +238,7 @@ def test_initial_positions_and_motion(start, connect, robot):
     client = connect('moving')
     client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
     _, q, _, _ = states(client, 80)
-    centre = middle_of_range(robot)
-    centre[[0, 1]] = -0.25, 0.5
-    assert (np.abs(q - centre)[:, :7] < 0.2).all()
+    center = middle_of_range(robot)
+    center[[0, 1]] = -0.25, 0.5
+    assert (np.abs(q - center)[:, :7] < 0.2).all()
     assert (np.ptp(q, axis=0)[:7] > 0.02).all()

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.simulator import Simulator
+from screw_dynamics_ros.nodes.outputs.simulated_driver import Simulator
 from support.robots import UNIT_INERTIA, joint, urdf_path
 from support.robots import robot as robot_of
 from support.ros_harness import stamp_of

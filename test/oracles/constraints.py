@@ -80,7 +80,7 @@ def dense_kkt(
     tau: np.ndarray,
     constraints: Sequence[MotionConstraint],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (a, multipliers) for prescribed accelerations, without stabilisation."""
+    """Return (a, multipliers) for prescribed accelerations, without stabilization."""
     J, bias = jacobian_and_bias(robot, q, v, constraints)
     M, h = robot.mass_matrix(q), robot.inverse_dynamics(q, v, np.zeros_like(v))
     b = np.concatenate([c.acceleration for c in constraints])

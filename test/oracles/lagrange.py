@@ -93,7 +93,7 @@ class Lagrange:
         return result
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M of T = 1/2 v^T M v, the sum over the links about their centres of mass."""
+        """Return M of T = 1/2 v^T M v, the sum over the links about their centers of mass."""
         M, kinematics = np.zeros((len(q), len(q))), self.jacobians(q)
         for link in self.description.links:
             if link.inertia is not None:

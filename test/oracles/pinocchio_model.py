@@ -131,7 +131,7 @@ class Pinocchio:
         return self.model.getFrameId(link, pin.FrameType.BODY)
 
     def carry(self, link: str, mass: float, com: np.ndarray, inertia: np.ndarray) -> None:
-        """Fix a body to a link: centre of mass, and inertia about it, in the axes of the link."""
+        """Fix a body to a link: center of mass, and inertia about it, in the axes of the link."""
         frame = self.model.frames[self.frame_id(link)]
         body = pin.Inertia(mass, np.array(com), np.array(inertia))
         self.model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
@@ -255,7 +255,7 @@ class Pinocchio:
         return Y.reshape(len(Y), -1)
 
     def centroidal_map(self, q: np.ndarray) -> np.ndarray:
-        """Pinocchio's is about the centre of mass of what moves."""
+        """Pinocchio's is about the center of mass of what moves."""
         A = pin.computeCentroidalMap(self.model, self.data, self.q(q))[SWAP] @ self.G(q)
         mass, moment = self.mass_and_moment(q)
         A[:3] += np.cross(self.data.com[0] - moment / mass, A[3:], axis=0)
@@ -339,7 +339,7 @@ class Pinocchio:
     def mass_and_moment(self, q: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the mass and the first moment (3,) of all links.
 
-        Pinocchio's own total mass, centre of mass and potential energy leave out the root link of a
+        Pinocchio's own total mass, center of mass and potential energy leave out the root link of a
         fixed base and what is fixed to it, but it keeps that inertia as the one of joint 0.
         """
         com = pin.centerOfMass(self.model, self.data, self.q(q))

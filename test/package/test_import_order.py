@@ -1,15 +1,61 @@
-"""No file of the package imports itself by way of others, not even for annotations."""
+"""What may import what: no circles of files or folders, and an order of folders.
+
+doc/architecture.md shows the order.
+"""
+
+from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import screw_dynamics_ros
+from support.paths import DOC
 
 PACKAGE = Path(screw_dynamics_ros.__file__).parent
 NAME = PACKAGE.name
+
+#: Folders, and files beside them, from the bottom up: each imports from those before it only.
+ORDER = """
+    core.errors  core.types
+    core.arguments  core.linear
+    core.lie
+    core.compile
+    core.description
+    core.tree
+    core.geometry
+    core.kinematics
+    core.dynamics
+    core.inverse
+    core.integration  core.identification
+    core.constraints  core.formulations
+    core.robot
+    core.control  core.trajectory  core.simulation  core.estimation
+    core
+    ros.names  ros.status  ros.share  ros.parameter_files
+    ros.process
+    ros.description  ros.parameters  ros.launch_arguments
+    ros.diagnostics
+    ros.services
+    ros.messages
+    ros.joint_states
+    ros.topics
+    nodes.model
+    nodes.parameters
+    nodes.services
+    nodes.hosting
+    nodes.outputs
+    nodes
+    cli.arguments
+    cli.doctor
+    cli
+    cli.demo
+"""
+
+RANKS = {place: rank for rank, line in enumerate(ORDER.split('\n')) for place in line.split()}
 
 
 def module_name(file: Path) -> str:
@@ -32,6 +78,19 @@ def imported(source: str) -> Iterator[str]:
                 yield name if name in FILES else node.module
 
 
+IMPORTS = {
+    module: set(imported(file.read_text(encoding='utf-8'))) - {module}
+    for module, file in FILES.items()
+}
+
+
+def place(module: str) -> str:
+    """Return the first of `ORDER` that a module is in: the longest; '' for none."""
+    parts = module.split('.')[1:]
+    names = ('.'.join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((name for name in names if name in RANKS), '')
+
+
 def circle(imports: dict[str, set[str]]) -> list[str]:
     """Return modules that import one another in a circle, none if there is no such circle."""
     left = {module: set(others) & set(imports) - {module} for module, others in imports.items()}
@@ -45,15 +104,60 @@ def circle(imports: dict[str, set[str]]) -> list[str]:
             others.difference_update(free)
 
 
-@pytest.mark.parametrize('folder', ['core', 'ros', 'cli'])
-def test_no_circle_of_imports(folder):
-    imports = {
-        module: set(imported(file.read_text(encoding='utf-8')))
-        for module, file in FILES.items()
-        if module.startswith(f'{NAME}.{folder}')
+def test_no_circle_of_files():
+    assert circle(IMPORTS) == []
+
+
+def test_no_circle_of_folders_and_their_order_holds():
+    wrong = [
+        f'{module} imports {other}'
+        for module, others in IMPORTS.items()
+        for other in others
+        if place(module)
+        and place(other)
+        and place(module) != place(other)
+        and RANKS[place(other)] >= RANKS[place(module)]
+    ]
+    assert wrong == []
+
+
+def test_every_file_has_a_place():
+    without = {module for module in FILES if not place(module)}
+    assert without == {NAME, f'{NAME}.entry', f'{NAME}.ros'}
+
+
+def test_the_ros_border_needs_little_of_the_core():
+    needed = {
+        place(other)
+        for module, others in IMPORTS.items()
+        if place(module).startswith('ros')
+        for other in others
+        if place(other).startswith('core')
     }
-    assert len(imports) > 10
-    assert circle(imports) == []
+    assert needed <= {'core.errors', 'core.types', 'core.lie', 'core.compile', 'core.description'}
+
+
+def test_the_page_shows_this_order():
+    """One line for each rank."""
+    page = (DOC / 'architecture.md').read_text(encoding='utf-8')
+    shown = re.findall(r'^\| ((?:`[\w.]+`(?:, )?)+) \|', page, re.MULTILINE)
+    assert [' '.join(re.findall(r'`([\w.]+)`', line)) for line in shown] == [
+        ' '.join(line.split()) for line in ORDER.strip().split('\n')
+    ]
+
+
+@pytest.mark.parametrize('folder', ['core', 'ros', 'nodes', 'cli'])
+def test_the_core_knows_no_ros_and_ros_no_nodes(folder):
+    names = ['core', 'ros', 'nodes', 'cli']
+    higher = {f'{NAME}.{name}' for name in names[names.index(folder) + 1 :]}
+    found = [
+        f'{module} imports {other}'
+        for module, others in IMPORTS.items()
+        if module.startswith(f'{NAME}.{folder}')
+        for other in others
+        if any(other.startswith(name) for name in higher)
+    ]
+    assert found == []
 
 
 def test_a_circle_is_found():

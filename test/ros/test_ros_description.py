@@ -102,11 +102,11 @@ def test_what_becomes_ready_while_another_request_waits_is_not_handed_out():
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
     end = time.monotonic() + 5.0
-    while loader._waiting is not None and time.monotonic() < end:  # until it is taken up
+    while loader.waiting is not None and time.monotonic() < end:  # until it is taken up
         time.sleep(0.001)
     loader.submit([Description('new', TOPIC)])
     gate.release()
-    while loader._waiting is not None and time.monotonic() < end:  # until the next one is
+    while loader.waiting is not None and time.monotonic() < end:  # until the next one is
         time.sleep(0.001)
     assert built == ['old']
     assert loader.poll() is None
@@ -125,7 +125,7 @@ def test_what_is_ready_and_not_fetched_is_given_up_for_a_new_request():
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
     end = time.monotonic() + 5.0
-    while loader._thread is not None and time.monotonic() < end:
+    while loader.thread is not None and time.monotonic() < end:
         time.sleep(0.001)
     release.clear()
     loader.submit([Description('new', TOPIC)])

@@ -93,8 +93,8 @@ class TestUnknownNames:
         )
 
     def test_without_a_near_name(self):
-        with pytest.raises(ArgumentError, match=r'colour: .* argument; expected namespace'):
-            check.unknown(LAUNCH_FILE, ['colour'], DECLARED, [*COMMAND, 'colour:=red'])
+        with pytest.raises(ArgumentError, match=r'color: .* argument; expected namespace'):
+            check.unknown(LAUNCH_FILE, ['color'], DECLARED, [*COMMAND, 'color:=red'])
 
     @pytest.mark.parametrize('given', [[], ['urdf', 'log_level'], ['launch-prefix']])
     def test_right_ones_are_accepted(self, given):

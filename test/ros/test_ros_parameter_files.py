@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip('yaml')
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.ros.parameter_files import Section, read_parameter_file
+from screw_dynamics_ros.ros.parameter_files import ParameterSection, read_parameter_file
 from support.paths import CONFIG
 
 
-def read(folder: Path, text: str) -> list[Section]:
+def read(folder: Path, text: str) -> list[ParameterSection]:
     path = folder / 'parameters.yaml'
     path.write_text(text)
     return read_parameter_file(path)
@@ -30,9 +30,9 @@ def test_sections_and_names(tmp_path):
         /**: {ros__parameters: {list: [1.0, 2.5], text: [a, '1']}}
         """,
     ) == [
-        Section('/arm/left/bringup', ('a.b', 'drives.j.damping', 'drives.j.armature')),
-        Section('/arm/dynamics', ()),
-        Section('/**', ('list', 'text')),
+        ParameterSection('/arm/left/bringup', ('a.b', 'drives.j.damping', 'drives.j.armature')),
+        ParameterSection('/arm/dynamics', ()),
+        ParameterSection('/**', ('list', 'text')),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The 321 arm of Bruyninckx's chapter 7 and its golden numbers (bruyninckx_2.md 8.1)."""
+"""The 321 arm of Bruyninckx's chapter 7 and its golden numbers (8.1 of the specification)."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def random_drives(description: RobotDescription, seed: int = 0) -> dict[str, Dri
 
 
 def two_masses() -> RobotDescription:
-    """Return the planar arm of section 8.2: unit lengths, unit point masses at the tips."""
+    """Return the planar arm of golden case 8.2: unit lengths, unit point masses at the tips."""
     mass = Inertia(1.0, np.array([1.0, 0, 0]), np.zeros((3, 3)))
     tip = np.eye(4)
     tip[0, 3] = 1.0

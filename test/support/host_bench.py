@@ -13,9 +13,8 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.nodes import dynamics
-from screw_dynamics_ros.nodes.hosting import host, output_group
-from screw_dynamics_ros.nodes.outputs import commands
+from screw_dynamics_ros.nodes.hosting import host, output_group, state_pipeline
+from screw_dynamics_ros.nodes.outputs import commands, dynamics_outputs
 
 DEADLINE = 30.0  # s
 
@@ -50,7 +49,7 @@ class Bench:
 
     def __init__(self, monkeypatch, **parameters):
         self.clock, self.sent = Clock(), []
-        for module in (host, commands, dynamics):
+        for module in (host, state_pipeline, commands, dynamics_outputs):
             monkeypatch.setattr(module, 'time', self.clock)
         monkeypatch.setattr(host, 'settle', lambda: None)
         monkeypatch.setattr(
@@ -72,10 +71,10 @@ class Bench:
         )
         self.node.get_logger().set_level(LoggingSeverity.ERROR)
         self.host = host.ModelHost(self.node)
-        self.part = dynamics.Dynamics(self.node, self.host)
+        self.part = dynamics_outputs.Dynamics(self.node, self.host)
         self.host.add(self.part, self.node)
         self.gate, self.at_gate = threading.Semaphore(0), False
-        build = self.host._loader._build
+        build = self.host.source.loader.build
 
         def gated(text):
             self.at_gate = True
@@ -83,7 +82,7 @@ class Bench:
             self.at_gate = False
             return build(text)
 
-        self.host._loader._build = gated
+        self.host.source.loader.build = gated
         self.host.start()
 
     def close(self):
@@ -93,11 +92,11 @@ class Bench:
     def finish(self):
         """Let everything be compiled, and take it over."""
         end = real_time.monotonic() + DEADLINE
-        while self.host.compiling:
+        while self.host.source.compiling:
             assert real_time.monotonic() < end
             self.gate.release()
             real_time.sleep(0.0005)
-            self.host._housekeeping()
+            self.host.keep_house()
         while self.gate.acquire(blocking=False):
             pass
 
@@ -111,24 +110,24 @@ class Bench:
 
     def build(self):
         """Let one description be compiled, if any waits; it is not taken over yet."""
-        if not self.host.compiling or self.host._loader._outcome is not None:
+        if not self.host.source.compiling or self.host.source.loader.outcome is not None:
             return
-        thread = self.host._loader._thread
+        thread = self.host.source.loader.thread
         self.gate.release()
         self.wait(
             lambda: (
-                self.host._loader._outcome is not None
+                self.host.source.loader.outcome is not None
                 or (self.gate._value == 0 and self.is_waiting(thread))
             )
         )
 
     def is_waiting(self, thread):
         """Whether the next build waits at the gate."""
-        return self.at_gate and thread is self.host._loader._thread
+        return self.at_gate and thread is self.host.source.loader.thread
 
     def take_over(self):
         """Look at what is ready."""
-        self.host._housekeeping()
+        self.host.keep_house()
 
 
 def listened(channel):

@@ -1,7 +1,7 @@
 """Random robots for the tests: mixed joints, arbitrary axes, branches, physical inertias.
 
-Planar chains, q = 0, joint axes through the body origins and centres of mass at the origin hide
-errors (muller.md, test strategy 1): none of these robots has any of that.
+Planar chains, q = 0, joint axes through the body origins and centers of mass at the origin hide
+errors (doc/spec/muller.md, models that hide errors): none of these robots has any of that.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def numbers(values: np.ndarray) -> str:
     return '"' + ' '.join(repr(float(x)) for x in values) + '"'
 
 
-# --- RCM5, the worked example of muller.md section 5 ----------------------------------------------
+# --- RCM5, the worked example of doc/spec/muller.md ----------------------------------------------
 
 L1, L2, L3, RHO = 0.4, 0.35, 0.2, 0.3
 ALPHA, BETA = np.pi / 3, 5 * np.pi / 9
@@ -217,8 +217,8 @@ def rcm5_axes() -> tuple[np.ndarray, np.ndarray]:
         ]
     )
     y = np.array([[0, 0, 0], [L1, 0, 0], [L1 + L2, 0, 0], [L1 + L2 + L3, 0, 0], [0, 0, 0]])
-    centre = y[3] + RHO * e[3]
-    y[4] = centre - centre[2] / e[4, 2] * e[4]
+    center = y[3] + RHO * e[3]
+    y[4] = center - center[2] / e[4, 2] * e[4]
     return e, y
 
 

@@ -1,9 +1,9 @@
 """Random products of exponentials and the motion of their bodies, by differentiating poses alone.
 
 The robots have revolute, prismatic and helical joints with axes off the origins of the bodies,
-branches, and body frames anywhere: what hides none of the errata (muller.md, test strategy 1 and
-2). The reference works in extended precision and knows nothing but the matrix exponential of a
-joint, written in another way than in the package, and central differences of order 14.
+branches, and body frames anywhere: what hides none of the errata (doc/spec/muller.md, models that
+hide errors). The reference works in extended precision and knows nothing but the matrix exponential
+of a joint, written in another way than in the package, and central differences of order 14.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def random_geometry(
 
 
 def random_inertias(seed: int, joints: int) -> list[Inertia]:
-    """Return physical inertias with centres of mass off the body origins."""
+    """Return physical inertias with centers of mass off the body origins."""
     rng = np.random.default_rng(seed + 1000)
     return [random_inertia(rng) for _ in range(joints)]
 

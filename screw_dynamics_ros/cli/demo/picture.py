@@ -10,7 +10,7 @@ import numpy as np
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import Recording, singular_values
 
-COLOURS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
+COLORS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
 STYLE = {
     'font.size': 9,
     'axes.titlesize': 10,
@@ -73,7 +73,7 @@ def draw_force(axis: Any, recording: Recording) -> None:
         )
         axis.plot(
             *thin(recording.time('wrench'), wrench[:, i]),
-            color=COLOURS[i],
+            color=COLORS[i],
             label=f'estimated {name}',
         )
     axis.set(title='Force on the tool, in the tool frame', ylabel='N')
@@ -86,13 +86,13 @@ def draw_torques(axis: Any, recording: Recording) -> None:
     effort = recording.series['joint_states'].values()[:, 2 * count :]
     feedforward = recording.series['feedforward'].values()
     for i, joint in enumerate(recording.joints):
-        colour = COLOURS[i % len(COLOURS)]
+        color = COLORS[i % len(COLORS)]
         axis.plot(
-            *thin(recording.time('joint_states'), effort[:, i]), color=colour, lw=2.6, alpha=0.35
+            *thin(recording.time('joint_states'), effort[:, i]), color=color, lw=2.6, alpha=0.35
         )
         axis.plot(
             *thin(recording.time('feedforward'), feedforward[:, i]),
-            color=colour,
+            color=color,
             lw=1.1,
             label=joint,
         )
@@ -108,7 +108,7 @@ def draw_singular_values(axis: Any, recording: Recording) -> None:
     time, values = recording.time('jacobian'), recording.series['jacobian'].values()
     if len(values):
         for i, sigma in enumerate(singular_values(values).T):
-            axis.plot(*thin(time, sigma), color=COLOURS[i], label=rf'$\sigma_{i + 1}$')
+            axis.plot(*thin(time, sigma), color=COLORS[i], label=rf'$\sigma_{i + 1}$')
     axis.set(title='Singular values of the Jacobian of the tool', ylim=(0, None))
     beside(axis)
 
@@ -118,12 +118,12 @@ def draw_latency(axis: Any, recording: Recording) -> None:
     index, since_arrival, _ = recording.latency()
     milliseconds = since_arrival * 1e3
     axis.scatter(
-        recording.time('joint_states')[index], milliseconds, s=3, lw=0, color=COLOURS[5], alpha=0.6
+        recording.time('joint_states')[index], milliseconds, s=3, lw=0, color=COLORS[5], alpha=0.6
     )
-    for percent, colour in ((50, COLOURS[0]), (99, COLOURS[1])):
+    for percent, color in ((50, COLORS[0]), (99, COLORS[1])):
         if len(milliseconds):
             level = float(np.percentile(milliseconds, percent))
-            axis.axhline(level, color=colour, lw=1.1, label=f'{percent} %: {level:.2f} ms')
+            axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
     axis.set(
         title='Latency to the last output, as heard by this client, which also draws', ylabel='ms'

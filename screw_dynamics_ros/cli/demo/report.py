@@ -43,7 +43,7 @@ class Comparison:
     ----------
     name : str
     value, limit : float
-        The comparison is passed if value <= limit; NaN, for want of samples, is not.
+        The comparison is passed if value <= limit; NaN, without samples, is not.
     unit : str
     """
 

@@ -84,7 +84,7 @@ class Signals:
             raise Interruption(self._received[0])
 
 
-class Session:
+class DemoSession:
     """The client at work.
 
     Parameters
@@ -167,7 +167,7 @@ def run(domain: int, duration: float, push: Push) -> Recording:
             node = rclpy.create_node('demo')
             executor = make_executor('auto')
             executor.add_node(node)
-            session = Session(Client(node, TOOL), executor, children, signals)
+            session = DemoSession(Client(node, TOOL), executor, children, signals)
             session.wait_for_outputs()
             return session.record(push, duration, f'screw_dynamics_ros   ROS_DOMAIN_ID={domain}')
         finally:

@@ -24,9 +24,9 @@ from screw_dynamics_ros.cli.doctor.parameters import Configuration, read_configu
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import joint_state_mapper
+from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.serialized import from_message
+from screw_dynamics_ros.ros.joint_states.reader import from_message
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
 from screw_dynamics_ros.ros.topics import qos

@@ -10,7 +10,7 @@ from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.nodes.hosting.running_model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.nodes.model.running_model import coordinates, scalar_joints
 
 HARMLESS = 0.01  # of the messages, that may be odd without a word
 
@@ -30,7 +30,7 @@ def efforts(heard: Heard) -> Efforts:
         robot.gravity = configuration.gravity
     q, v, tau = (np.array(values) for values in zip(*heard.states))
     places, velocities = coordinates(robot, scalar_joints(robot))
-    whole = np.tile(neutral(robot), (len(q), 1))
+    whole = np.tile(robot.neutral(), (len(q), 1))
     whole[:, places] = q
     rest = np.zeros((len(q), robot.nv))
     link, payload = configuration.payload_link, np.zeros((len(q), robot.nv))

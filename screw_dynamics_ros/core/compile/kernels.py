@@ -38,7 +38,7 @@ LONG = (2000, 12_000)
 
 
 @dataclass(frozen=True)
-class Specification:
+class KernelSpecification:
     """A function of vectors, as a recursion that runs on numbers and on recorded scalars.
 
     Attributes
@@ -100,7 +100,7 @@ def _say_once_that_it_is_slower() -> None:
 class ReferenceKernel:
     """The recursion itself, run on NumPy floats, one sample after the other."""
 
-    def __init__(self, specification: Specification) -> None:
+    def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
 
     @cached_property
@@ -134,7 +134,7 @@ class ReferenceKernel:
 class PythonKernel:
     """The recorded program as plain Python: floats for one sample, NumPy columns for a stack."""
 
-    def __init__(self, specification: Specification) -> None:
+    def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
         recorded = specification.record()
         self.shapes = tuple(shape for shape, _ in recorded.outputs)
@@ -168,7 +168,7 @@ class PythonKernel:
 class NativeKernel:
     """The recorded program as machine code: `single` and `stack` are compiled when first called."""
 
-    def __init__(self, specification: Specification) -> None:
+    def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
         self._programs: dict[int, CompiledProgram] = {}
         self._compiling = threading.Lock()  # machine code in use must not be replaced
@@ -241,7 +241,7 @@ class NativeKernel:
 Kernel = ReferenceKernel | PythonKernel | NativeKernel
 
 
-def make_kernel(specification: Specification, backend: str) -> Kernel:
+def make_kernel(specification: KernelSpecification, backend: str) -> Kernel:
     """Return `specification` made runnable on one of `BACKENDS`."""
     kinds: dict[str, type[Kernel]] = {
         'native': NativeKernel,
@@ -302,7 +302,7 @@ class CompiledProgram:
     operations: int
 
 
-def compile_program(specification: Specification, lanes: int) -> CompiledProgram:
+def compile_program(specification: KernelSpecification, lanes: int) -> CompiledProgram:
     """Return machine code for one sample (`lanes` = 1) or for stacks of them.
 
     It comes from the disk cache if it has been compiled before. There it has the name of the

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.constraints.equations import constraint_equations
 from screw_dynamics_ros.core.constraints.forces import (
     ConstraintForces,
@@ -100,12 +100,12 @@ class Terms:
     W: Array
 
 
-def specification(tree: Tree, structures: Sequence[Structure]) -> Specification:
+def specification(tree: Tree, structures: Sequence[Structure]) -> KernelSpecification:
     """Return what is compiled for constraints of these structures."""
     inputs = [('q', tree.nq), ('v', tree.nv), ('tau', tree.nv), ('gravity', 3)]
     numbered = [(f'constraint {k}', s) for k, s in enumerate(structures)]
     inputs += [(name, 6 * s[4] + 3 + 16 * s[5]) for name, s in numbered]
-    return Specification(
+    return KernelSpecification(
         f'constraint equations {tuple(structures)}',
         tuple(inputs),
         lambda q, v, tau, gravity, *parameters: constraint_equations(

@@ -5,7 +5,7 @@ of wrenches it bears; the dimensions add up to six. On the velocities of a whole
 set of Pfaffian equations A(q)^T v = 0. Ideal constraint forces are A lambda; they do no work on
 the motions that are free (d'Alembert).
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 4.13, with (4.92) corrected.
+Source: Bruyninckx 2010, section 4.13, with (4.92) corrected.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def limit_reactions(
     pushes into it; then it bears all of that torque. q, tau (..., n); lower, upper (n,), infinite
     where there is none.
 
-    Source: B-103.
+    Source: Bruyninckx 2010, sections 4.13 and 4.13.2 (B-103).
 
     >>> limit_reactions(q=[1, 1, 0], tau=[5, -5, 5], lower=[-1, -1, -1], upper=[1, 1, 1])
     array([-5.,  0.,  0.])
@@ -128,7 +128,7 @@ def free_motions(A: npt.ArrayLike, tolerance: float = 1e-9) -> Array:
     relative to the largest singular value. Ideal constraint forces A lambda do no work on the
     motions of the basis.
 
-    Source: B-104, (4.91), (4.92) corrected.
+    Source: Bruyninckx 2010 (4.91), (4.92) corrected (B-104).
 
     >>> skate = [[-0.6], [0.8], [0.0]]  # heading (0.8, 0.6): no sliding across; turning is free
     >>> free_motions(skate).shape

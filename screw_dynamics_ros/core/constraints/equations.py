@@ -16,8 +16,8 @@ floating base is a joint of six freedoms, a constraint between two links starts 
 on the other. With mimic joints M and J are formed and M is decomposed; on any tree this is the
 second formulation.
 
-Source: bruyninckx_2.md C-071, C-074, C-075, C-077, C-079, C-082; (6.40) to (6.44), (6.46) to (6.50)
-corrected (E-15 to E-25). There L = -inverse_inertia and nu = -lambda.
+Source: Bruyninckx 2010 (6.40) to (6.44), (6.46) to (6.50) corrected (C-071, C-074, C-075, C-077,
+C-079, C-082; E-15 to E-25). There L = -inverse_inertia and nu = -lambda.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Equations = tuple[Array, Array, Array, Array, Array, Array, Array, Array]
 
 
 @dataclass(frozen=True)
-class Motion:
+class BodyMotions:
     """Configuration, twist and acceleration of every body; `GROUND` rests in the root frame.
 
     Attributes
@@ -67,7 +67,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Row:
+class ConstraintRow:
     """One constraint at a state: m rates are W^T dV of the body - W_other^T dV of the other + bias.
 
     Attributes
@@ -95,7 +95,7 @@ class Row:
     force: Array
 
 
-def motion(tree: Tree, q: Array, v: Array) -> Motion:
+def motion(tree: Tree, q: Array, v: Array) -> BodyMotions:
     """Return how the bodies move with velocities v and no joint accelerating."""
     C, V, dV = per_body(3)
     C[GROUND], V[GROUND], dV[GROUND] = np.eye(4), np.zeros(6), np.zeros(6)
@@ -109,7 +109,7 @@ def motion(tree: Tree, q: Array, v: Array) -> Motion:
         ddr = R_T @ (dV[p][3:] + hat(domega) @ r + hat(omega) @ (hat(omega) @ r))
         _, domega, ddr = joint_motion(body, V_p[:3], R_T @ domega, ddr, v, np.zeros(tree.nv))
         dV[i] = np.concatenate([domega, ddr])
-    return Motion(C, V, dV)
+    return BodyMotions(C, V, dV)
 
 
 def columns(transform: object, C: Array, X: Array) -> Array:
@@ -118,7 +118,7 @@ def columns(transform: object, C: Array, X: Array) -> Array:
     return result
 
 
-def row(tree: Tree, bodies: Motion, structure: Structure, parameters: Array) -> Row:
+def row(tree: Tree, bodies: BodyMotions, structure: Structure, parameters: Array) -> ConstraintRow:
     """Return one constraint at the present state.
 
     V is the body-fixed twist of the frame at the point relative to the other link, V_o that of the
@@ -162,10 +162,10 @@ def row(tree: Tree, bodies: Motion, structure: Structure, parameters: Array) -> 
         displacement = -(B.T @ pose_error(C, parameters[6 * m + 3 :].reshape(4, 4)))
     W_link = columns(screws.transform_wrench, se3.inverse(frame.S) @ S, B)
     given = origin[:3, 3], (A[:3] * A[:3]).sum(axis=0), (A[3:] * A[3:]).sum(axis=0)
-    return Row(i, o, W, W_other, W_link, bias, B.T @ V, displacement, *given)
+    return ConstraintRow(i, o, W, W_other, W_link, bias, B.T @ V, displacement, *given)
 
 
-def seen_from(bodies: Motion, i: int, C: Array) -> Array:
+def seen_from(bodies: BodyMotions, i: int, C: Array) -> Array:
     """Return the twist of body i in a frame at pose C in its own; the ground has none."""
     return np.zeros(6) if i == GROUND else screws.inverse_transform_twist(C, bodies.V[i])
 
@@ -176,12 +176,12 @@ def centrifugal(V: Array) -> Array:
     return result
 
 
-def rates(rows: Sequence[Row], dV: dict[int, Array]) -> Array:
+def rates(rows: Sequence[ConstraintRow], dV: dict[int, Array]) -> Array:
     """Return A^T dV/dt of all constraints (m,) from the accelerations of the bodies."""
     return np.concatenate([r.W.T @ dV[r.body] - r.W_other.T @ dV[r.other] + r.bias for r in rows])
 
 
-def unit_wrenches(tree: Tree, rows: Sequence[Row]) -> dict[int, Array]:
+def unit_wrenches(tree: Tree, rows: Sequence[ConstraintRow]) -> dict[int, Array]:
     """Return the wrenches of unit lambda on every body, (6, m)."""
     m = sum(r.W.shape[1] for r in rows)
     E = {i: zeros((6, m), *(r.W for r in rows)) for i in range(GROUND, len(tree.bodies))}
@@ -194,7 +194,9 @@ def unit_wrenches(tree: Tree, rows: Sequence[Row]) -> dict[int, Array]:
     return E
 
 
-def greatest_mobility(tree: Tree, state: Motion, rows: Sequence[Row], resistance: Array) -> Array:
+def greatest_mobility(
+    tree: Tree, state: BodyMotions, rows: Sequence[ConstraintRow], resistance: Array
+) -> Array:
     """Return (m,): the diagonal of inverse_inertia, had every wrench the best possible direction.
 
     Each joint on the way gives way to the wrench with its lever as long as it is, against the
@@ -243,7 +245,13 @@ def constraint_equations(
 
 
 def recursive(
-    tree: Tree, q: Array, v: Array, tau: Array, gravity: Array, state: Motion, rows: Sequence[Row]
+    tree: Tree,
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: Array,
+    state: BodyMotions,
+    rows: Sequence[ConstraintRow],
 ) -> Solution:
     """Return a_free, K, inverse_inertia and drift by the recursion of Popov and Vereshchagin."""
     at_rest = np.zeros(tree.nv)
@@ -282,7 +290,13 @@ def recursive(
 
 
 def dense(
-    tree: Tree, q: Array, v: Array, tau: Array, gravity: Array, state: Motion, rows: Sequence[Row]
+    tree: Tree,
+    q: Array,
+    v: Array,
+    tau: Array,
+    gravity: Array,
+    state: BodyMotions,
+    rows: Sequence[ConstraintRow],
 ) -> Solution:
     """Return a_free, K, inverse_inertia and drift by the mass matrix and the Jacobian."""
     E = unit_wrenches(tree, rows)

@@ -17,7 +17,7 @@ can be compared; then the multipliers are the smallest ones and the errors the s
 norms sum inverse_inertia_kk lambda_k^2 and sum error_k^2 / inverse_inertia_kk (Gauss' acceleration
 energy in both cases), and the report says so.
 
-Source: bruyninckx_2.md C-073, C-080, C-081; (6.43).
+Source: Bruyninckx 2010 (6.43), sections 6.7.1, 6.7.7 and 6.10 (C-073, C-080, C-081).
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ Some joints have motors (active), the others follow (passive). With the columns 
 
 and a Jacobian A of anything that moves with the loop becomes A G for the active joints alone.
 
-Source: muller.md K-39; bruyninckx_1.md B-109, B-127 (5.28, sign corrected), B-128 (5.29), B-129,
-B-136.
+Sources: Müller 2018a, section 4 (K-39); Bruyninckx 2010 (5.3), (5.4), (5.28) corrected, (5.29),
+sections 5.5.4 and 1.4 (B-109, B-127, B-128, B-129, B-136).
 """
 
 from __future__ import annotations

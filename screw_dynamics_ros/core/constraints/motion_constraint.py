@@ -12,7 +12,8 @@ link (`body`: a blade that must not slip sideways); or expressed in the frame of
 wheel at its point of contact, fixed in the frame of its fork). A holonomic constraint has a target,
 a non-holonomic one has none; a loop is closed by a constraint between two links of the tree.
 
-Source: bruyninckx_2.md C-070, (6.36) to (6.39), (6.45) with E-21 corrected; C-085, C-086.
+Source: Bruyninckx 2010 (6.36) to (6.39), (6.45) corrected (C-070, E-21), sections 6.9.3 and 6.10
+(C-085, C-086).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ change of configuration and velocity in the norm of the kinetic energy:
     q <- q + K lambda,  inverse_inertia lambda = -displacement    (Newton's method),
     v <- v + K lambda,  inverse_inertia lambda = -rate,           K = M^-1 J^T.
 
-Source: bruyninckx_2.md C-079, C-086 (3.13.7, 3.16).
+Source: Bruyninckx 2010, sections 6.7.6 and 6.10 (C-079, C-086).
 """
 
 from __future__ import annotations

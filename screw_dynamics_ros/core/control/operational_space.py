@@ -13,7 +13,7 @@ lower priority act in what the higher ones leave: with J_k|p = J_k N_k-1 each ad
 
 Lambda comes from the recursion of `constraint_equations`, O(n), or from M.
 
-Source: bruyninckx_2.md C-078, C-082, C-083 (6.7.2, 6.8).
+Source: Bruyninckx 2010, sections 6.7.2 and 6.8 (C-078, C-082, C-083).
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def scaled_inverse(inverse_inertia: Array, whole: Array, mobility: Array) -> tup
 
 @dataclass(frozen=True)
 class TaskTorques:
-    """Torques that fulfil tasks in the order of their priority.
+    """Torques that fulfill tasks in the order of their priority.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ POINT_RADIUS = 1e-6
 SYMMETRY_TOLERANCE = 1e-9
 
 _CHECK_TENSOR = (
-    'correct its <inertia>, which is the matrix about the centre of mass in the axes of its '
+    'correct its <inertia>, which is the matrix about the center of mass in the axes of its '
     '<origin>, in kg m^2'
 )
 
@@ -34,9 +34,9 @@ class Inertia:
     mass : float
         In kg.
     com : (3,) array
-        Centre of mass in the link frame, in m.
+        Center of mass in the link frame, in m.
     matrix : (3, 3) array
-        Rotational inertia about the centre of mass, resolved in the link axes, in kg m^2.
+        Rotational inertia about the center of mass, resolved in the link axes, in kg m^2.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class Inertia:
             object.__setattr__(self, name, array)
 
     def numbers(self) -> tuple[float, list[float], list[list[float]]]:
-        """Return mass, centre of mass and matrix as plain numbers, to the last digit."""
+        """Return mass, center of mass and matrix as plain numbers, to the last digit."""
         return self.mass, self.com.tolist(), self.matrix.tolist()
 
 

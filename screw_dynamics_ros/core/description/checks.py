@@ -110,7 +110,7 @@ class _Body:
             return False
         if self.joint.type == 'prismatic':
             return True
-        if self.joint.type in ('planar', 'floating'):  # free to turn about the centre of mass
+        if self.joint.type in ('planar', 'floating'):  # free to turn about the center of mass
             matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
         if self.joint.type == 'floating':
             return float(np.linalg.eigvalsh(matrix)[0]) > nothing

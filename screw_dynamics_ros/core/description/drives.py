@@ -5,8 +5,9 @@ That is all there is to it if the gear ratio is large; in truth the rotor also c
 J G q' along an axis of the link it is mounted on, which makes the joint feel that link's angular
 acceleration and the link feel a gyroscopic moment. A `rotor_axis` brings that in, exactly.
 
-Source: bruyninckx_2.md C-054 (book 6.2.6 and its to-do); friction as in Armstrong-Helouvry, Dupont
-and Canudas de Wit, Automatica 30 (1994), with the Stribeck curve of Hess and Soom (1990).
+Sources: Bruyninckx 2010, section 6.2.6, which leaves the axis of the rotor open (C-054); friction
+as in Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with the Stribeck curve
+of Hess and Soom (1990).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.lie import se3
 
 
 def rerooted(description: RobotDescription, root: str) -> RobotDescription:
-    """Return the same robot hanging on another link (bruyninckx_1.md B-115).
+    """Return the same robot hanging on another link (Bruyninckx 2010, 5.4, B-115).
 
     The joints between the old and the new root turn round: C_p,i = B exp(X q) becomes
     C_i,p = exp(-X q) B^-1, so that names, coordinates and link frames stay and only axes change

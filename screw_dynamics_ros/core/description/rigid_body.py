@@ -5,8 +5,8 @@ body-fixed, wrenches W = (moment, force) and momenta (angular, linear) are dual 
 equations hold in an inertial frame, with spatial twists and `moved` bodies. The recursions of
 `core.dynamics` are for chains of bodies; this is one of them, in the textbook's formulations.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 4.12, with the errata of
-doc/orientations_and_lines.md; muller.md D-17 to D-20 and D-43.
+Sources: Bruyninckx 2010, section 4.12, with the errata of doc/orientations_and_lines.md; Müller
+2018b, sections 3 and 6 (D-17 to D-20, D-43).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UPPER = np.triu_indices(3)
 
 
 class PrincipalFrame(NamedTuple):
-    """Frame at the centre of mass along the principal axes, and the principal moments."""
+    """Frame at the center of mass along the principal axes, and the principal moments."""
 
     pose: Array  # (4, 4), in the body's frame
     moments: Array  # (3,), kg m^2, ascending; equal ones leave their axes open
@@ -42,7 +42,7 @@ class PrincipalFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RigidBody(Inertia):
-    """A rigid body: mass (kg), centre of mass (3,) (m), inertia matrix about it (3, 3) (kg m^2).
+    """A rigid body: mass (kg), center of mass (3,) (m), inertia matrix about it (3, 3) (kg m^2).
 
     The same data as a link's `Inertia`, of which it is a kind.
 
@@ -71,9 +71,9 @@ class RigidBody(Inertia):
     def from_particles(cls, masses: npt.ArrayLike, positions: npt.ArrayLike) -> RigidBody:
         """Return the body made of particles: masses (n,), kg, at positions (n, 3), m.
 
-        m = sum m_i, c = sum m_i r_i / m, I = -sum m_i r_i~ r_i~ with r_i from the centre of mass.
+        m = sum m_i, c = sum m_i r_i / m, I = -sum m_i r_i~ r_i~ with r_i from the center of mass.
 
-        Source: B-090, B-091, (4.49)-(4.58), (4.66).
+        Source: Bruyninckx 2010 (4.49) to (4.58), (4.66) (B-090, B-091).
 
         >>> RigidBody.from_particles([1, 3], [[0, 0, 0], [0.4, 0, 0]]).com.round(6)
         array([0.3, 0. , 0. ])
@@ -93,7 +93,7 @@ class RigidBody(Inertia):
 
         Raises InertiaError if no body has them.
 
-        Source: B-101.
+        Source: Bruyninckx 2010, section 4.12.9 (B-101).
 
         >>> RigidBody.from_parameters([2, 0.6, 0, 0, 0, 0, 0, 0.2, 0, 0.2]).com
         array([0.3, 0. , 0. ])
@@ -112,7 +112,7 @@ class RigidBody(Inertia):
 
         Raises InertiaError if it is not symmetric or no body has it.
 
-        Source: D-17.
+        Source: Müller 2018b (87), with the matrix of E-27 (D-17).
 
         >>> RigidBody.from_pseudo_inertia(np.diag([0.1, 0.2, 0.3, 2.0])).inertia.diagonal()
         array([0.5, 0.4, 0.3])
@@ -128,9 +128,9 @@ class RigidBody(Inertia):
     def moved(self, C: npt.ArrayLike) -> RigidBody:
         """Return the same body in frame 1; C (4, 4) is the pose of its present frame in frame 1.
 
-        c' = R c + r, I' = R I R^T about the centre of mass.
+        c' = R c + r, I' = R I R^T about the center of mass.
 
-        Source: B-091, B-095, (4.71) and (4.79) corrected.
+        Source: Bruyninckx 2010 (4.71), (4.79) corrected (B-091, B-095).
 
         >>> RigidBody(1, [1, 0, 0], np.eye(3)).moved(se3.pose(np.eye(3), [0, 2, 0])).com
         array([1., 2., 0.])
@@ -148,7 +148,7 @@ class RigidBody(Inertia):
 
     @property
     def first_moment(self) -> Array:
-        """Mass times centre of mass (3,), kg m (B-090)."""
+        """Mass times center of mass (3,), kg m (B-090)."""
         return self.mass * self.com
 
     @property
@@ -185,9 +185,9 @@ class RigidBody(Inertia):
         return _pseudo_inertia(self.parameters)
 
     def principal_frame(self) -> PrincipalFrame:
-        """Return the right-handed frame at the centre of mass in which the inertia is diagonal.
+        """Return the right-handed frame at the center of mass in which the inertia is diagonal.
 
-        Source: B-092.
+        Source: Bruyninckx 2010, section 4.12.4 (B-092).
 
         >>> RigidBody(1, [0, 0, 0], np.diag([3.0, 1.0, 2.0])).principal_frame().moments
         array([1., 2., 3.])
@@ -203,7 +203,7 @@ class RigidBody(Inertia):
 
         V (...,6) is the body-fixed twist.
 
-        Source: B-097, (4.84), D-18.
+        Source: Bruyninckx 2010 (4.84) (B-097); Müller 2018b (35), (36), (41), (52) (D-18).
 
         >>> RigidBody(2, [0.3, 0, 0], np.eye(3)).momentum([0, 0, 1, 0, 0, 0]).round(6) + 0.0
         array([0.  , 0.  , 1.18, 0.  , 0.6 , 0.  ])
@@ -214,7 +214,7 @@ class RigidBody(Inertia):
     def kinetic_energy(self, V: npt.ArrayLike) -> Array:
         """Return V^T M V / 2 (...), J, for body-fixed twists V (...,6).
 
-        Source: B-093, (4.78).
+        Source: Bruyninckx 2010 (4.78) (B-093).
 
         >>> float(RigidBody(2, [0, 0, 0], np.eye(3)).kinetic_energy([0, 0, 0, 3, 0, 0]))
         9.0
@@ -228,7 +228,7 @@ class RigidBody(Inertia):
 
         gravity (...,3) is the acceleration of free fall, m/s^2, in the reference frame.
 
-        Source: B-094, (4.75) with the sign corrected.
+        Source: Bruyninckx 2010 (4.75) corrected (B-094).
 
         >>> lifted = se3.pose(np.eye(3), [0, 0, 1])
         >>> float(RigidBody(2, [0, 0, 0], np.eye(3)).potential_energy(lifted))
@@ -247,7 +247,8 @@ class RigidBody(Inertia):
           origin, which an accelerometer there measures (but for gravity); M A + (omega × I omega,
           omega × (omega × m c)). Needs no linear velocity.
 
-        Source: B-096, B-098, B-099, (4.87), (4.89) corrected, D-20.
+        Source: Bruyninckx 2010 (4.87), (4.89) corrected (B-096, B-098, B-099); Müller 2018b (41) to
+        (46) (D-20).
 
         >>> ball = RigidBody(2, [0.5, 0, 0], np.eye(3))  # on a merry-go-round, m r omega^2
         >>> ball.wrench([0, 0, 3, 0, 0, 0], np.zeros(6)) + 0.0
@@ -269,7 +270,7 @@ class RigidBody(Inertia):
 
         Raises InertiaError for a body that some wrench accelerates without limit.
 
-        Source: B-087, B-096, B-098.
+        Source: Bruyninckx 2010 (4.35), (4.62), (4.85) to (4.88) (B-087, B-096, B-098).
 
         >>> RigidBody(2, [0, 0, 0], np.eye(3)).acceleration(np.zeros(6), [0, 0, 1, 4, 0, 0])
         array([0., 0., 1., 2., 0., 0.])
@@ -290,9 +291,9 @@ def is_physical(parameters: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Return whether some body has the ten `PARAMETERS` (...,10): identified ones need not.
 
     Positive mass and a positive semidefinite pseudo-inertia, up to rounding; that is positive
-    principal moments about the centre of mass and their triangle inequalities.
+    principal moments about the center of mass and their triangle inequalities.
 
-    Source: D-17.
+    Source: Müller 2018b (87), with the matrix of E-27 (D-17).
 
     >>> is_physical([[1, 0, 0, 0, 1, 0, 0, 1, 0, 1.9], [1, 0, 0, 0, 1, 0, 0, 1, 0, 2.1]])
     array([ True, False])
@@ -321,7 +322,7 @@ def regressor(V: npt.ArrayLike, A: npt.ArrayLike, acceleration: str = 'screw') -
 
     V and A as in `RigidBody.wrench`; the parameters are `PARAMETERS`.
 
-    Source: B-101, D-43.
+    Source: Bruyninckx 2010, section 4.12.9 (B-101); Müller 2018b, section 6 (D-43).
 
     >>> body = RigidBody(2, [0.3, 0, 0], np.diag([0.01, 0.02, 0.02]))
     >>> V, A = np.arange(1.0, 7.0), np.ones(6)

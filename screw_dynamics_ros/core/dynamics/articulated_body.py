@@ -1,15 +1,42 @@
 """The articulated-body recursion: what a subtree looks like to the joint that carries it.
 
-A body with all its successors, their joints free to give way, resists an acceleration dV by the
-wrench P dV + beta, with the articulated inertia P and the bias wrench beta. Joints whose motion is
-prescribed do not give way: their acceleration is part of the bias acceleration c, and P passes
-through them unchanged (hybrid dynamics).
+A body with all its successors, their joints free to move, resists an acceleration dV by the wrench
+P dV + beta, with the articulated inertia P and the bias wrench beta. In three passes,
+
+velocities, from the root to the tips, with p the predecessor of i and (xi, eta) = X_i q_i',
+
+    omega_i = R_i^T omega_p + xi,    Omega_i = omega_i~ omega_i~,
+    c_i = (R_i^T omega_p x xi,  R_i^T Omega_p r_i + (R_i^T omega_p + omega_i) x eta),
+    beta_i = (omega_i x I_i omega_i,  Omega_i h_i) - W_i^app;
+
+inertias, from the tips to the root,
+
+    U_i = P_i X_i,    D_i = X_i^T U_i + d_i,    u_i = tau_i - X_i^T beta_i,
+    P_i^a = P_i - U_i D_i^-1 U_i^T,    beta_i^a = beta_i + P_i^a c_i + U_i D_i^-1 u_i,
+    P_p = M_p + sum of Ad^T P_i^a Ad,    beta_p = ... + sum of Ad^T beta_i^a,    Ad = Ad_{C_i,p};
+
+accelerations, from the root to the tips,
+
+    a_i = D_i^-1 (u_i - U_i^T (Ad dV_p + c_i)),    dV_i = Ad dV_p + c_i + X_i a_i.
 
 dV = (domega, ddr) is the angular acceleration of a body and the acceleration of its origin, in its
-own frame, as in `inverse_dynamics`. Gravity enters as acceleration of the root frame.
+own frame, as in `inverse_dynamics`. Gravity enters as acceleration of the root frame. Joints whose
+motion is prescribed are not free: X_i a_i is part of c_i, and P passes through them unchanged
+(hybrid dynamics). The inward passes are `inward`, the outward one is `outward`.
 
-Source: muller.md D-38; bruyninckx_2.md C-051, C-056, C-059, C-060, with (6.22), (6.25), (6.27),
-(6.28) and (6.30) corrected (E-11, E-15 to E-18).
+Two unit masses on a straight arm of unit lengths: the inner joint does not feel the outer mass,
+which swings freely about the joint between them, and D_1 = 1. So M^-1 is 1 in its first element.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> rest, tau = np.zeros(2), np.array([1.0, 0.0])
+>>> bodies = inward(planar_arm(), rest, rest, rest, tau, [False, False])
+>>> float(bodies.D[0][0, 0]), float(bodies.D[1][0, 0])
+(1.0, 1.0)
+>>> outward(planar_arm(), bodies, rest, np.zeros(3))[0]  # M = [[5, 2], [2, 1]], det M = 1
+array([ 1., -2.])
+
+Source: Müller 2018b section 5.1 (D-38); Bruyninckx 2010 (6.22), (6.25), (6.27), (6.28) and (6.30)
+(C-051, C-056, C-059, C-060), corrected (E-11, E-15 to E-18).
 """
 
 from __future__ import annotations
@@ -24,23 +51,23 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     friction_torques,
     joint_motion,
 )
+
+# `x as x`: found here as well, where constraints/equations.py and the table of IDs look for them.
+from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass as check_moves_mass
+from screw_dynamics_ros.core.dynamics.massless_joints import guarded, without_rounding
+from screw_dynamics_ros.core.dynamics.massless_joints import (
+    not_a_number_below as not_a_number_below,
+)
+from screw_dynamics_ros.core.dynamics.massless_joints import resisted as resisted
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
-from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import (
-    is_zero,
-    solve_positive_definite,
-    symmetric,
-    triangular_factor,
-    zeros,
-)
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, per_body
+from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree, per_body
 from screw_dynamics_ros.core.types import Array
 
-#: Part of a body's inertia that counts as none: what rounding leaves.
-NOTHING = 1e-12
+ByBody = dict[int, Array]
 
 
 @dataclass(frozen=True)
@@ -56,7 +83,7 @@ class ArticulatedBodies:
     c : (6,) arrays
         Acceleration the joint adds by itself: centripetal and Coriolis terms, prescribed motion.
     P, beta : (6, 6) and (6,) arrays
-        Articulated inertia and bias wrench, before the body's own joint gives way.
+        Articulated inertia and bias wrench, without what the body's own joint changes.
     X : (6, k) arrays
         Screws of the free directions of the joint.
     free : lists of k int
@@ -100,56 +127,82 @@ def inward(
     wrenches : {link: (6,)}
         As in `inverse_dynamics`.
     """
-    C, omega, Omega, c, P, beta, X, U, D, u = per_body(10)
-    free: dict[int, list[int]] = {}
-    applied = applied_wrenches(tree, wrenches)
-    given = np.where(prescribed, a, 0.0)
     if tree.with_friction:
         tau = tau - friction_torques(tree, v)
+    X, free = free_directions(tree, prescribed)
+    C, omega, c, own = velocities(tree, q, v, np.where(prescribed, a, 0.0), wrenches)
+    P, beta, U, D, u = inertias(tree, C, c, own, X, {i: tau[k] for i, k in free.items()})
+    return ArticulatedBodies(C, omega, c, P, beta, X, free, U, D, u)
 
+
+def free_directions(tree: Tree, prescribed: Sequence[bool]) -> tuple[ByBody, dict[int, list[int]]]:
+    """Return the screws X_i (6, k) of the free directions and their places in v, by body."""
+    X: ByBody = {}
+    free: dict[int, list[int]] = {}
     for i, body in enumerate(tree.bodies):
+        free[i] = [k for k in range(body.v.start, body.v.stop) if not prescribed[k]]
+        X[i] = body.X[:, [k - body.v.start for k in free[i]]]
+    return X, free
+
+
+def velocities(
+    tree: Tree, q: Array, v: Array, given: Array, wrenches: Mapping[str, Array] | None
+) -> tuple[ByBody, ByBody, ByBody, ByBody]:
+    """Return C, omega, c and the bias wrenches beta of the single bodies (first pass).
+
+    `given` (nv,) are the accelerations of the prescribed joints, zeros for the others.
+    """
+    C, omega, Omega, c, beta = per_body(5)
+    ground = np.zeros(3), np.zeros((3, 3))
+    applied = applied_wrenches(tree, wrenches)
+    for i, body in enumerate(tree.bodies):
+        p = body.parent
+        omega_p, Omega_p = ground if p == GROUND else (omega[p], Omega[p])
         C[i] = relative_pose(body, q)
         R, r = C[i][:3, :3], C[i][:3, 3]
-        on_ground = body.parent == GROUND
-        omega_p = np.zeros(3) if on_ground else omega[body.parent]
-        centripetal = np.zeros(3) if on_ground else Omega[body.parent] @ r
+        centripetal = Omega_p @ r
         omega[i], domega, ddr = joint_motion(
             body, R.T @ omega_p, np.zeros(3), R.T @ centripetal, v, given
         )
         Omega[i] = hat(omega[i]) @ hat(omega[i])
         c[i] = np.concatenate([domega, ddr])
-        P[i] = inertia_matrix(body)
         # Euler's form: without angular acceleration it takes less than `newton_euler`.
         gyroscopic = np.concatenate([hat(omega[i]) @ (body.I @ omega[i]), Omega[i] @ body.h])
         beta[i] = gyroscopic - applied.get(i, 0.0)
-        places = range(body.v.start, body.v.stop)
-        free[i] = [k for k in places if not prescribed[k]]
-        X[i] = body.X[:, [k - body.v.start for k in free[i]]]
+    return C, omega, c, beta
 
+
+def inertias(
+    tree: Tree, C: ByBody, c: ByBody, own: ByBody, X: ByBody, tau: ByBody
+) -> tuple[ByBody, ByBody, ByBody, ByBody, ByBody]:
+    """Return P, beta, U, D and u (second pass); `own` are the bias wrenches of single bodies."""
+    P = {i: inertia_matrix(body) for i, body in enumerate(tree.bodies)}
+    beta = dict(own)
+    U, D, u = per_body(3)
     carrying = {body.parent for body in tree.bodies}
     for i in reversed(range(len(tree.bodies))):
-        body = tree.bodies[i]
+        body, p = tree.bodies[i], tree.bodies[i].parent
         U[i] = P[i] @ X[i]
-        D[i] = X[i].T @ U[i] + body.drive.felt_inertia * np.eye(len(free[i]))
-        if body.massless_about_joint and i not in carrying:
-            D[i] = 0.0 * D[i]  # but for rounding
-        if not body.massless_about_joint or i not in carrying or D[i].dtype == object:
-            check_moves_mass(D[i], body.joint)  # a number may be zero here and not elsewhere
-        if body.massless_about_joint and free[i]:
-            D[i] = not_a_number_below(D[i], NOTHING * P[i].diagonal()[block_of(X[i])].sum())
-        u[i] = tau[free[i]] - X[i].T @ beta[i]
-        if body.parent != GROUND:
-            P_a, beta_a = P[i], beta[i]
-            if free[i]:
-                P_a = symmetric(P_a - U[i] @ solve_positive_definite(D[i], U[i].T))
-                if not body.drive.felt_inertia:  # P_a X = 0: nothing is felt along a free joint
-                    nothing = unit_rows(X[i])
-                    P_a[nothing, :] = P_a[:, nothing] = 0.0
-                beta_a = beta_a + U[i] @ solve_positive_definite(D[i], u[i])
+        D_i = X[i].T @ U[i] + body.drive.felt_inertia * np.eye(X[i].shape[1])
+        D[i] = guarded(D_i, body, i in carrying, P[i], X[i])
+        u[i] = tau[i] - X[i].T @ beta[i]
+        if p != GROUND:
+            P_a, beta_a = beyond_joint(body, P[i], beta[i], X[i], U[i], D[i], u[i])
             beta_a = beta_a + P_a @ c[i]
-            P[body.parent] = P[body.parent] + transported_matrix(C[i], P_a)
-            beta[body.parent] = beta[body.parent] + transform_wrench(C[i], beta_a)
-    return ArticulatedBodies(C, omega, c, P, beta, X, free, U, D, u)
+            P[p] = P[p] + transported_matrix(C[i], P_a)
+            beta[p] = beta[p] + transform_wrench(C[i], beta_a)
+    return P, beta, U, D, u
+
+
+def beyond_joint(
+    body: Body, P: Array, beta: Array, X: Array, U: Array, D: Array, u: Array
+) -> tuple[Array, Array]:
+    """Return P - U D^-1 U^T and beta + U D^-1 u: what the predecessor feels through the joint."""
+    if X.shape[1] == 0:  # no free direction: all prescribed
+        return P, beta
+    P_a = symmetric(P - U @ solve_positive_definite(D, U.T))
+    P_a = without_rounding(P_a, body, X)
+    return P_a, beta + U @ solve_positive_definite(D, u)
 
 
 def outward(
@@ -157,7 +210,8 @@ def outward(
 ) -> tuple[Array, dict[int, Array]]:
     """Return the accelerations of all joints (nv,), and dV of all bodies, relative to free fall.
 
-    `a` holds those that are prescribed; `gravity` (3,) is the acceleration of free fall.
+    The third pass. `a` holds those that are prescribed; `gravity` (3,) is the acceleration of free
+    fall.
     """
     dV: dict[int, Array] = {}
     result = zeros(a.shape, a, *bodies.beta.values(), *bodies.u.values())
@@ -172,54 +226,3 @@ def outward(
             result[free] = solve_positive_definite(bodies.D[i], torque)
             dV[i] = dV[i] + bodies.X[i] @ result[free]
     return result, dV
-
-
-def check_moves_mass(D: Array, joint: str) -> None:
-    """Raise `InertiaError` if a joint moves nothing: its acceleration is not defined."""
-    if any(is_zero(inertia) for inertia in D.diagonal()):
-        raise InertiaError(
-            f'forward dynamics is not defined: joint {joint!r} moves no mass; give the links '
-            'beyond it inertias, make the joint fixed, or prescribe its motion'
-        )
-
-
-def not_a_number_below(D: Array, least: Array) -> Array:
-    """Return the inertia D felt by a joint, (1, 1), or NaN if it is less than `least`.
-
-    Where a joint has nothing to work against (the middle axis of three without mass between them,
-    the outer two aligned), rounding would decide on its acceleration.
-    """
-    with np.errstate(invalid='ignore'):
-        root = np.sqrt((D - least)[0, 0])
-    return np.array([[root * root + least]])
-
-
-def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
-    """Return a mass matrix with NaN for the coordinates that nothing resists; see above.
-
-    `places` are the coordinates of its rows in v. Eliminated from the tips, each keeps the inertia
-    D that its joint feels as pivot.
-    """
-    leaning = [
-        all(body.massless_about_joint for body in tree.bodies if body.v.start <= k < body.v.stop)
-        for k in places
-    ]
-    if not any(leaning):
-        return M
-    result, pivots = M.copy(), triangular_factor(M).diagonal()
-    for k in np.flatnonzero(leaning):
-        pivot = pivots[[k]][None]
-        excess = not_a_number_below(pivot, NOTHING * M[k, k]) - pivot  # zero or NaN
-        result[k, k] = M[k, k] + excess[0, 0]
-    return result
-
-
-def block_of(X: Array) -> slice:
-    """Return the rows of a screw (6, 1) that its own kind of inertia is in: angular or linear."""
-    return slice(0, 3) if X[:3].any() else slice(3, 6)
-
-
-def unit_rows(X: Array) -> Array:
-    """Return k for each column of X that is the unit vector e_k; a helical joint has none."""
-    columns = X[:, np.abs(X).sum(axis=0) == 1.0]
-    return columns.argmax(axis=0)

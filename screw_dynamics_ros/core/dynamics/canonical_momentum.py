@@ -8,7 +8,17 @@ from p by the articulated-body recursion for a robot at rest without gravity, M 
 with the momentum h_i and the applied wrenches W_i of body i and everything it carries, gravity
 among them: h_p += Ad^T h_i, in body-fixed form.
 
-Source: muller.md D-39, reduced form of D-34 (after Naudet); bruyninckx_2.md C-055, C-059, 3.16.
+The arm of unit lengths and masses, elbow at a right angle, M = [[3, 1], [1, 1]]: p = (3, 1) belongs
+to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, p, zero = np.array([0.0, np.pi / 2]), np.array([3.0, 1.0]), np.zeros(3)
+>>> v, rate = momentum_dynamics(planar_arm(), q, p, np.zeros(2), zero)
+>>> v.round(3) + 0.0, rate.round(3) + 0.0
+(array([1., 0.]), array([ 0., -1.]))
+
+Source: Müller 2018b (79) reduced (D-34, D-39, after Naudet); Bruyninckx 2010 sections 6.2.8, 6.4.2
+(C-055, C-059).
 """
 
 from __future__ import annotations
@@ -43,7 +53,7 @@ def momentum_dynamics(
     tree : Tree
     q : (nq,)
     p : (nv,)
-        Generalised momenta M(q) v [kg m^2/s, kg m/s].
+        Generalized momenta M(q) v [kg m^2/s, kg m/s].
     tau, gravity, wrenches
         As in `forward_dynamics`.
     """

@@ -1,4 +1,18 @@
-"""Coriolis matrix of a tree."""
+"""Coriolis matrix of a tree.
+
+C v are the Coriolis torques, C = J^T (M J' + B J), and B is chosen such that dM/dt - 2 C is skew
+(see `coriolis_matrix`). The arm of unit lengths and masses with its elbow at a right angle has
+dM/dt = -sin(q_2) v_2 [[2, 1], [1, 0]], and by Christoffel's symbols the following C:
+
+>>> import numpy as np
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> C = coriolis_matrix(planar_arm(), np.array([0.0, np.pi / 2]), np.array([1.0, 1.0]))
+>>> C.round(3) + 0.0  # [[-v_2, -v_1 - v_2], [v_1, 0]] sin q_2
+array([[-1., -2.],
+       [ 1.,  0.]])
+
+Source: Müller 2018b (85)-(87), corrected (D-36), (15)-(19) (D-10).
+"""
 
 from __future__ import annotations
 
@@ -12,8 +26,8 @@ from screw_dynamics_ros.core.types import Array
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:
     """Return C(q, v), (nv, nv): C v are the Coriolis torques and dM/dt - 2 C is skew-symmetric.
 
-    It is the matrix of Christoffel symbols C_ij = sum_k Gamma_ijk v_k of muller.md D-36
-    (corrected), the sum over k done: with spatial twists V_i and Jacobians J_j = Ad_{C_j} X_j,
+    It is the matrix of Christoffel symbols C_ij = sum_k Gamma_ijk v_k of (85)-(87) (D-36),
+    corrected, the sum over k done: with spatial twists V_i and Jacobians J_j = Ad_{C_j} X_j,
 
         C_ij = J_i^T sum_l (M_l J'_j + B_l J_j),    J'_j = ad_{V_j} J_j (D-10),
         2 B_l X = -ad_X^T M_l V_l - M_l ad_{V_l} X - ad_{V_l}^T M_l X,

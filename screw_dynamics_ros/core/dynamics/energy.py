@@ -1,4 +1,20 @@
-"""Energies and the centre of mass."""
+"""Energies and the center of mass.
+
+    T = 1/2 sum V_i^T M_i V_i + 1/2 sum d_i q_i'^2,    U = -g . sum (m_i r_i + R_i h_i),
+
+with body-fixed twists V_i and the inertias d_i of the drives. The straight arm of unit lengths and
+masses turning about the shoulder: the masses move at 1 and 2, T = (1 + 4) / 2; upright they are 1
+and 2 high.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> arm = planar_arm()
+>>> float(kinetic_energy(arm, np.zeros(2), np.array([1.0, 0.0])))
+2.5
+>>> round(float(potential_energy(arm, np.array([np.pi / 2, 0.0]), np.array([0, -10.0, 0]))), 6)
+30.0
+
+Source: Müller 2018b (39)-(41), (80) (D-17, D-35); Müller 2018a (15) (K-22).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +30,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
-    """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (muller.md D-17, K-22).
+    """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (D-17, K-22).
 
     The inertias that drives are felt with at their joints count as well.
     """
@@ -46,5 +62,5 @@ def potential_energy(tree: Tree, q: Array, gravity: Array) -> Array:
 
 
 def center_of_mass(tree: Tree, q: Array) -> Array:
-    """Return the (3,) centre of mass of all links, root link included, in the root frame [m]."""
+    """Return the (3,) center of mass of all links, root link included, in the root frame [m]."""
     return first_moment(tree, q) / tree.total_mass

@@ -1,4 +1,9 @@
-"""The share of the torques of a motion that a controller has to add."""
+"""The share of the torques of a motion that a controller has to add.
+
+    tau = tau_needed - sum over k of (1 - s_k) tau_k
+
+where the robot compensates the terms tau_k with the share s_k = 0 by itself.
+"""
 
 from __future__ import annotations
 

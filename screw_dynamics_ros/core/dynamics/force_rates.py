@@ -1,8 +1,10 @@
-"""Time derivatives of the generalised forces of a motion, to any order, in three representations.
+"""Time derivatives of the generalized forces of a motion, to any order, in three representations.
 
 Motions of joints with elastic drives, and the flat outputs of such robots, need torques that are
 twice differentiable. Leibniz' rule does it all: `kinematics.twist_recursions` gives the derivatives
-of twists and joint screws, here those of wrenches follow, from the tips to the root.
+of twists and joint screws, here those of wrenches follow, from the tips to the root,
+
+    Q_i^(k) = sum over m of binomial(k, m) X_i^(m)T W_i^(k-m).
 
 ==============  ========================================  =============================
 representation  wrench that moves body i                  transport to the predecessor
@@ -13,7 +15,18 @@ hybrid          (M^h V)' + (r' x p, 0),                   lever r_i - r_p
                 M^h' = ad_omega M^h - M^h ad_omega
 ==============  ========================================  =============================
 
-Source: muller.md D-42. Gravity is a wrench -M (0, g) on each body.
+Gravity is a wrench -M (0, g) on each body. The arm of unit lengths and masses turns about
+the shoulder, q = (t, 0): Q = (30 cos t, 10 cos t) for g = 10, so at t = 0 Q' = 0 and Q'' = -Q.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, v = np.zeros(2), np.array([1.0, 0.0])
+>>> for Q in inverse_dynamics_rates(planar_arm(), q, v, q, q, q, np.array([0.0, -10.0, 0.0])):
+...     print(Q.round(3) + 0.0)
+[30. 10.]
+[0. 0.]
+[-30. -10.]
+
+Source: Müller 2018b section 6.3 (D-42).
 """
 
 from __future__ import annotations

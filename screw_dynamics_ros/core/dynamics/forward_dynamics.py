@@ -1,4 +1,17 @@
-"""Forward dynamics: articulated bodies, or dense reduced equations where joints mimic others."""
+"""Forward dynamics: articulated bodies, or dense reduced equations where joints mimic others.
+
+    M(q) a = tau - C(q, v) v - g(q) + sum J^T W.
+
+The arm of unit lengths and masses, elbow at a right angle, M = [[3, 1], [1, 1]], det M = 2: a unit
+torque at the shoulder gives (1, -1) / 2.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, v, tau = np.array([0.0, np.pi / 2]), np.zeros(2), np.array([1.0, 0.0])
+>>> forward_dynamics(planar_arm(), q, v, tau, np.zeros(3)).round(3)
+array([ 0.5, -0.5])
+
+Source: Müller 2018b section 5.1 (D-38).
+"""
 
 from __future__ import annotations
 
@@ -19,11 +32,11 @@ def forward_dynamics(
     gravity: Array,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Return the joint accelerations (nv,) under the generalised forces tau and applied wrenches.
+    """Return the joint accelerations (nv,) under the generalized forces tau and applied wrenches.
 
     Arguments as in `inverse_dynamics`: hybrid dynamics with no motion prescribed. With mimic joints
     several bodies share one coordinate, and the reduced equations G^T M G a = tau - G^T h are
-    solved; otherwise the articulated-body recursion runs (muller.md D-38).
+    solved; otherwise the articulated-body recursion runs (D-38).
     """
     none_given = np.zeros(tree.nv)
     return hybrid_dynamics(tree, q, v, none_given, tau, gravity, '0' * tree.nv, wrenches)[0]

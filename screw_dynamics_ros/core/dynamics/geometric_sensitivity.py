@@ -1,9 +1,20 @@
 """How torques and poses change with the geometry: placements of joints as parameters.
 
 A joint that is moved in its predecessor by exp(pi), pi = (rotation [rad], translation [m]) in the
-frame of the joint, is a joint behind another one that stands still (muller.md D-41). So the
-derivatives by pi, at pi = 0, are those of D-04 and D-40 for a tree with a free body without mass in
-front of the joint.
+frame of the joint, is a joint behind another one that stands still,
+
+    C_p,i = B_i exp(pi) exp(X_i q_i).
+
+So the derivatives by pi, at pi = 0, are those of D-04 and D-40 for a tree with a free body without
+mass in front of the joint. The elbow of the straight arm moved along x by dx takes the outer mass
+along, whose weight 10 then loads the shoulder by 10 dx more:
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> rest, gravity = np.zeros(2), np.array([0.0, -10.0, 0.0])
+>>> torque_sensitivity(planar_arm(), rest, rest, rest, gravity, 'elbow')[:, 3] + 0.0
+array([10.,  0.])
+
+Source: Müller 2018b section 6.2 (D-41).
 """
 
 from __future__ import annotations

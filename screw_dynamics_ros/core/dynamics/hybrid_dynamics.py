@@ -1,11 +1,23 @@
 """Hybrid dynamics: each joint is given by its motion or by its torque.
 
-Two formulations that agree: articulated bodies in which prescribed joints do not give way, O(n);
-and composite inertias, M_ff a_f = tau_f - h_f - M_fm a_m by Cholesky's method, O(n^3) but with
-fewer operations for few joints (bruyninckx_2.md C-066), and for mimic joints. With no joint
-prescribed they are forward dynamics, with all prescribed inverse dynamics.
+Two formulations that agree: articulated bodies in which prescribed joints are not free, O(n)
+(`articulated_body`); and composite inertias, for free joints f and moving, prescribed ones m
 
-Source: bruyninckx_2.md C-060 (6.4.3), C-066 (6.6) with (6.35) corrected (E-20); muller.md D-38.
+    M_ff a_f = tau_f - h_f - M_fm a_m,    tau_m = M_mf a_f + M_mm a_m + h_m
+
+by Cholesky's method, O(n^3) but with fewer operations for few joints, and for mimic joints. With no
+joint prescribed they are forward dynamics, with all prescribed inverse dynamics.
+
+The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], elbow locked: a torque of 5 at
+the shoulder gives a_1 = 1, and the lock has to bear M_21 a_1 = 2.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> zero, tau = np.zeros(2), np.array([5.0, 0.0])
+>>> hybrid_dynamics(planar_arm(), zero, zero, zero, tau, np.zeros(3), '01')
+(array([1., 0.]), array([5., 2.]))
+
+Source: Bruyninckx 2010 sections 6.4.3, 6.6 with (6.35) corrected (C-060, C-066, E-20); Müller 2018b
+section 5.1 (D-38).
 """
 
 from __future__ import annotations
@@ -18,6 +30,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.dynamics import articulated_body
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.linear import solve_positive_definite, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
@@ -117,11 +130,11 @@ def composite_inertia(
     M = mass_matrix(tree, q)
     for joint, (_, place) in tree.coordinates.items():
         kept = [k for k in range(place.start, place.stop) if not given[k]]
-        articulated_body.check_moves_mass(M[np.ix_(kept, kept)], joint)
+        check_moves_mass(M[np.ix_(kept, kept)], joint)
     acceleration = zeros(tree.nv, torque, a, tau)
     acceleration[given] = a[given]
     if len(free):
-        M_ff = articulated_body.resisted(tree, M[np.ix_(free, free)], free.tolist())
+        M_ff = resisted(tree, M[np.ix_(free, free)], free.tolist())
         a_f = solve_positive_definite(M_ff, tau[free] - torque[free])
         acceleration[free] = a_f
         torque = torque + M[:, free] @ a_f

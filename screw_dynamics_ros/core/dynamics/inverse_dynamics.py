@@ -1,9 +1,28 @@
 """Recursive Newton-Euler inverse dynamics on a tree.
 
-The hybrid form of the recursion (muller.md D-27, corrected), with every vector resolved in the
-frame of its own body. It needs no linear velocity at all: a body's state is its angular velocity
-omega, its angular acceleration and the acceleration of its origin, the last two through Omega =
-domega~ + omega~ omega~.
+The hybrid form of the recursion, with every vector resolved in the frame of its own body. It needs
+no linear velocity at all: a body's state is its angular velocity omega, its angular acceleration
+and the acceleration of its origin, the last two through Omega = omega'~ + omega~ omega~. Root to
+tips, with (R, r) = C_p,i and the joint screw X_i = (xi, eta),
+
+    omega_i = R^T omega_p + xi q_i',
+    omega_i' = R^T omega_p' + R^T omega_p x xi q_i' + xi q_i'',
+    r_i'' = R^T (r_p'' + Omega_p r) + (R^T omega_p + omega_i) x eta q_i' + eta q_i'';
+
+tips to root, with theta of `spatial_inertia` and vec of a skew matrix,
+
+    W_i = (vec(Omega theta - (Omega theta)^T) + h x r'',  m r'' + Omega h) - W_i^app
+          + sum of Ad_{C_i,k}^T W_k over the successors k,    Q_i = X_i^T W_i + d_i q_i''.
+
+The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], under g = 10 has the weights'
+torques 10 + 20 and 10, and a unit acceleration of the shoulder adds 5 and 2:
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> rest, a, gravity = np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, -10.0, 0.0])
+>>> inverse_dynamics(planar_arm(), rest, rest, a, gravity)
+array([35., 12.])
+
+Source: Müller 2018b (72)-(76), corrected (D-27), in the body forms of (45), (87) (D-21, D-17).
 """
 
 from __future__ import annotations
@@ -30,7 +49,7 @@ def inverse_dynamics(
     gravity: Array,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Return the generalised forces Q of the motion (q, v, a) under applied wrenches.
+    """Return the generalized forces Q of the motion (q, v, a) under applied wrenches.
 
     Q = M(q) a + C(q, v) v + g(q) - sum J^T W, plus the friction f(v) if the tree has it.
 
@@ -61,7 +80,7 @@ def newton_euler_torques(
     gravity: Array,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Return the generalised forces of `inverse_dynamics` without friction."""
+    """Return the generalized forces of `inverse_dynamics` without friction."""
     motions = body_states(tree, q, v, a, gravity)
     applied = applied_wrenches(tree, wrenches)
     W = {

@@ -1,8 +1,25 @@
 """Wrenches through the joints of the description, fixed joints included.
 
+In root axes and at the origin of each link, with the Newton-Euler equations of the hybrid form,
+
+    W_i = M_i V_i' + B_i V_i - W_i^app + sum of Ad_r^T W_k over the links k that link i carries.
+
 The recursions run on a tree in which links that move together are one body, and compiled programs
-on one whose masses have been moved across joints (`regrouping`). Wrenches between links need the
-links as they are: the motion comes from the tree, the inertias from the description.
+on one whose masses have been moved across joints (`regrouped_tree`). Wrenches between links need
+the links as they are: the motion comes from the tree, the inertias from the description.
+
+The straight arm of unit lengths and masses at rest, g = 10: the shoulder carries 2 weights and
+their moments 10 + 20, the elbow one weight and its moment 10.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> rest = np.zeros(2)
+>>> W = joint_wrenches(planar_arm(), rest, rest, rest, np.array([0.0, -10.0, 0.0]))
+>>> W[1:3, [2, 4]]  # upper and lower link: moment about z, force along y
+array([[30., 20.],
+       [10., 10.]])
+
+Source: Müller 2018b (77) (D-30), (52)-(55), (72)-(76) (D-21, D-27); Bruyninckx 2010 section 6.2.6
+for rotors (C-054).
 """
 
 from __future__ import annotations

@@ -1,6 +1,20 @@
-"""Momentum of the whole robot, about the root's origin and about the centre of mass.
+"""Momentum of the whole robot, about the root's origin and about the center of mass.
 
-Spatial momenta of bodies add up as they are (muller.md D-18, D-34).
+Spatial momenta of bodies add up as they are,
+
+    P = sum Ad_{C_i^-1}^T M_i V_i,    A(q) v = Ad_c^T P,    c the center of mass.
+
+The straight arm of unit lengths and masses turns about the shoulder: the masses at 1 and 2 move at
+1 and 2, which makes the linear momentum 3 and the angular one 1 + 4; about the center of mass at
+1.5 there remains 5 - 1.5 * 3.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, v = np.zeros(2), np.array([1.0, 0.0])
+>>> total_momentum(planar_arm(), q, v)[[2, 4]], centroidal_momentum(planar_arm(), q, v)[[2, 4]]
+(array([5., 3.]), array([0.5, 3. ]))
+
+Source: Müller 2018b (35), (41), (47), (79) (D-18, D-34), composite inertias as in D-37; Bruyninckx
+2010 section 6.2.8 (C-055).
 """
 
 from __future__ import annotations
@@ -38,7 +52,7 @@ def total_momentum(tree: Tree, q: Array, v: Array) -> Array:
 
 
 def centroidal_momentum(tree: Tree, q: Array, v: Array) -> Array:
-    """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+    """Return (angular, linear) momentum about the center of mass, (6,), in root axes."""
     return about(center_of_mass(tree, q), total_momentum(tree, q, v))
 
 
@@ -63,7 +77,7 @@ def centroidal_map(tree: Tree, q: Array) -> Array:
 
 
 def center_of_mass_velocity(tree: Tree, q: Array, v: Array) -> Array:
-    """Return the velocity of the centre of mass of all links, (3,) [m/s], in root axes."""
+    """Return the velocity of the center of mass of all links, (3,) [m/s], in root axes."""
     return total_momentum(tree, q, v)[3:] / tree.total_mass
 
 

@@ -2,24 +2,30 @@
 
 With the twist V of the body, its inertia M and the momentum Pi = M V in the same representation:
 
-==============  ===========================================  ===============================  ======
-representation  wrench W that gives the body its motion      momentum balance                 [D]
-==============  ===========================================  ===============================  ======
+==============  ===========================================  ===============================  ====
+representation  wrench W that gives the body its motion      momentum balance                 eq.
+==============  ===========================================  ===============================  ====
 spatial         M V' - ad_V^T M V                            Pi' = W                          (36)
 body            M V' - ad_V^T M V                            Pi' = W + ad_V^T Pi              (41)
 hybrid          M V' + ad_omega M (omega, 0)                 Pi' = W + (P x r', 0)            (53)
 mixed           M V' + (omega x Theta omega,                 Pi' = W + (L x omega             (58)
                 R omega~ omega~ h)                           + R^T (P x r'), 0)
 frame           M (V' + ad_U V) - ad_V^T M V                 Pi' = W + ad_U^T Pi              (63)
-==============  ===========================================  ===============================  ======
+==============  ===========================================  ===============================  ====
 
-Wrenches are (moment, force), h = m d is the first moment. The last line is for any moving frame,
+The last column counts the equations of Müller 2018b. Wrenches are (moment, force), h = m d is the
+first moment. The last line is for any moving frame,
 U = (omega_k, v_j) with the angular velocity of the axes and the velocity of the reference point:
-U = 0 makes it the spatial form, U = V the body-fixed one, U = (0, r') the hybrid one. At the centre
+U = 0 makes it the spatial form, U = V the body-fixed one, U = (0, r') the hybrid one. At the center
 of mass h = 0, and rotation and translation separate in the hybrid and the mixed form.
 
-Everything runs on numbers and on recorded scalars alike. Source: muller.md D-17 to D-23, with the
-errata E-14, E-16, E-17, E-20 to E-22.
+A unit mass on a circle of radius 1, at 3 rad/s, is pulled towards the center by 9:
+
+>>> M = represented_inertia((1.0, np.array([1.0, 0, 0]), np.zeros((3, 3))), np.eye(4), 'hybrid')
+>>> newton_euler(M, np.array([0, 0, 3.0, 0, 0, 0]), np.zeros(6), np.eye(3), 'hybrid') + 0.0
+array([ 0.,  0.,  0., -9.,  0.,  0.])
+
+Source: Müller 2018b (34)-(64) (D-17 to D-23), with the errata E-14, E-16, E-17, E-20 to E-22.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.lie.se3 import hat as se3_hat
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import symmetric
+from screw_dynamics_ros.core.linear import symmetric, zeros
 from screw_dynamics_ros.core.types import Array
 
 
@@ -84,7 +90,7 @@ def bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array:
     if representation in ('body', 'spatial'):
         return -ad(V).T @ M
     omega = hat(V[:3])
-    B = np.zeros((6, 6), dtype=np.result_type(float, M, V))
+    B = zeros((6, 6), M, V)
     B[:3, :3] = omega @ M[:3, :3]
     B[3:, :3] = (omega if representation == 'hybrid' else R @ omega @ R.T) @ M[3:, :3]
     return B
@@ -97,10 +103,10 @@ def skew_bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array
     this property in the spatial representation only.
     """
     if representation == 'mixed':  # the body-fixed one, turned by T = diag(1, R), less M T' T^-1
-        T = np.zeros((6, 6), dtype=np.result_type(float, R))
+        T = zeros((6, 6), R)
         T[:3, :3], T[3:, 3:] = np.eye(3), R
         V_b = T.T @ V
-        turning = np.zeros((6, 6), dtype=np.result_type(float, R, V))
+        turning = zeros((6, 6), R, V)
         turning[3:, 3:] = R @ hat(V[:3]) @ R.T
         return T @ skew_bias_matrix(T.T @ M @ T, V_b, R, 'body') @ T.T - M @ turning
     return M @ ad(frame_twist(V, representation)) - ad(V).T @ M

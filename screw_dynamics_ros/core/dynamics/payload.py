@@ -1,8 +1,20 @@
 """Bodies the robot carries: what they add to the joint torques.
 
-Torques are linear in the inertial parameters of a body, so payloads add theirs to those of the
-robot: tau = tau_robot + tau_payload. The parameters are inputs of the compiled functions: another
-payload needs no other program.
+Torques are linear in the inertial parameters phi of a body, tau = Y(q, v, a) phi, so payloads add
+theirs to those of the robot:
+
+    tau = tau_robot + tau_payload,    tau_payload = M a + C v + g of the payloads alone.
+
+The parameters are inputs of the compiled functions: another payload needs no other program. A unit
+mass at the tip of the straight arm of unit lengths, g = 10, has the levers 2 and 1:
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> arm, rest = planar_arm(), np.zeros(2)
+>>> load = payload_parameters(arm, {'tip': RigidBody(1.0, np.zeros(3), np.zeros((3, 3)))})
+>>> payload_torques(arm, rest, rest, rest, load, np.array([0.0, -10.0, 0.0]))
+array([20., 10.])
+
+Source: Müller 2018b section 6 (D-43), (72)-(76) (D-27); Bruyninckx 2010 section 4.12.9 (B-101).
 """
 
 from __future__ import annotations
@@ -55,7 +67,7 @@ def payload_torques(
 ) -> Array:
     """Return what payloads add to the torques of a motion, (nv,): M a + C v + g of them alone.
 
-    The inverse dynamics (muller.md D-27) of the same tree with no inertia but that of the payloads.
+    The inverse dynamics (D-27) of the same tree with no inertia but that of the payloads.
 
     Parameters
     ----------

@@ -1,7 +1,19 @@
 """Linearity of the equations of motion in the inertial parameters, and base parameters.
 
-Source: muller.md D-43; Gautier, Numerical calculation of the base inertial parameters of robots
-(1991).
+    Q = Y(q, v, a) phi,    phi = (m, m d, I) of every link,    Y phi = Y[:, base] (grouping phi).
+
+The straight arm of unit lengths at rest, g = 10: a mass at the origin of the lower link, at x = 1,
+loads the shoulder only; a first moment of that link loads both joints.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> rest = np.zeros(2)
+>>> Y = regressor(planar_arm(), rest, rest, rest, np.array([0.0, -10.0, 0.0]))
+>>> Y[:, 20:22] + 0.0  # m and m x of the third link, `lower`
+array([[10., 10.],
+       [ 0., 10.]])
+
+Source: Müller 2018b section 6 (D-43); Gautier, Numerical calculation of the base inertial
+parameters of robots (1991).
 """
 
 from __future__ import annotations

@@ -2,10 +2,22 @@
 
 Mass on the axis of a revolute joint moves alike whether it belongs to one body or to the other; so
 does rotational inertia on either side of a prismatic joint, which does not turn. Handing such parts
-down to the predecessor changes no torque, acceleration, energy or centre of mass, and leaves zeros
-that recorded programs drop: a tenth of inverse dynamics, a third of the gravity torques. (These are
-the regrouping rules behind minimal parameter sets; Khalil and Dombre, Modeling, Identification and
-Control of Robots, ch. 9.)
+down to the predecessor changes no torque, acceleration, energy or center of mass, and leaves zeros
+that make programs shorter: a tenth of inverse dynamics, a third of the gravity torques. With the
+joint axis z of body i, what goes to the predecessor p is
+
+    revolute   m, h_z, theta_zz:    I = diag(theta_zz, theta_zz, 0),  h = (0, 0, h_z),
+    prismatic  I.
+
+The arm of unit lengths and masses: the outer mass counts as one at the elbow, where it adds 1 to
+the first moment of the upper link; its own first moment, 1, stays.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> [(body.name, float(body.m), float(body.h[0])) for body in regrouped(planar_arm()).bodies]
+[('upper', 0.0, 2.0), ('lower', 0.0, 1.0)]
+
+Source: the regrouping rules behind minimal parameter sets; Khalil and Dombre, Modeling,
+Identification and Control of Robots (2002), chapter 9.
 """
 
 from __future__ import annotations

@@ -1,4 +1,22 @@
-"""Inertias of bodies and their transport between frames."""
+"""Inertias of bodies and their transport between frames.
+
+With the mass m, the first moment h = m d and the inertia I about the origin of the body's frame,
+for twists (omega, v),
+
+    M = [[I, h~], [-h~, m 1]],    M V = (I omega + h x v, m v - h x omega),
+    M' = Ad_{C^-1}^T M Ad_{C^-1}  in another frame,
+    theta = 1/2 tr(I) 1 - I,    Sigma = [[theta, h], [h^T, m]],    Sigma' = C Sigma C^T.
+
+A mass of 2 moved to x = 3 has the first moment 6 and the inertia m x^2 = 18 about y and z:
+
+>>> C = np.eye(4)
+>>> C[0, 3] = 3.0
+>>> m, h, I = transported(C, (2.0, np.zeros(3), np.zeros((3, 3))))
+>>> m, h, I.diagonal()
+(2.0, array([6., 0., 0.]), array([ 0., 18., 18.]))
+
+Source: Müller 2018b (34), (39), (40), (47), (51), (87) corrected (D-17, D-18, D-36).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +26,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.lie.se3 import Ad_r
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import is_constant, is_zero, symmetric
+from screw_dynamics_ros.core.linear import lasting_axis, symmetric, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Body
 from screw_dynamics_ros.core.types import Array
 
@@ -88,9 +106,9 @@ def rotated(R: Array, A: Array) -> Array:
 
     A rotation about an axis of coordinates, as most joints make it, moves only what belongs to the
     plane across it. There trace and skew part of A stay, and the rest, which A_kl + A_lk and
-    A_kk - A_ll make up, turns by twice the angle: recorded so, it takes half the operations.
+    A_kk - A_ll make up, turns by twice the angle: that takes half the operations.
     """
-    axis = recorded_axis(R)
+    axis = lasting_axis(R)
     if axis is None:
         return R @ A @ R.T
     i, j = axis
@@ -99,23 +117,9 @@ def rotated(R: Array, A: Array) -> Array:
     sense = R[i, j] * (-1.0) ** (i + j)  # row n is sense (-b, a), since det R = 1
     turn = a * (A[k, l] + A[l, k]) - b * (A[k, k] - A[l, l])
     across = R[i, j] * R[np.ix_([m, n], [k, l])]
-    result = np.zeros((3, 3), dtype=object)
+    result = zeros((3, 3), R, A)
     result[i, i] = A[j, j]
     result[m, m], result[n, n] = A[k, k] + b * turn, A[l, l] - b * turn
     result[m, n], result[n, m] = sense * (a * turn - A[l, k]), sense * (a * turn - A[k, l])
     result[[m, n], i], result[i, [m, n]] = across @ A[[k, l], j], across @ A[j, [k, l]]
     return result
-
-
-def recorded_axis(R: Array) -> tuple[int, int] | None:
-    """Return (i, j) if the axis e_j becomes e_i or -e_i, whatever the joint does; otherwise None.
-
-    None as well if all of R is constant: products with it fold by themselves.
-    """
-    constant = np.vectorize(is_constant, otypes=[bool])(R)
-    if not constant.all():
-        for i, j in np.argwhere(constant):
-            others = [*np.delete(R[i], j), *np.delete(R[:, j], i)]
-            if abs(R[i, j]) == 1.0 and all(map(is_zero, others)):
-                return int(i), int(j)
-    return None

@@ -8,7 +8,15 @@ with that of the base, which is Pi^b = Ad_C^T Pi^s, in the root frame. There
 
 so that a method that adds multiples of rates keeps a constant Pi^s to the last bit.
 
-Both functions run on numbers and on recorded scalars. Source: muller.md D-45 with D-18, D-34, D-39.
+The planar arm floats, both unit masses on the x axis, at 1 and 2: the weights 10 along -y have the
+moment -30 about z, the force -20, and leave the joints alone (M v = 0, no torque but the weight's).
+
+>>> from screw_dynamics_ros.core.tree.examples import floating_planar_arm
+>>> q = np.array([0, 0, 0, 0, 0, 0, 1.0, 0, 0])  # x y z, quaternion, two joints
+>>> total_wrench(floating_planar_arm(), q, np.zeros(8), np.array([0.0, -10.0, 0.0]))[[2, 4]]
+array([-30., -20.])
+
+Source: Müller 2018b (36), (79), section 7 (D-18, D-34, D-39, D-45).
 """
 
 from __future__ import annotations

@@ -1,7 +1,19 @@
 """Motion and inertia of all bodies in one frame, so that sums over bodies need no transport.
 
+    V_i = V_p + J_i q_i',    J_i = Ad_{C_i} X_i,    J_i' = [V_i, J_i],    Psi_i = [V_p, J_i].
+
 What a limb, all that one body at the root carries, does to its joints is the same in any frame. The
 frame of a body inside the limb leaves more zeros in the Jacobian than the root frame.
+
+For the planar arm it is that of the upper link: there the elbow is at x = 1 always, and its column
+is (z, x cross z) = (z, -y), whatever the shoulder does.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> motions = spatial_motions(planar_arm(), np.array([0.7, 0.0]), np.zeros(2))
+>>> motions[1].J[:, 0] + 0.0
+array([ 0.,  0.,  1.,  0., -1.,  0.])
+
+Source: Müller 2018a (28)-(31) (K-25, K-26); Müller 2018b (15)-(19), (86), (87) (D-10, D-36).
 """
 
 from __future__ import annotations
@@ -23,8 +35,9 @@ from screw_dynamics_ros.core.types import Array
 class VelocityInertia:
     """The part of the wrench of a moving body that is bilinear in its velocity.
 
-    B X of muller.md D-36, with 2 B X = -ad_X^T M V - M ad_V X - ad_V^T M X: B V is the velocity
-    part of the Newton-Euler wrench, 2 B X its derivative, but for M ad_X V, in the direction X.
+    B X of (86) in Müller 2018b (D-36), with 2 B X = -ad_X^T M V - M ad_V X - ad_V^T M X: B V is the
+    velocity part of the Newton-Euler wrench, 2 B X its derivative, but for M ad_X V, in the
+    direction X.
     With the first moment h, Binet's inertia theta and the linear momentum P = m v + omega x h
 
         B (xi, eta) = (N xi, -P x xi),    N = -omega~ theta - h~ v~.
@@ -81,7 +94,7 @@ class SpatialMotion:
 
 
 def spatial_motions(tree: Tree, q: Array, v: Array) -> list[SpatialMotion]:
-    """Return the motion of every body (muller.md K-25, K-26, D-10)."""
+    """Return the motion of every body (K-25, K-26, D-10)."""
     motions: list[SpatialMotion] = []
     C = central_poses(tree, q)
     for i, body in enumerate(tree.bodies):

@@ -1,6 +1,21 @@
 """Linear model of the motion near a state.
 
-Source: muller.md D-40.
+    d/dt (dq, dv) = [[0, 1], [da/dq, da/dv]] (dq, dv) + [0, M^-1] dtau,
+
+with -ad_V in place of 0 for a free body. The straight arm at rest without gravity, M^-1 =
+[[1, -2], [-2, 5]], is a double integrator: after 1 s of a constant torque dv = M^-1 dtau and
+dq = M^-1 dtau / 2.
+
+>>> Minv, zero = np.array([[1.0, -2.0], [-2.0, 5.0]]), np.zeros((2, 2))
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> model = state_space(planar_arm(), np.zeros(2), zero, zero, Minv)
+>>> model.discretized(1.0).B.round(6)
+array([[ 0.5, -1. ],
+       [-1. ,  2.5],
+       [ 1. , -2. ],
+       [-2. ,  5. ]])
+
+Source: Müller 2018b section 6.1 (D-40).
 """
 
 from __future__ import annotations
@@ -31,7 +46,7 @@ class StateSpace:
     A: Array
     B: Array
 
-    def discretised(self, step: float) -> StateSpace:
+    def discretized(self, step: float) -> StateSpace:
         """Return the model with u held constant over each `step` [s] (zero-order hold)."""
         check_number('step', step)
         from scipy.linalg import expm  # slow to import, few need it
@@ -46,7 +61,7 @@ class StateSpace:
 def state_space(tree: Tree, v: Array, da_dq: Array, da_dv: Array, Minv: Array) -> StateSpace:
     """Return the continuous model from the derivatives of forward dynamics at a state.
 
-    dq' = dv for joints; between a free body and its neighbour on the reference motion, the twist
+    dq' = dv for joints; between a free body and its neighbor on the reference motion, the twist
     (body-fixed) is dq' = dv - ad_V dq.
     """
     n = tree.nv

@@ -18,8 +18,9 @@ def external_torques(
 ) -> Array:
     """Return J^T w = sum s_k tau_k - tau, (n,) [N m, N]: what contacts add to torques.
 
-    From M a + C v + g + f = tau + J^T w with negligible a, w acting on the robot (bruyninckx_2.md
-    C-107 with the sign of E-54). What is measured may be without some of the terms on the left.
+    From M a + C v + g + f = tau + J^T w with negligible a, w acting on the robot (Bruyninckx
+    2010, 7.15, C-107 with the sign of E-54). What is measured may be without some of the terms on
+    the left.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def contact_wrench(
 ) -> Array:
     r"""Return the wrench that explains external joint torques, by damped least squares.
 
-    The dual of the differential kinematics (bruyninckx_2.md C-107, (7.42)-(7.44)). With the moments
-    made comparable to forces by the length L, D = diag(L, L, L, 1, 1, 1)::
+    The dual of the differential kinematics (Bruyninckx 2010 (7.42) to (7.44), C-107). With the
+    moments made comparable to forces by the length L, D = diag(L, L, L, 1, 1, 1)::
 
         w = D (D J J^T D + damping^2)^-1 D J tau_ext
 

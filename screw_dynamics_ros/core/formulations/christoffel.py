@@ -1,4 +1,21 @@
-"""Christoffel symbols of the mass matrix of a tree."""
+"""Christoffel symbols of the mass matrix of a tree.
+
+    Gamma_ijk = 1/2 (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i)
+              = sum_l tr(J_i Sigma_l (J_s J_r)^T),    s the one of j, k that is nearer the root.
+
+The arm of unit lengths and masses has M_11 = 3 + 2 cos q_2, M_12 = 1 + cos q_2, M_22 = 1, and all
+symbols are 0 or -sin q_2 for i = 1 (j k = 12, 21, 22) and sin q_2 for i = 2 (11):
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> christoffel_symbols(planar_arm(), np.array([0.0, np.pi / 2])).round(3) + 0.0
+array([[[ 0., -1.],
+        [-1., -1.]],
+<BLANKLINE>
+       [[ 1.,  0.],
+        [ 0.,  0.]]])
+
+Source: Müller 2018b (85)-(87), corrected (D-36, E-26, E-27).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +40,7 @@ def christoffel_symbols(tree: Tree, q: Array) -> Array:
         Gamma_ijk = sum_l tr(J_i Sigma_l (J_s J_r)^T),    s the one of j, k that is nearer the root,
 
     over the bodies l that all three joints carry: J_s J_r C_l is the second derivative of the
-    configuration C_l. [D](86), (87) in one line, with E-26 and E-27 corrected.
+    configuration C_l. (86), (87) in one line, with E-26 and E-27 corrected.
 
     Parameters
     ----------

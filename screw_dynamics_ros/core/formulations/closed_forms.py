@@ -9,11 +9,22 @@ along J only, so the reactions drop out of
 
 This is Jourdain's principle applied to Newton and Euler ("Euler-Jourdain"), Bremer's projection
 equations, Kane's equations (the columns of J are the partial velocities), Angeles' and Lee's
-natural orthogonal complement; J is no projector. The result is Lagrange's: [D](84) is the
-body-fixed C.
+natural orthogonal complement; J is no projector. The result is Lagrange's: (84) of Müller 2018b is
+the body-fixed C.
 
-These forms are for analysis and as reference, O(n^3); recursions compute the same faster. Source:
-muller.md D-32, D-35, D-37; [D](77)-(84).
+These forms are for analysis and as reference, O(n^3); recursions compute the same faster. The arm
+of unit lengths and masses, elbow at a right angle, turning about the shoulder, has M = [[3, 1], [1,
+1]] and the centrifugal torque sin(q_2) v_1^2 = 1 at the elbow:
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, v = np.array([0.0, np.pi / 2]), np.array([1.0, 0.0])
+>>> mass_matrix(planar_arm(), q, 'hybrid').round(3) + 0.0
+array([[3., 1.],
+       [1., 1.]])
+>>> (coriolis_matrix(planar_arm(), q, v, 'spatial') @ v).round(3) + 0.0
+array([0., 1.])
+
+Source: Müller 2018b (77), (78), (80)-(84) (D-32, D-35, D-37).
 """
 
 from __future__ import annotations
@@ -79,7 +90,7 @@ def system_matrices(
 
 
 def mass_matrix(tree: Tree, q: Array, representation: str = 'body') -> Array:
-    """Return M(q) = J^T M J, (nv, nv), the same in every representation (D-35, [D](81))."""
+    """Return M(q) = J^T M J, (nv, nv), the same in every representation (D-35)."""
     system = system_matrices(tree, q, np.zeros(tree.nv), representation)
     return system.J.T @ system.M @ system.J + felt_inertias(tree)
 
@@ -94,7 +105,7 @@ def coriolis_matrix(
     tree : Tree
     q : (nq,), v : (nv,)
     representation : {'body', 'spatial', 'hybrid', 'mixed'}
-        'body' is [D](84), C = -J^T (M A a + b^T M) J. The torques C v are the same in all.
+        'body' is (84), C = -J^T (M A a + b^T M) J. The torques C v are the same in all.
     skew : bool
         Take the form of B with which dM/dt - 2 C is skew (D-37): then C, too, is the same in all
         representations. The printed forms have the property in the spatial one only, E-36. The C of
@@ -113,7 +124,7 @@ def projected_torques(
     wrenches: Mapping[str, Array] | None = None,
     representation: str = 'body',
 ) -> Array:
-    """Return Q = J^T (M V' + B V - W^app), (nv,), in any representation (D-32, [D](77)).
+    """Return Q = J^T (M V' + B V - W^app), (nv,), in any representation (D-32).
 
     Arguments as in `inverse_dynamics`; weights are applied wrenches here (D-29).
     """
@@ -150,7 +161,7 @@ def kane_torques(
     gravity: Array,
     wrenches: Mapping[str, Array] | None = None,
 ) -> Array:
-    """Return Q (nv,) by Kane's equations in vectors, at the centres of mass (D-32).
+    """Return Q (nv,) by Kane's equations in vectors, at the centers of mass (D-32).
 
     Q_j = sum over the bodies of dw/dq_j' . (Theta w' + w x Theta w - t) + dv_c/dq_j' . (m a_c - f),
     in the axes of the root frame. Arguments as in `inverse_dynamics`.
@@ -170,7 +181,7 @@ def kane_torques(
         if not body.m and body.h.any():
             raise InertiaError(
                 f'kane_torques: body {body.name!r} has no mass but a first moment {body.h} kg m, '
-                'and so no centre of mass; use inverse_dynamics'
+                'and so no center of mass; use inverse_dynamics'
             )
         R, d_b = motion.R, body.h / body.m if body.m else np.zeros(3)
         d = R @ d_b

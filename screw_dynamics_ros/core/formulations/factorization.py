@@ -1,7 +1,7 @@
 """Jacobians of the whole system as products of sparse matrices: J = A X and A^-1 = 1 - D.
 
 The twists of all n bodies together, V (6n,), are V = D V + X q', with the transports T_i (see
-`recursions`) of the predecessors' twists in D and the joint screws in X. Hence V = J q' with
+`twist_recursions`) of the predecessors' twists in D and the joint screws in X. Hence V = J q' with
 
     J = A X,    A = (1 - D)^-1 = 1 + D + D^2 + ... ,    A_ij = T_i ... T_j+1 for j on the path to i.
 
@@ -13,7 +13,18 @@ with K_i the change from the spatial to the wanted representation at body i (K-0
 makes the joint screws X_j spatial, and D^s identity blocks at (i, p). The screws need not be given
 in the representation of the twists: J^s = A^s Y = A^sb X^b = A^sh X^h.
 
-Source: muller.md K-19, K-23, K-27, K-30, K-33, D-06, D-14; bruyninckx_1.md B-126.
+For two bodies D^2 = 0. Both links of the planar arm turn about z: the upper with q_1', the lower
+with q_1' + q_2'.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> own = factors(planar_arm(), np.zeros(2), 'hybrid')
+>>> own.jacobian[[2, 8]], bool((own.D @ own.D).any())
+(array([[1., 0.],
+       [1., 1.]]), False)
+
+Source: Müller 2018a (22)-(26), (32), (33), (44), (50), (59)-(61), (69) (K-23, K-27, K-30, K-33),
+for trees (K-19); Müller 2018b (8)-(10), (24)-(29) (D-06, D-14); Bruyninckx 2010 (5.25)-(5.27)
+(B-126).
 """
 
 from __future__ import annotations

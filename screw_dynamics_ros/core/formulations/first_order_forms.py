@@ -1,18 +1,27 @@
 """Equations of motion as first-order systems in twists or momenta of the bodies.
 
 Besides (q, q'), a tree's state can be given redundantly by the twists or the momenta of all its
-bodies, or by the generalised momenta p = M(q) q'. Each function returns the joint rates v that go
+bodies, or by the generalized momenta p = M(q) q'. Each function returns the joint rates v that go
 with the state (`q' = v`, or the body-fixed velocity of a free body) and the rate of the rest.
 
-==========================  =========================  =====================================  ======
-function                    state                      rate                                   [D]
-==========================  =========================  =====================================  ======
-`twist_form`                V (n, 6), body-fixed       V' = J v' + J' v                       (78)
-`body_momentum_form`        Pi (n, 6), spatial         Pi' = M V' - ad_V^T M V                (79)
-`momentum_form`             p (nv,)                    p' = Q + J^T W^app + J'^T Pi           (79)
-==========================  =========================  =====================================  ======
+==========================  =========================  =============================  ============
+function                    state                      rate                           Müller 2018b
+==========================  =========================  =============================  ============
+`twist_form`                V (n, 6), body-fixed       V' = J v' + J' v               (78)
+`body_momentum_form`        Pi (n, 6), spatial         Pi' = M V' - ad_V^T M V        (79)
+`momentum_form`             p (nv,)                    p' = Q + J^T W^app + J'^T Pi   (79)
+==========================  =========================  =============================  ============
 
-All run on numbers and on recorded scalars. Source: muller.md D-33, D-34.
+The arm of unit lengths and masses, elbow at a right angle, M = [[3, 1], [1, 1]]: p = (3, 1) belongs
+to v = (1, 0), and p_2' = dT/dq_2 = -sin(q_2) (v_1^2 + v_1 v_2) = -1.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, p = np.array([0.0, np.pi / 2]), np.array([3.0, 1.0])
+>>> v, rate = momentum_form(planar_arm(), q, p, np.zeros(2), np.zeros(3))
+>>> v.round(3) + 0.0, rate.round(3) + 0.0
+(array([1., 0.]), array([ 0., -1.]))
+
+Source: Müller 2018b (78), (79) (D-33, D-34).
 """
 
 from __future__ import annotations
@@ -69,7 +78,7 @@ def body_momentum_form(
 def momentum_form(
     tree: Tree, q: Array, p: Array, tau: Array, gravity: Array, wrenches: Wrenches | None = None
 ) -> tuple[Array, Array]:
-    """Return v and p', (nv,) each, from the generalised momenta p = M(q) v (D-34, reduced).
+    """Return v and p', (nv,) each, from the generalized momenta p = M(q) v (D-34, reduced).
 
     p_j = J_j^T sum Pi_i over the bodies beyond joint j, and J'_j = [V_j, J_j]: no accelerations are
     needed, and no Coriolis terms. These are Hamilton's equations, J'^T Pi being dT/dq.

@@ -1,10 +1,19 @@
 """Where the joint axes are now, and Jacobians straight from that picture.
 
 The column of joint j in the Jacobian of a body, with the current axis direction e_j, a point b_j on
-the axis relative to the reference point, and the pitch h_j, is (e_j, b_j x e_j + h_j e_j): what one
-reads off a drawing. The representations differ in the reference point and the axes alone.
+the axis relative to the reference point, and the pitch h_j, is
 
-Source: muller.md K-04, K-20 ([K](14), (28), (52), (62)); bruyninckx_1.md B-122.
+    J_j = (e_j, b_j x e_j + h_j e_j):
+
+what one reads off a drawing. The representations differ in the reference point and the axes alone.
+The arm of unit lengths points upward: its elbow is at (0, 1, 0).
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> shoulder, elbow = current_axes(planar_arm(), [np.pi / 2, 0.0])
+>>> elbow.direction[0] + 0.0, elbow.point[0].round(3) + 0.0, float(elbow.pitch[0])
+(array([0., 0., 1.]), array([0., 1., 0.]), 0.0)
+
+Source: Müller 2018a (1), (2), (14), (28), (52), (62) (K-04, K-20); Bruyninckx 2010 (5.23) (B-122).
 """
 
 from __future__ import annotations

@@ -1,15 +1,26 @@
 """Joint rates and accelerations from the motion of all bodies, as motion capture gives it.
 
-The factorisation V = D V + X q' (`factorisation`) can be solved for q' joint by joint:
+The factorization V = D V + X q' (`factorization`) can be solved for q' joint by joint:
 
     q' = (X^T X)^-1 X^T (1 - D) V,    q_i' = X_i^T (V_i - T_i V_p) / |X_i|^2.
 
 For twists that belong together this is exact. For noisy ones it is *not* the least-squares solution
-of J q' = V, as [K] remark 9 has it: what it minimises is the sum of |X_i q_i' - (V_i - T_i V_p)|^2,
-the relative twists of the joints, each in its own representation. `least_squares_rates` minimises
-|J q' - V|. Both depend on frames and units, there being no invariant norm of twists.
+of J q' = V, as remark 9 of Müller 2018a has it: what it minimizes is the sum of |X_i q_i' - (V_i -
+T_i V_p)|^2, the relative twists of the joints, each in its own representation.
+`least_squares_rates` minimizes |J q' - V|. Both depend on frames and units, there being no
+invariant norm of twists.
 
-Source: muller.md K-24, D-07, D-11 with the erratum E-32.
+The planar arm moves with v = (1, 2). An error of 0.3 in the angular velocity of the lower link
+stays at the elbow, between whose links it occurs:
+
+>>> from screw_dynamics_ros.core.kinematics.twist_recursions import body_twists
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> V = body_twists(planar_arm(), np.zeros(2), np.array([1.0, 2.0]))
+>>> V[1, 2] += 0.3
+>>> joint_rates_of(planar_arm(), np.zeros(2), V).round(6)
+array([1. , 2.3])
+
+Source: Müller 2018a (27) (K-24); Müller 2018b (11) (D-07, D-11), with the erratum E-32.
 """
 
 from __future__ import annotations
@@ -25,7 +36,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 def joint_rates_of(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:
-    """Return the joint rates (nv,) that explain the relative twists of neighbouring bodies best.
+    """Return the joint rates (nv,) that explain the relative twists of neighboring bodies best.
 
     Parameters
     ----------

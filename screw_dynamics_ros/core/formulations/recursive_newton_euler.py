@@ -6,11 +6,25 @@ Root to tips: the motion of every body, V_i = T_i V_p + X_i q_i' and its derivat
 
     W_i = M_i V_i' + B_i V_i - W_i^app + sum over the successors k of T_k^T W_k,    Q_i = X_i^T W_i.
 
-The four differ in T, X, M and B only, and in what they cost (doc/dynamics.md). `inverse_dynamics`,
-in body axes and without linear velocities, is the fastest on most robots and the one that is
-compiled.
+The four differ in T, X, M and B only, and in what they cost (doc/formulations.md).
+`inverse_dynamics`, in body axes and without linear velocities, is the fastest on most robots and
+the one that is compiled.
 
-Source: muller.md D-24 to D-31, C-057; [D](66)-(76) with E-18, E-19 corrected, E-35 settled by D-29.
+The straight arm of unit lengths and masses, M = [[5, 2], [2, 1]], under g = 10: the weights'
+torques 30 and 10, and 5 and 2 for a unit acceleration of the shoulder, in every representation.
+
+>>> import numpy as np
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> arm, rest, a, g = planar_arm(), np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, -10.0, 0.0])
+>>> for name in ('body', 'spatial', 'hybrid', 'mixed'):
+...     print(recursive_inverse_dynamics(arm, rest, rest, a, g, None, name))
+[35. 12.]
+[35. 12.]
+[35. 12.]
+[35. 12.]
+
+Source: Müller 2018b (65)-(76), corrected (D-24 to D-27, D-29 to D-31, E-18, E-19; E-35 settled by
+D-29); the mixed form is printed in neither paper (D-28). Bruyninckx 2010 section 6.4.1 (C-057).
 """
 
 from __future__ import annotations
@@ -34,7 +48,7 @@ class BodyDynamics:
     Attributes
     ----------
     torques : (nv,) array
-        Generalised forces Q [N m, N].
+        Generalized forces Q [N m, N].
     motions : list of BodyMotion
         Configurations, twists and accelerations; the latter relative to free fall.
     wrenches : list of (6,) arrays
@@ -90,7 +104,7 @@ def recursive_inverse_dynamics(
     wrenches: Mapping[str, Array] | None = None,
     representation: str = 'body',
 ) -> Array:
-    """Return the generalised forces Q (nv,) [N m, N] of the motion (q, v, a).
+    """Return the generalized forces Q (nv,) [N m, N] of the motion (q, v, a).
 
     Parameters
     ----------

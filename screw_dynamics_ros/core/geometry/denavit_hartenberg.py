@@ -11,7 +11,7 @@ Bruyninckx (5.5)      alpha h       d     theta    R(Z,alpha) Tr(Z,h) Tr(X,d) R(
 The joint variable is added to theta of a revolute and to d of a prismatic joint; theta and d of a
 row are the offsets at q = 0. Nearly parallel axes make d jump: their common normal may be anywhere.
 
-Source: bruyninckx_1.md B-019, B-110 (equation (5.6) corrected), muller.md K-12.
+Sources: Bruyninckx 2010 (5.5), (5.6) corrected (B-019, B-110); Müller 2018a (3) (K-12).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _DenavitHartenberg(Row):
         if not 1e-15 < tilt < NEARLY_PARALLEL:
             return ''
         return (
-            f'its axis and its neighbour are parallel up to {tilt:.3g} rad; the common normal, '
+            f'its axis and its neighbor are parallel up to {tilt:.3g} rad; the common normal, '
             f'here at d = {self.d:.6g} m, moves {abs(self.a) / tilt:.3g} m if one turns as much'
         )
 

@@ -4,7 +4,7 @@ Both place frame {i} where the next axis pierces the X-Y plane of frame {i-1}, a
 little when a nearly parallel axis tilts, where Denavit-Hartenberg's common normal jumps. Both fail
 for an axis in that plane. A prismatic joint needs a translation h along Z, which (5.7) lacks.
 
-Source: bruyninckx_1.md B-020, B-111 to B-113, equations (5.7), (5.8).
+Source: Bruyninckx 2010 (5.7), (5.8), section 2.5.4 (B-020, B-111 to B-113).
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ constant_velocity    2  none     the same two axes in coordinates of the first k
 =================== === ======== ================================================================
 
 A joint is a lower pair or macro joint of a motion subgroup if and only if the span of its screws is
-closed under the bracket (`generated_algebra`). Source: muller.md K-10 ([K] tables 1, 2), K-11 ([K]
-remark 4); bruyninckx_1.md B-121.
+closed under the bracket (`generated_algebra`). Sources: Müller 2018a, tables 1
+and 2 (K-10), remark 4 (K-11); Bruyninckx 2010, section 5.4 (B-121).
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class MacroJoint:
     def jacobian(self, q: ArrayLike) -> Array:
         """Return J(q), (6, k): the body-fixed relative twist is J q' (B-121).
 
-        First kind: dexp_{-S} Z with S = sum Z_a q_a; second: Ad^-1 of what follows, [K](17).
+        First kind: dexp_{-S} Z with S = sum Z_a q_a; second: Ad^-1 of what follows (Müller 2018a
+        (17)).
         """
         q = np.asarray(q)
         if self.kind == 'first':

@@ -8,7 +8,8 @@ general pose `base` and the last one carries a general pose `tool`:
 
 There are many conventions, and a table without its own is worthless: the class of the rows is the
 convention, and printing a table prints it. The rows are in `denavit_hartenberg` and
-`hayati_roberts`. Source: bruyninckx_1.md B-110 to B-113, muller.md K-12.
+`hayati_roberts`. Sources: Bruyninckx 2010, sections 5.3.1 to 5.3.3 (B-110 to B-113); Müller 2018a
+(3) (K-12).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Counting knows nothing of dimensions: parallel axes, equal lengths and the like give a mechanism
 more freedoms than the formula. `constraints.loops` looks at the joint screws themselves.
 
-Source: bruyninckx_1.md B-002, B-109, equations (5.3), (5.4).
+Source: Bruyninckx 2010 (5.3), (5.4), section 1.2 (B-002, B-109).
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ def topology(root: str, connections: Iterable[tuple[str, str]]) -> Topology:
     1
     """
     pairs = list(connections)
-    neighbours: dict[str, list[str]] = {root: []}
+    neighbors: dict[str, list[str]] = {root: []}
     for a, b in pairs:
-        neighbours.setdefault(a, []).append(b)
-        neighbours.setdefault(b, []).append(a)
+        neighbors.setdefault(a, []).append(b)
+        neighbors.setdefault(b, []).append(a)
     reached, pending = {root}, [root]
     while pending:
-        for link in neighbours[pending.pop()]:
+        for link in neighbors[pending.pop()]:
             if link not in reached:
                 reached.add(link)
                 pending.append(link)
-    lost = [link for link in neighbours if link not in reached]
+    lost = [link for link in neighbors if link not in reached]
     if lost:
         raise ArgumentError(
             f'link {lost[0]!r} is not connected to the root {root!r}; add a joint, or leave it out'
         )
-    loops = len(pairs) - len(neighbours) + 1
-    leaves = tuple(link for link in neighbours if len(neighbours[link]) == 1 and link != root)
+    loops = len(pairs) - len(neighbors) + 1
+    leaves = tuple(link for link in neighbors if len(neighbors[link]) == 1 and link != root)
     if loops:
         return Topology('graph', leaves, loops)
-    branches = any(len(n) > 2 - (link == root) for link, n in neighbours.items())
+    branches = any(len(n) > 2 - (link == root) for link, n in neighbors.items())
     return Topology('tree' if branches else 'serial', leaves, 0)
 
 

@@ -4,20 +4,20 @@ Joint i carries body i on its predecessor p(i); it has one freedom and a constan
 (e, p × e + h e), revolute for h = 0, helical for a pitch h [m/rad], or (0, e), prismatic.
 
 ==================== ================== ======================================== ===============
-class                data of a joint    configuration of body i                  muller.md
+class                data of a joint    configuration of body i                  source
 ==================== ================== ======================================== ===============
-`JointFrames`        S_p, S_i, Z        C_i = C_p S_p exp(Z_i q_i) S_i^-1        K-12, [K](3)
-`BodyScrews`         B, X               C_i = C_p B_i exp(X_i q_i)               K-13, [K](4)
-`PredecessorScrews`  B, X               C_i = C_p exp(X_i q_i) B_i               K-14, [K](6)
-`SpatialScrews`      A, Y               C_i = exp(Y_1 q_1) ... exp(Y_i q_i) A_i  K-15, [K](9)
+`JointFrames`        S_p, S_i, Z        C_i = C_p S_p exp(Z_i q_i) S_i^-1        (3) (K-12)
+`BodyScrews`         B, X               C_i = C_p B_i exp(X_i q_i)               (4) (K-13)
+`PredecessorScrews`  B, X               C_i = C_p exp(X_i q_i) B_i               (6) (K-14)
+`SpatialScrews`      A, Y               C_i = exp(Y_1 q_1) ... exp(Y_i q_i) A_i  (9) (K-15)
 `ConstructionScrews` Y                  C_i = exp(Y_1 q_1) ... exp(Y_i q_i)      K-16
 ==================== ================== ======================================== ===============
 
 `SpatialScrews.of(geometry)` converts any of them, by C exp(X) C^-1 = exp(Ad_C X) (K-06, K-18).
 `poses` is written over arrays: it runs on numbers, on stacks of them and on recorded scalars.
 
-[K] A. Mueller, Screw and Lie Group Theory in Multibody Kinematics, section 2, of which only the
-prose survived in our copy; the formulas are those of the specification.
+Source: Müller 2018a, section 2, with its equations in parentheses; the formulas are those of
+doc/spec/muller.md.
 """
 
 from __future__ import annotations
@@ -213,12 +213,12 @@ class JointFrames(Geometry):
         self.Z = self._checked_screws('Z', Z)
 
     def poses(self, q: ArrayLike) -> Array:
-        """Return C_i = C_p S_p exp(Z_i q_i) S_i^-1, (..., n, 4, 4) [K](3)."""
+        """Return C_i = C_p S_p exp(Z_i q_i) S_i^-1, (..., n, 4, 4) (Müller 2018a (3))."""
         motion = se3.exp_unit_screw(self.Z, self._coordinates(q))
         return self._multiplied(self.S_p @ motion @ se3.inverse(self.S_i))
 
     def body_screws(self) -> BodyScrews:
-        """Return B_i = S_p S_i^-1, X_i = Ad_{S_i} Z_i [K](5)."""
+        """Return B_i = S_p S_i^-1, X_i = Ad_{S_i} Z_i (Müller 2018a (5))."""
         return BodyScrews(
             self.S_p @ se3.inverse(self.S_i),
             screws.transform_twist(self.S_i, self.Z),
@@ -269,7 +269,7 @@ class BodyScrews(Geometry):
         self.X = self._checked_screws('X', X)
 
     def poses(self, q: ArrayLike) -> Array:
-        """Return C_i = C_p B_i exp(X_i q_i), (..., n, 4, 4) [K](8)."""
+        """Return C_i = C_p B_i exp(X_i q_i), (..., n, 4, 4) (Müller 2018a (8))."""
         motion = se3.exp_unit_screw(self.X, self._coordinates(q))
         return self._multiplied(self.B @ motion)
 
@@ -324,18 +324,18 @@ class PredecessorScrews(Geometry):
         self.X = self._checked_screws('X', X)
 
     def poses(self, q: ArrayLike) -> Array:
-        """Return C_i = C_p exp(X_i q_i) B_i, (..., n, 4, 4) [K](8)."""
+        """Return C_i = C_p exp(X_i q_i) B_i, (..., n, 4, 4) (Müller 2018a (8))."""
         motion = se3.exp_unit_screw(self.X, self._coordinates(q))
         return self._multiplied(motion @ self.B)
 
     def body_screws(self) -> BodyScrews:
-        """Return X_i = Ad_{B_i}^-1 of the screws seen in the predecessor [K](7)."""
+        """Return X_i = Ad_{B_i}^-1 of the screws seen in the predecessor (Müller 2018a (7))."""
         X = screws.inverse_transform_twist(self.B, self.X)
         return BodyScrews(self.B, X, self.parents, self.names)
 
     @classmethod
     def of(cls, geometry: Geometry) -> PredecessorScrews:
-        """Return the same robot with the screws Ad_{B_i} X_i [K](7)."""
+        """Return the same robot with the screws Ad_{B_i} X_i (Müller 2018a (7))."""
         own = geometry.body_screws()
         return cls(own.B, screws.transform_twist(own.B, own.X), own.parents, own.names)
 
@@ -363,13 +363,13 @@ class SpatialScrews(Geometry):
         self.Y = self._checked_screws('Y', Y)
 
     def poses(self, q: ArrayLike) -> Array:
-        """Return C_i = exp(Y_1 q_1) ... exp(Y_i q_i) A_i, (..., n, 4, 4) [K](10)."""
+        """Return C_i = exp(Y_1 q_1) ... exp(Y_i q_i) A_i, (..., n, 4, 4) (Müller 2018a (10))."""
         motion = se3.exp_unit_screw(self.Y, self._coordinates(q))
         C: Array = self._multiplied(motion) @ self.A
         return C
 
     def body_screws(self) -> BodyScrews:
-        """Return B_i = A_p^-1 A_i and X_i = Ad_{A_i}^-1 Y_i [K](12)."""
+        """Return B_i = A_p^-1 A_i and X_i = Ad_{A_i}^-1 Y_i (Müller 2018a (12))."""
         return BodyScrews(
             se3.inverse(self._predecessors(self.A)) @ self.A,
             screws.inverse_transform_twist(self.A, self.Y),
@@ -379,7 +379,7 @@ class SpatialScrews(Geometry):
 
     @classmethod
     def of(cls, geometry: Geometry) -> SpatialScrews:
-        """Return A_i = B_1 ... B_i and Y_i = Ad_{A_i} X_i [K](11), [K](12)."""
+        """Return A_i = B_1 ... B_i and Y_i = Ad_{A_i} X_i (Müller 2018a (11), (12))."""
         own = geometry.body_screws()
         A = own._multiplied(own.B)
         return cls(A, screws.transform_twist(A, own.X), own.parents, own.names)

@@ -265,7 +265,7 @@ def tree_of(
 def moved_inertia(inertia: Inertia, S: ArrayLike) -> Inertia:
     """Return an inertia given in frame 2 in frame 1, S the pose (4, 4) of frame 2 in frame 1.
 
-    Ad_S^-T M Ad_S^-1 (K-16, D-17); about the centre of mass that is a change of axes.
+    Ad_S^-T M Ad_S^-1 (K-16, D-17); about the center of mass that is a change of axes.
     """
     S = np.asarray(S, dtype=np.float64)
     R = S[:3, :3]

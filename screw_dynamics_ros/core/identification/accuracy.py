@@ -3,7 +3,7 @@
 *Static* numbers come from poses at rest after the same command, *dynamic* ones from poses at the
 same instants of the same motion, repeated: one stack for each instant.
 
-Source: bruyninckx_1.md B-131, section 5.6; the limits of mean plus three standard deviations are
+Source: Bruyninckx 2010, section 5.6 (B-131); the limits of mean plus three standard deviations are
 those of ISO 9283 for positions, here also taken for angles.
 """
 
@@ -31,7 +31,7 @@ class Accuracy:
     mean : (..., 4, 4) array
         The mean attained pose: the mean position and the rotation nearest to the mean matrix.
     bias : (..., 6) array
-        From the modelled to the mean pose, in the axes of the modelled one: the rotation vector
+        From the modeled to the mean pose, in the axes of the modeled one: the rotation vector
         [rad], the displacement [m].
     accuracy : (..., 2) array
         Absolute accuracy: angle and length of the bias.
@@ -48,12 +48,12 @@ class Accuracy:
     repeatability: Array
 
 
-def accuracy(modelled: ArrayLike, attained: ArrayLike) -> Accuracy:
+def accuracy(modeled: ArrayLike, attained: ArrayLike) -> Accuracy:
     """Return accuracy and repeatability of poses attained for the same command (B-131).
 
     Parameters
     ----------
-    modelled : (..., 4, 4) array
+    modeled : (..., 4, 4) array
         The pose the model predicts for each command [m].
     attained : (..., N, 4, 4) array
         The poses measured, N >= 2 for each command.
@@ -70,16 +70,16 @@ def accuracy(modelled: ArrayLike, attained: ArrayLike) -> Accuracy:
     >>> result.accuracy, result.spread
     (array([0.   , 0.002]), array([0.    , 0.0001]))
     """
-    model, poses = float_array('modelled', modelled), float_array('attained', attained)
+    model, poses = float_array('modeled', modeled), float_array('attained', attained)
     if model.shape[-2:] != (4, 4):
-        raise ArgumentError(f'modelled must have shape (..., 4, 4), got {model.shape}')
+        raise ArgumentError(f'modeled must have shape (..., 4, 4), got {model.shape}')
     if poses.ndim != model.ndim + 1 or poses.shape != (*model.shape[:-2], poses.shape[-3], 4, 4):
         raise ArgumentError(
             f'attained must have shape {(*model.shape[:-2], "N", 4, 4)}, got {poses.shape}'
         )
     if poses.shape[-3] < 2:
         raise ArgumentError(f'{poses.shape[-3]} attained poses for a command; give at least two')
-    for name, C in (('modelled', model), ('attained', poses)):
+    for name, C in (('modeled', model), ('attained', poses)):
         if not np.isfinite(C).all():
             raise ArgumentError(f'{name} holds numbers that are not finite; leave those poses out')
         check_pose(name, C)

@@ -1,7 +1,7 @@
 r"""Kinematic calibration: the constants of a link table from measured poses of the last body.
 
 An error of a constant acts as a virtual joint, which moves everything behind it along a screw. To
-first order the displacement from the modelled to the measured pose is linear in the errors P,
+first order the displacement from the modeled to the measured pose is linear in the errors P,
 
     log(T_model^-1 T_measured) = J_P P                                            (5.30)
 
@@ -12,7 +12,7 @@ tell shows in the singular values of the weighted J_P and is left as it is.
 Calibrated chains are general: their inverse kinematics is numeric (`Robot.from_geometry(table)`,
 then `inverse_kinematics` from the nominal solution, B-133).
 
-Source: bruyninckx_1.md B-132, section 5.6.1.
+Source: Bruyninckx 2010 (5.30), section 5.6.1 (B-132).
 """
 
 from __future__ import annotations

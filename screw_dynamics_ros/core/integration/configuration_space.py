@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration.integrator import Dynamics
+from screw_dynamics_ros.core.integration.integrator import DynamicSystem
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.types import Array
 
@@ -17,13 +17,13 @@ class ConfigurationSpace:
 
     Parameters
     ----------
-    robot : Dynamics
+    robot : DynamicSystem
         A `Robot`.
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
         Group and side for free bodies; without such, all four are the same vector space.
     """
 
-    def __init__(self, robot: Dynamics, increments: str = 'body') -> None:
+    def __init__(self, robot: DynamicSystem, increments: str = 'body') -> None:
         check_representation(increments)
         self._robot, self.increments = robot, increments
         self._rotations = [slice(v.start, v.start + 3) for v in robot.free_bodies.values()]
@@ -45,7 +45,7 @@ class ConfigurationSpace:
     def check(self, X: Array) -> None:
         """Raise `ArgumentError` if some X (..., nv) turns a free body by 2 pi; NaN passes.
 
-        The local coordinates end there (integration.md I-10).
+        The local coordinates end there (Müller and Terze (10), I-10).
         """
         for name, rotation in zip(self._turning, self._rotations):
             angle = np.sqrt((X[..., rotation] ** 2).sum(axis=-1).max(initial=0.0))

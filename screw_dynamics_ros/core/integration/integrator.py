@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.types import Array
 Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]
 
 
-class Dynamics(Protocol):
+class DynamicSystem(Protocol):
     """What integrators ask of a robot: a `Robot` has it."""
 
     @property
@@ -50,7 +50,7 @@ class Dynamics(Protocol):
 class Integrator(ABC):
     """Moves a robot on in time: no state of its own, one method."""
 
-    def __init__(self, robot: Dynamics) -> None:
+    def __init__(self, robot: DynamicSystem) -> None:
         self.robot = robot
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Integrator(ABC):
         q : (nq,), v : (nv,)
             Configuration and velocity [rad, m, 1/s], or stacks (N, nq), (N, nv): N robots at once.
         tau : (nv,) array or callable
-            Generalised forces [N m, N]; a function of t, q, v is called in every stage.
+            Generalized forces [N m, N]; a function of t, q, v is called in every stage.
         dt : float
             Step [s].
         wrenches : {link: (6,)}, optional

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
 from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
 from screw_dynamics_ros.core.types import Array
 
 
-class FloatingDynamics(Dynamics, Protocol):
+class FloatingSystem(DynamicSystem, Protocol):
     """What `MomentumPreserving` asks of a robot: a `Robot` has it."""
 
     @property
@@ -43,11 +43,11 @@ class MomentumPreserving(Integrator):
     applied wrenches and gravity keeps Pi^s to the last bit in `momenta_step`; `step`, whose state
     is (q, v), to the rounding of M v = p and back in every step.
 
-    Source: muller.md D-45.
+    Source: Müller 2018b, sections 3.1, 4.2 and 7 (D-45).
 
     Parameters
     ----------
-    robot : FloatingDynamics
+    robot : FloatingSystem
         A `Robot` on a floating base, with or without joints.
     tableau : Tableau
 
@@ -57,9 +57,9 @@ class MomentumPreserving(Integrator):
         If the base is fixed.
     """
 
-    def __init__(self, robot: FloatingDynamics, tableau: Tableau = RK4) -> None:
+    def __init__(self, robot: FloatingSystem, tableau: Tableau = RK4) -> None:
         super().__init__(robot)
-        self.robot: FloatingDynamics = robot
+        self.robot: FloatingSystem = robot
         if not robot.floating_base:
             raise ArgumentError(
                 f'{robot!r} has no floating base: the ground takes up its momentum; take RungeKutta'

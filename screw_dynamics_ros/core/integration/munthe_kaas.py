@@ -32,8 +32,8 @@ def munthe_kaas_step(
     the method is applied; what it gives is exact in the group. If all coordinates add, this is the
     method of Runge and Kutta itself.
 
-    Source: muller.md D-44; integration.md section 4, (36) and (37), with the sign of increments on
-    the right.
+    Sources: Müller 2018b (88), (89) (D-44); Müller and Terze (36), (37), with the sign of
+    increments on the right (I-23, I-24).
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
 from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
 from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
 from screw_dynamics_ros.core.types import Array
@@ -16,18 +16,20 @@ from screw_dynamics_ros.core.types import Array
 class RungeKutta(Integrator):
     """Steps of the order of a tableau in (q, v), free bodies by Munthe-Kaas' method.
 
-    Source: muller.md D-44, bruyninckx_2.md C-062.
+    Sources: Müller 2018b (88), (89) (D-44); Bruyninckx 2010, section 6.4.2 (C-062).
 
     Parameters
     ----------
-    robot : Dynamics
+    robot : DynamicSystem
         A `Robot`.
     tableau : Tableau
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
         Local coordinates of free bodies, see `kinematics.reconstruction`.
     """
 
-    def __init__(self, robot: Dynamics, tableau: Tableau = RK4, increments: str = 'body') -> None:
+    def __init__(
+        self, robot: DynamicSystem, tableau: Tableau = RK4, increments: str = 'body'
+    ) -> None:
         super().__init__(robot)
         self.tableau, self.space = tableau, ConfigurationSpace(robot, increments)
 

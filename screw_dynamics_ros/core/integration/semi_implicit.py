@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import Dynamics, Integrator, Torques
+from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
 from screw_dynamics_ros.core.types import Array
 
 
@@ -19,17 +19,17 @@ class SemiImplicitEuler(Integrator):
     step is symplectic: the energy swings with an amplitude of order h and does not drift. Elsewhere
     it is only a cheap step that keeps stiff springs stable longer than the explicit one.
 
-    Source: bruyninckx_2.md C-062 (6.4.2).
+    Source: Bruyninckx 2010, section 6.4.2 (C-062).
 
     Parameters
     ----------
-    robot : Dynamics
+    robot : DynamicSystem
         A `Robot`.
     increments : {'body', 'mixed', 'spatial', 'hybrid'}
         Free bodies move on along their screw ('body', 'spatial'), or turn and move straight on.
     """
 
-    def __init__(self, robot: Dynamics, increments: str = 'body') -> None:
+    def __init__(self, robot: DynamicSystem, increments: str = 'body') -> None:
         super().__init__(robot)
         self.space = ConfigurationSpace(robot, increments)
 

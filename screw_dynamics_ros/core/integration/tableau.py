@@ -1,7 +1,7 @@
 """Coefficients of explicit Runge-Kutta methods.
 
 Stage j of s is at the time c_j h with the increment h sum_l a_jl k_l of earlier rates k_l; the step
-is h sum_j b_j k_j (integration.md section 4). Munthe-Kaas' method has the order of its tableau.
+is h sum_j b_j k_j (Müller and Terze (37), I-25). Munthe-Kaas' method has the order of its tableau.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 J a = A - J' v, solved with the options of `inverse_velocity`. J' v is the acceleration of the link
 when the joints do not accelerate, from the same recursion as forward kinematics.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 7.17 and 7.18 (bruyninckx_2.md C-109).
+Source: Bruyninckx 2010, sections 7.17 and 7.18 (C-109).
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@ r"""Inverse velocity kinematics within joint limits: bounded least squares.
 
 Of all joint rates within their bounds (`joint_bounds`)::
 
-    minimise |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
+    minimize |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
 
 a convex problem with one solution. scipy's bounded least squares solves it with the active-set
 method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are
 checked before an answer counts. Where no bound is active the answer is that of damped least
 squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.10 and 5.11 (bruyninckx_2.md C-044).
+Source: Bruyninckx 2010, sections 5.10 and 5.11 (C-044).
 """
 
 from __future__ import annotations

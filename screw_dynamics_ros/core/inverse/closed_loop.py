@@ -9,7 +9,7 @@ for which the error obeys e' = -K e: every error goes to zero along its own scre
 (The book's formula has V_d without Ad, which is right only where the frames coincide.) The joint
 rates are those within the joint limits that come nearest (`joint_limited_velocity`); they are held
 for one sampling time dt, so that K dt must stay below 2. Loops that were cut open are followed in
-the same way: the two frames of the cut are each other's target (`Gap`).
+the same way: the two frames of the cut are each other's target (`LoopClosure`).
 
 Latency: what `step` returns is for the end of the sample of its target. Without V_d the link lags
 behind a steadily moving target by V_d / K, with V_d by nothing. The law knows nothing of limits of
@@ -18,8 +18,7 @@ had, so that jumps of the target ask for a smaller K. Cost: one compiled call fo
 and Jacobians, one logarithm and one least-squares solution for each step; a bounded one only while
 a bound is active. The same inputs give the same outputs to the last bit.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.14 and 5.15 (bruyninckx_2.md C-048,
-C-049).
+Source: Bruyninckx 2010, sections 5.14 and 5.15 (C-048, C-049).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from screw_dynamics_ros.core.types import Array
 
 
 @dataclass(frozen=True)
-class Gap:
+class LoopClosure:
     """Two links whose frames belong together: the ends of a loop that was cut open.
 
     Attributes
@@ -72,7 +71,7 @@ class ClosedLoopStep:
     error : (k, 6) array
         Error of each link at the beginning of the sample: rotation vector [rad] and displacement
         [m] from link to target, in the frame of the link.
-    gap : (g,) array
+    closure_error : (g,) array
         Error of each loop at the beginning of the sample, rotation [rad] and displacement [m] in
         one norm.
     success : bool
@@ -85,7 +84,7 @@ class ClosedLoopStep:
     q: Array
     v: Array
     error: Array
-    gap: Array
+    closure_error: Array
     success: bool
     active: tuple[str, ...]
     message: str
@@ -97,7 +96,7 @@ class ClosedLoop:
     Parameters
     ----------
     kernel : callable
-        Returns what `outputs` names, from q: poses of links and of gaps, then their body-fixed
+        Returns what `outputs` names, from q: poses of links and of closures, then their body-fixed
         Jacobians.
     tree : Tree
     links : sequence of str
@@ -105,13 +104,13 @@ class ClosedLoop:
         Where to start.
     dt : float
         Sampling time [s].
-    gain, gap_gain : float
-        K of the links and of the gaps [1/s].
-    gaps : sequence of Gap
+    gain, closure_gain : float
+        K of the links and of the closures [1/s].
+    closures : sequence of LoopClosure
     acceleration_limit : float or (nv,) array, optional
         Of the joints [rad/s^2, m/s^2].
     joint_metric, task_metric, damping
-        As in `joint_limited_velocity`; task_metric over all links, then all gaps.
+        As in `joint_limited_velocity`; task_metric over all links, then all closures.
 
     Attributes
     ----------
@@ -130,16 +129,16 @@ class ClosedLoop:
         dt: float,
         *,
         gain: float = 20.0,
-        gaps: Sequence[Gap] = (),
-        gap_gain: float | None = None,
+        closures: Sequence[LoopClosure] = (),
+        closure_gain: float | None = None,
         acceleration_limit: ArrayLike | None = None,
         joint_metric: ArrayLike | None = None,
         task_metric: ArrayLike | None = None,
         damping: float | AdaptiveDamping | None = None,
     ) -> None:
         check_number('the sampling time dt', dt, positive=True)
-        gap_gain = 1.0 / dt if gap_gain is None else gap_gain
-        for name, value in (('gain', gain), ('gap_gain', gap_gain)):
+        closure_gain = 1.0 / dt if closure_gain is None else closure_gain
+        for name, value in (('gain', gain), ('closure_gain', closure_gain)):
             check_number(name, value, positive=True)
             if not value * dt < 2.0:
                 raise ArgumentError(
@@ -147,8 +146,8 @@ class ClosedLoop:
                     f'below {2.0 / dt:g} /s'
                 )
         self._kernel, self._tree, self._links = kernel, tree, tuple(links)
-        self._gaps = [(gap, selection(gap)) for gap in gaps]
-        self._dt, self._gain, self._gap_gain = dt, gain, gap_gain
+        self._closures = [(closure, selection(closure)) for closure in closures]
+        self._dt, self._gain, self._closure_gain = dt, gain, closure_gain
         self._bounds = JointBounds(tree, dt, acceleration_limit)
         self._joint_metric, self._task_metric, self._damping = joint_metric, task_metric, damping
         self.reset(q)
@@ -192,7 +191,7 @@ class ClosedLoop:
         half = len(outputs) // 2
         poses, jacobians = outputs[:half], outputs[half:]
 
-        error, gap, rows, rates = np.zeros((k, 6)), np.zeros(len(self._gaps)), [], []
+        error, closure_error, rows, rates = np.zeros((k, 6)), np.zeros(len(self._closures)), [], []
         for i in range(k):
             E = se3.inverse(poses[i]) @ C_d[i]
             error[i] = se3.log(E)
@@ -201,13 +200,13 @@ class ClosedLoop:
             if V_d is not None:
                 ahead = screws.convert_twist(V_d[i], C_d[i], representation, 'body')
                 rates[i] = rates[i] + screws.transform_twist(E, ahead)
-        for i, (_, S) in enumerate(self._gaps):
+        for i, (_, S) in enumerate(self._closures):
             first, second = k + 2 * i, k + 2 * i + 1
             E = se3.inverse(poses[first]) @ poses[second]
             e = S @ se3.log(E)
-            gap[i] = np.linalg.norm(e)
+            closure_error[i] = np.linalg.norm(e)
             rows.append(S @ (jacobians[first] - se3.Ad(E) @ jacobians[second]))
-            rates.append(self._gap_gain * e)
+            rates.append(self._closure_gain * e)
 
         found = joint_limited_velocity(
             np.concatenate(rows),
@@ -219,30 +218,28 @@ class ClosedLoop:
         )
         self.q, self.v = integrate(self._tree, start, found.v * self._dt), found.v
         return ClosedLoopStep(
-            self.q.copy(), found.v, error, gap, found.success, found.active, found.message
+            self.q.copy(), found.v, error, closure_error, found.success, found.active, found.message
         )
 
 
-def outputs(links: Sequence[str], gaps: Sequence[Gap]) -> list[tuple[str, ...]]:
+def outputs(links: Sequence[str], closures: Sequence[LoopClosure]) -> list[tuple[str, ...]]:
     """Return what the kernel of a `ClosedLoop` computes."""
-    for gap in gaps:
-        if not isinstance(gap, Gap):
-            raise ArgumentError(f'gaps must hold Gap objects, got {gap!r}')
-    frames = [*links, *(link for gap in gaps for link in (gap.first, gap.second))]
+    for closure in closures:
+        if not isinstance(closure, LoopClosure):
+            raise ArgumentError(f'closures must hold LoopClosure objects, got {closure!r}')
+    frames = [*links, *(link for closure in closures for link in (closure.first, closure.second))]
     return [
         *(('link_pose', frame) for frame in frames),
         *(('jacobian', frame, 'body') for frame in frames),
     ]
 
 
-def selection(gap: Gap) -> Array:
-    """Return the selection of a gap, (m, 6); raises `ArgumentError`."""
-    if gap.selection is None:
+def selection(closure: LoopClosure) -> Array:
+    """Return the selection of a closure, (m, 6); raises `ArgumentError`."""
+    if closure.selection is None:
         return np.eye(6)
-    S = finite(f'the selection of the gap {gap.first}-{gap.second}', gap.selection)
+    what = f'the selection of the closure {closure.first}-{closure.second}'
+    S = finite(what, closure.selection)
     if S.ndim != 2 or S.shape[1] != 6:
-        raise ArgumentError(
-            f'the selection of the gap {gap.first}-{gap.second} must have shape (m, 6), '
-            f'got {S.shape}'
-        )
+        raise ArgumentError(f'{what} must have shape (m, 6), got {S.shape}')
     return S

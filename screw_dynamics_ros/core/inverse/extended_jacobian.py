@@ -5,8 +5,8 @@ As many rows A as the robot is redundant, A v = 0 (or a given rate), make [J; A]
 derivative of a function of q the motion is cyclic, which the weighted pseudo-inverse is not (E-10).
 A = Z^T M with a null-space basis Z gives the pseudo-inverse of joint metric M.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 5.9.2, (5.35)-(5.37) with the erratum
-E-04: B J is a projector, not the identity (bruyninckx_2.md C-028).
+Source: Bruyninckx 2010 (5.35) to (5.37) with the erratum E-04: B J is a projector, not the identity
+(C-028).
 """
 
 from __future__ import annotations

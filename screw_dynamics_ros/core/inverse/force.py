@@ -13,8 +13,8 @@ regular configuration, W = -G tau with the partial wrenches J^T G = 1; with more
 are balanced by no wrench at all, with fewer joints or in a singular configuration the structure
 bears wrenches that no joint feels.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.7.5, 5.7.6 and 7.14 to 7.16 with the
-errata E-35 and E-54 (bruyninckx_2.md C-013, C-106, C-107).
+Source: Bruyninckx 2010, sections 5.7.5, 5.7.6 and 7.14 to 7.16, with the errata E-35 and E-54
+(C-013, C-106, C-107).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 r"""Manipulability, and the ellipsoids of velocities and forces, in stated metrics.
 
 How far a link is from a singularity is a question of metrics, twists and joint rates having none by
-nature (bruyninckx_1.md B-079, B-130). Here both are arguments: a characteristic length l makes an
-angular velocity of 1 rad/s count as a velocity of l, |V|^2 = l^2 |omega|^2 + |v|^2, and a joint
-metric M measures joint rates by q'^T M q' and joint torques by tau^T M^-1 tau. All follows from the
-singular values of one matrix::
+nature (Bruyninckx 2010, 4.9, 5.5.1, B-079, B-130). Here both are arguments: a characteristic length
+l makes an angular velocity of 1 rad/s count as a velocity of l, |V|^2 = l^2 |omega|^2 + |v|^2, and
+a joint metric M measures joint rates by q'^T M q' and joint torques by tau^T M^-1 tau. All follows
+from the singular values of one matrix::
 
     A = diag(l, l, l, 1, 1, 1) J M^(-1/2)
 

@@ -15,7 +15,7 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
-    Specification,
+    KernelSpecification,
     compiled_into,
     make_kernel,
 )
@@ -72,7 +72,7 @@ def newton_step(
 
     Levenberg-Marquardt with the damping of Chan and Lawrence, proportional to the squared error,
     and damping of each joint by its weight W, dq = W J^T (J W J^T + (damping e^T e + small) 1)^-1 e
-    (bruyninckx_2.md C-043, C-100). Joints stop at their limits.
+    (Bruyninckx 2010, 5.10, 7.9, C-043, C-100). Joints stop at their limits.
     """
     e = stacked_error(tree, q, targets, links)
     J = np.concatenate([jacobian(tree, q, link, 'body') for link in links])
@@ -101,7 +101,7 @@ def freedom_within_limits(tree: Tree, q: Array, g: Array) -> Array:
 def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     """Return q moved by the tangent vector dq, joints within their limits.
 
-    A free body moves by a translation and a rotation in its own frame (first order, normalised).
+    A free body moves by a translation and a rotation in its own frame (first order, normalized).
     """
     result = q + np.zeros_like(dq[:1]) if tree.nv == 0 else q.astype(dq.dtype)
     for body in tree.bodies:
@@ -259,7 +259,7 @@ def make_solver(
     if not respect_limits:
         infinite = np.full(len(tree.joint_names), np.inf)
         tree = replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
-    specification = Specification(
+    specification = KernelSpecification(
         f'inverse kinematics {links}',
         (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
         partial(program, tree, links),

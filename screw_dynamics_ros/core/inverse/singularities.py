@@ -2,12 +2,12 @@ r"""Singularities: which twists a link has lost, which wrenches need no torque, 
 
 Singular values of a Jacobian depend on units and frame, there being no natural length of a twist.
 They have a meaning only with metrics, and here those are part of the report: the characteristic
-length l makes 1 rad count as l metres, |V|^2 = l^2 |omega|^2 + |v|^2, and a joint metric may weigh
+length l makes 1 rad count as l meters, |V|^2 = l^2 |omega|^2 + |v|^2, and a joint metric may weigh
 turning against sliding joints. What is *exactly* lost, and the reciprocal wrenches, do not depend
 on either.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.8, 7.7 and 7.19 with the errata E-03,
-E-31 and E-32 (bruyninckx_2.md C-020, C-022, C-033, C-110).
+Source: Bruyninckx 2010, sections 5.8, 5.9.1, 7.7 and 7.19, with the errata E-03, E-31 and E-32
+(C-020, C-022, C-033, C-110).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class Decoupled:
-    """Singularities of an arm whose last three axes meet in one point, the wrist centre (7.19).
+    """Singularities of an arm whose last three axes meet in one point, the wrist center (7.19).
 
     det J = wrist * elbow * shoulder, up to sign. Names as for a 321 arm: shoulder, upper arm,
     forearm, wrist.
@@ -41,10 +41,10 @@ class Decoupled:
     wrist : float
         Volume of the three unit wrist axes; 0 when they lie in a plane.
     elbow : float
-        |c_2 x c_3| with c_j the velocity of the wrist centre for unit rate of joint j [m^2]; 0 when
-        the wrist centre lies in the plane of the axes 2 and 3: the arm is stretched or folded.
+        |c_2 x c_3| with c_j the velocity of the wrist center for unit rate of joint j [m^2]; 0 when
+        the wrist center lies in the plane of the axes 2 and 3: the arm is stretched or folded.
     shoulder : float
-        c_1 . (c_2 x c_3) / |c_2 x c_3| [m]; 0 when joint 1 moves the wrist centre in the plane of
+        c_1 . (c_2 x c_3) / |c_2 x c_3| [m]; 0 when joint 1 moves the wrist center in the plane of
         the arm only, for instance above the shoulder. NaN where `elbow` is zero.
     """
 
@@ -118,7 +118,7 @@ def singularity_report(
     J : (6, n) array
         Jacobian; twists and wrenches of the report are in its representation.
     length : float
-        Characteristic length [m]: 1 rad counts as much as `length` metres.
+        Characteristic length [m]: 1 rad counts as much as `length` meters.
     joint_metric : (n,) or (n, n) array, optional
         Weighs joints against each other; the identity by default: 1 rad counts as 1 m.
     tolerance : float
@@ -218,11 +218,11 @@ def decouple(J: Array, tolerance: float = 1e-9) -> Decoupled | None:
     J = J[:, J.any(axis=0)]
     if J.shape != (6, 6) or not np.allclose(np.linalg.norm(J[:3], axis=0), 1.0, atol=1e-9):
         return None
-    centre = common_point(J[:, 3:], tolerance)
-    if centre is None:
+    center = common_point(J[:, 3:], tolerance)
+    if center is None:
         return None
-    # The velocity of the point of the link that is now at the wrist centre.
-    c = J[3:, :3] + np.cross(J[:3, :3].T, centre).T
+    # The velocity of the point of the link that is now at the wrist center.
+    c = J[3:, :3] + np.cross(J[:3, :3].T, center).T
     normal = np.cross(c[:, 1], c[:, 2])
     elbow = float(np.linalg.norm(normal))
     wrist = float(np.linalg.det(J[:3, 3:]))

@@ -9,7 +9,7 @@ which are the projector formulas v_k = v_{k-1} + (J_k N_{k-1})^# (V_k - J_k v_{k
 N_k = N_{k-1} - (J_k N_{k-1})^+ J_k N_{k-1} without their rounding: J_k Z has no singular values
 that are zero only nearly. Each level is the least-squares optimum among the optima of all before.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 5.9.1 (bruyninckx_2.md C-027, C-029).
+Source: Bruyninckx 2010, sections 5.9.1 and 5.9.4 (C-027, C-029).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Level:
+class TaskLevel:
     """One level of priority as equations J v = rate; other fields as in `Task`."""
 
     J: Array
@@ -127,7 +127,7 @@ def checked(tasks: object) -> Sequence[Task]:
     return tasks
 
 
-def level(robot: LinkMotion, q: ArrayLike, v: ArrayLike | None, task: Task) -> Level:
+def level(robot: LinkMotion, q: ArrayLike, v: ArrayLike | None, task: Task) -> TaskLevel:
     """Return the equations of one task of a robot, for accelerations if v is given."""
     J = stacked_jacobian(robot, q, task.link, task.representation)
     S = np.eye(6)
@@ -140,21 +140,21 @@ def level(robot: LinkMotion, q: ArrayLike, v: ArrayLike | None, task: Task) -> L
     target = rate(f'the rate of the task of {task.link!r}', len(S), task.rate)
     if v is not None:
         target = target - S @ stacked_bias(robot, q, v, task.link, task.representation)
-    return Level(S @ J, target, task.metric, task.damping)
+    return TaskLevel(S @ J, target, task.metric, task.damping)
 
 
 def task_priority(
-    levels: Sequence[Level],
+    levels: Sequence[TaskLevel],
     *,
     joint_metric: ArrayLike | None = None,
     secondary: ArrayLike | None = None,
     cutoff: float = TOLERANCE,
 ) -> TaskPriorityResult:
-    """Return joint rates that fulfil the levels, the first one first.
+    """Return joint rates that fulfill the levels, the first one first.
 
     Parameters
     ----------
-    levels : sequence of Level
+    levels : sequence of TaskLevel
         Their Jacobians have the same number n of columns.
     joint_metric : (n,) or (n, n) array, optional
         Decides among rates that serve all tasks equally.
@@ -172,8 +172,8 @@ def task_priority(
     --------
     The second task may only use the second joint.
 
-    >>> found = task_priority([Level(np.array([[1.0, 0.0]]), np.array([1.0])),
-    ...                        Level(np.array([[1.0, 1.0]]), np.array([0.0]))])
+    >>> found = task_priority([TaskLevel(np.array([[1.0, 0.0]]), np.array([1.0])),
+    ...                        TaskLevel(np.array([[1.0, 1.0]]), np.array([0.0]))])
     >>> found.v, found.freedom
     (array([ 1., -1.]), 0)
     """
@@ -208,7 +208,7 @@ def task_priority(
     return TaskPriorityResult(v, results, not failed, Z.shape[1], message)
 
 
-def level_result(level: Level, v: Array, moved: Array, inverse: WeightedInverse) -> LevelResult:
+def level_result(level: TaskLevel, v: Array, moved: Array, inverse: WeightedInverse) -> LevelResult:
     """Return what the joint rates v do for one level."""
     target = np.asarray(level.rate, dtype=float)
     J = np.asarray(level.J, dtype=float)

@@ -10,8 +10,8 @@ shortest in the joint metric; v_0 moves the robot only where the task does not f
 rate control is the case of a regular square J. For a robot with fewer joints than the task has
 rows, J J^+ V is the twist it can make that is nearest in the task metric.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.9, 5.10, 5.12 and 7.12
-(bruyninckx_2.md C-026, C-027, C-041 to C-043, C-045, C-104).
+Source: Bruyninckx 2010 (5.45), (5.51), (5.52), (5.54), sections 5.9.4, 5.10 and 7.12 (C-026, C-027,
+C-041 to C-043, C-045, C-104).
 """
 
 from __future__ import annotations

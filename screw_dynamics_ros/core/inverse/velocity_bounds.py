@@ -10,8 +10,7 @@ acceleration, and close to sqrt(2 a d) far away; sqrt(2 a d) itself, which holds
 makes the bounds of the next sample contradict each other. From a velocity within the bounds those
 of the next sample are never empty.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 5.11, which has no formula
-(bruyninckx_2.md C-044).
+Source: Bruyninckx 2010, section 5.11, which has no formula; this one is derived (C-044).
 """
 
 from __future__ import annotations

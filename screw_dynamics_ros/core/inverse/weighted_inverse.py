@@ -1,4 +1,4 @@
-r"""Generalised inverses of a linear map between spaces with metrics, by one decomposition.
+r"""Generalized inverses of a linear map between spaces with metrics, by one decomposition.
 
 Joint rates v and twists V = J v have no natural length: rates of turning and sliding joints, and
 angular and linear velocities, differ in units. A choice has to be made, and here it is explicit:
@@ -11,8 +11,8 @@ metrics are the identity::
 Everything else is read off it: the weighted pseudo-inverse, damped least squares, the null space,
 what is lost at a singularity. Without a choice both metrics are the identity: 1 rad counts as 1 m.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 5.8 to 5.10 and 5.12 with the errata
-E-03 to E-08 (bruyninckx_2.md C-020, C-021, C-026, C-027, C-041, C-042, C-045).
+Source: Bruyninckx 2010 (5.33), (5.45), (5.51), (5.52), (5.54), sections 5.8.2 and 5.9.4, with the
+errata E-03 to E-08 (C-020, C-021, C-026, C-027, C-041, C-042, C-045).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AdaptiveDamping:
 
 
 class WeightedInverse:
-    """The generalised inverses of A for a metric on its domain and one on its range.
+    """The generalized inverses of A for a metric on its domain and one on its range.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def metric(name: str, size: int, value: ArrayLike | None) -> Array:
 def length_metric(length: float, links: int = 1) -> Array:
     """Return the diagonal (6 links,) of the twist metric |V|^2 = length^2 |omega|^2 + |v|^2.
 
-    1 rad/s counts as much as `length` m/s: the characteristic length, in metres. For wrenches
+    1 rad/s counts as much as `length` m/s: the characteristic length, in meters. For wrenches
     (moment, force) the inverse of this metric belongs to it.
 
     >>> length_metric(0.5)

@@ -9,9 +9,16 @@ moving axes i, j, k, with s = +1 for a right-handed triple and -1 otherwise,
 
     m = s (R e_k x e_i) / |R e_k x e_i|  if i != k,    m = (e_i x R e_i) / |e_i x R e_i|  if i = k,
 
-where the signs put the middle angle into the range of `euler`. So it can be recorded.
+where the signs put the middle angle into the range of `euler`. So no angle has to be computed.
 
-Source: bruyninckx_1.md B-125, (5.24), with B-047, B-048, B-057.
+The straight arm of unit lengths turns about z only: yaw' = q_1' + q_2', and y' = 2 q_1' + q_2'.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> J = analytical_jacobian(planar_arm(), np.zeros(2), 'tip', 'xyz')  # roll, pitch, yaw, x, y, z
+>>> J[2], J[4]
+(array([1., 1.]), array([2., 1.]))
+
+Source: Bruyninckx 2010 (5.24) (B-125), (3.40), (3.41), (3.68) (B-047, B-048, B-057).
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import euler, quaternions, so3
 from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.linear import is_within, unit_vector
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -73,7 +81,7 @@ def orientation_rate_matrix(R: Array, orientation: str) -> Array:
         p = quaternions.from_matrix(R)
         return 0.5 * quaternions.right_matrix(p)[:, :3]
     first, middle, last, determinant = euler_axes(R, orientation)
-    if isinstance(determinant, float) and abs(determinant) < euler.MARGIN:
+    if is_within(determinant, euler.MARGIN):
         raise ArgumentError(
             f'Euler angles {orientation} are singular here (determinant {determinant:.3g}); use '
             'another set, a quaternion, or the geometric Jacobian'
@@ -95,8 +103,7 @@ def euler_axes(R: Array, sequence: str) -> tuple[Array, Array, Array, Array]:
     first, last = np.eye(3)[i], R[:, k]
     right_handed = (j - i) % 3 == 1
     normal = hat(last) @ first if (i != k and right_handed) else hat(first) @ last
-    size = np.sqrt(normal @ normal)
-    middle = normal / size if not isinstance(size, float) or size > 0.0 else np.eye(3)[j]
+    middle = unit_vector(normal, otherwise=np.eye(3)[j])
     return first, middle, last, first @ (hat(middle) @ last)
 
 

@@ -3,7 +3,9 @@
 A configuration q has one number for each coordinate of a joint and (x, y, z, qx, qy, qz, qw) for
 each free body. The difference X of two configurations is the displacement that leads from one to
 the other, q_1 = q_0 exp X: `reconstruction.integrate` is its inverse. The functions work on
-numbers, single configurations (nq,) and stacks (..., nq).
+numbers, single configurations (nq,) and stacks (..., nq). Of a free body, X = (xi, eta) is
+
+    log(C_0^-1 C_1)  for body,    (log(R_1 R_0^T), r_1 - r_0)  for hybrid increments.
 
 >>> from screw_dynamics_ros.core import Robot
 >>> from screw_dynamics_ros.core.description import Link, RobotDescription
@@ -12,6 +14,8 @@ numbers, single configurations (nq,) and stacks (..., nq).
 >>> q1 = np.array([1.0, 2.0, 0.0, 0.0, 0.0, np.sin(np.pi / 4), np.cos(np.pi / 4)])
 >>> box.difference(q0, q1, 'hybrid').round(4)  # a quarter turn about z, and the displacement
 array([0.    , 0.    , 1.5708, 1.    , 2.    , 0.    ])
+
+Source: Müller 2018b (88), (89) (D-44); Müller 2018a remark 17 (K-36).
 """
 
 from __future__ import annotations

@@ -1,11 +1,29 @@
 """Accelerations, jerks and higher derivatives of twists; rates of Jacobians.
 
 Twists and their derivatives come from the body-fixed recursion, in which the joint screws are
-constant (muller.md D-05, D-08); the other representations follow by differentiating the changes of
-representation of K-09 with Leibniz' rule. Rates of body-fixed Jacobians are brackets with what
-moves between joint and link (D-04), the others start from the spatial form, in which nothing is
-transported, J' = [V, J] (D-10). It is in changes of representation that the printed formulas of the
-papers go wrong (E-09, E-11, E-13).
+constant; the other representations follow by Leibniz' rule from the changes of representation, such
+as V^h = Ad_R V^b with
+
+    d/dt (R x) = R (x' + omega^b x x).
+
+Rates of Jacobians, with the joints k between joint j and the link and spatial twists V:
+
+    body      J_j' = sum over k of [J_j, J_k] q_k',
+    spatial   J_j' = [V_j, J_j],
+    hybrid    (xi', eta' - r x xi' - r' x xi)  of the spatial J_j = (xi, eta), J_j' = (xi', eta').
+
+It is in changes of representation that the printed formulas of the papers go wrong (E-09, E-11,
+E-13). The straight arm of unit lengths turns once a radian per second about the shoulder: the tip
+at (2 cos t, 2 sin t) has at t = 0 the acceleration (-2, 0) and the jerk (0, -2).
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, v = np.zeros(2), np.array([1.0, 0.0])
+>>> V, dV, ddV = twist_derivatives(planar_arm(), q, [v, 0.0 * v, 0.0 * v], 'tip', 'hybrid')
+>>> dV[3:] + 0.0, ddV[3:] + 0.0
+(array([-2.,  0.,  0.]), array([ 0., -2.,  0.]))
+
+Source: Müller 2018b (2)-(7), (12), (15)-(22), (24)-(33), corrected (D-04, D-05, D-08, D-10, D-12,
+D-14 to D-16); Müller 2018a (63), (70)-(75), (98) (K-09).
 """
 
 from __future__ import annotations

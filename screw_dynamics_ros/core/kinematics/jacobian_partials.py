@@ -8,9 +8,18 @@ position  d^m r / dq_k1 ... dq_km = xi_k1 x (xi_k2 x ... (eta_km + xi_km x r)), 
 
 and zero otherwise; the order of differentiation does not matter. The linear part of a hybrid or
 mixed column is dr/dq_j, the angular part that of the spatial or body column, which makes one
-formula of the cases of [D](25), of which one is missing there (E-08).
+formula of the cases of (25) in Müller 2018b, of which one is missing there (E-08).
 
-Source: muller.md D-04, D-08, D-09, D-10, D-13, D-14, D-16.
+The tip of the arm of unit lengths is at x = cos q_1 + cos(q_1 + q_2); at q = 0 the second
+derivatives of x are -2 and -1.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> jacobian_partials(planar_arm(), np.zeros(2), 'tip', 'hybrid')[3] + 0.0
+array([[-2., -1.],
+       [-1., -1.]])
+
+Source: Müller 2018b (3)-(7), (12)-(19), (23)-(33), corrected (D-04, D-08, D-09, D-10, D-13, D-14,
+D-16).
 """
 
 from __future__ import annotations

@@ -1,4 +1,26 @@
-"""Geometric Jacobians and twists of links (muller.md K-21, K-25, K-28, K-31)."""
+"""Geometric Jacobians and twists of links: V = J q'.
+
+Column j of the Jacobian of a link, with the joint screw X_j in the frame of body j, is
+
+==============  ====================================  ====
+representation  J_j
+==============  ====================================  ====
+body            Ad_{C_link^-1 C_j} X_j                K-21
+spatial         Ad_{C_j} X_j                          K-25
+hybrid          Ad_{r_j - r_link} Ad_{R_j} X_j        K-28
+mixed           diag(R_link^T, 1) times hybrid        K-31
+==============  ====================================  ====
+
+for the joints j on the path to the link, zero for the others. The straight arm of unit lengths: the
+tip is at x = 2, the elbow at x = 1, and each joint turns the tip and moves it by its distance:
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> J = jacobian(planar_arm(), np.zeros(2), 'tip', 'hybrid')
+>>> J[2], J[4]  # omega_z and v_y
+(array([1., 1.]), array([2., 1.]))
+
+Source: Müller 2018a (16)-(19), (28)-(30), (52)-(56), (62)-(66) (K-21, K-25, K-28, K-31).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,19 @@
-"""Poses of child links in their parent links, in the form tf2 wants them."""
+"""Poses of child links in their parent links, in the form tf2 wants them.
+
+For each joint with the origin (R_0, r_0) in the parent link, the motion (R_q, r_q) of the joint and
+quaternions p of rotations,
+
+    r = r_0 + R_0 r_q,    p = p(R_0) p(R_q).
+
+A quarter turn of the elbow, one unit from the shoulder: half the angle has cosine and sine 0.7071.
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> shoulder, elbow = joint_transforms(planar_arm(), np.array([0.0, np.pi / 2]))
+>>> elbow[:3], elbow[3:].round(4)
+(array([1., 0., 0.]), array([0.    , 0.    , 0.7071, 0.7071]))
+
+Source: Bruyninckx 2010 (3.54)-(3.63) (B-054, B-055).
+"""
 
 from __future__ import annotations
 

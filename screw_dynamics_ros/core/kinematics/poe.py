@@ -1,6 +1,17 @@
-"""Product-of-exponentials forward kinematics on a tree (muller.md K-03, K-05, K-13, K-19).
+"""Forward kinematics of a tree by products of exponentials.
 
-All functions run on numbers and on recorded scalars alike.
+With B_i the configuration of body i in its predecessor p at q_i = 0, X_i the joint screw in the
+frame of the body and S the frame of a link in the body,
+
+    C_p,i = B_i exp(X_i q_i),    C_i = C_p C_p,i,    C_link = C_i S.
+
+The arm of unit lengths, its elbow at a right angle, reaches (1, 1):
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> link_pose(planar_arm(), np.array([0.0, np.pi / 2]), 'tip')[:3, 3].round(3)
+array([1., 1., 0.])
+
+Source: Müller 2018a (4), (5), (8), (76)-(79), (85), (93) (K-03, K-05, K-13), for trees (K-19).
 """
 
 from __future__ import annotations

@@ -1,4 +1,19 @@
-"""How far a pose is from another one, as a screw that can be recorded."""
+"""How far a pose is from another one, as a screw without branches.
+
+With D = C^-1 C_target = (R, r), rotation angle theta and axis e,
+
+    error = (2 sin(theta / 2) e, r) = (vec(R - R^T) / sqrt(1 + tr R), r),
+
+since vec(R - R^T) = 2 sin(theta) e and 1 + tr R = (2 cos(theta / 2))^2. A third of a turn about z,
+and one unit along x: 2 sin(60 degrees) = 1.7321.
+
+>>> target = np.eye(4)
+>>> target[:2, :2], target[0, 3] = [[-0.5, -np.sqrt(0.75)], [np.sqrt(0.75), -0.5]], 1.0
+>>> pose_error(np.eye(4), target).round(4)
+array([0.    , 0.    , 1.7321, 1.    , 0.    , 0.    ])
+
+Source: Bruyninckx 2010 (3.47)-(3.50) (B-051), with half the angle.
+"""
 
 from __future__ import annotations
 

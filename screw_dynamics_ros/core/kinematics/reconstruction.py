@@ -16,11 +16,22 @@ increments  group           moved by      rate of X = (xi, eta)
 
 On the same group both sides give the same motion. A constant twist is a straight line X = t V in
 `body` and `spatial`: finite screw motions, which keep a body in any motion subgroup it moves in. In
-the other two the reference point moves on a straight line, as the centre of mass of a free body
+the other two the reference point moves on a straight line, as the center of mass of a free body
 does.
 
-Both functions run on numbers and on recorded scalars. Source: muller.md D-44 ([D] (88), (89)) and
-K-36; integration.md sections 1, 2 and 4.
+A free body turns by theta = 90 degrees about z and moves along its own x meanwhile, by theta in
+all: on a circle of radius 1 to (1, 1), or straight ahead.
+
+>>> from screw_dynamics_ros.core.tree.examples import floating_planar_arm
+>>> q = np.array([0, 0, 0, 0, 0, 0, 1.0, 0, 0])
+>>> X = np.pi / 2 * np.array([0, 0, 1.0, 1.0, 0, 0, 0, 0])
+>>> integrate(floating_planar_arm(), q, X, 'body')[:3].round(3)
+array([1., 1., 0.])
+>>> integrate(floating_planar_arm(), q, X, 'mixed')[:3].round(3)
+array([1.571, 0.   , 0.   ])
+
+Source: Müller 2018b (88), (89) (D-44); Müller 2018a remark 17 (K-36); Müller and Terze (4),
+(8)-(11) (I-01, I-05 to I-09).
 """
 
 from __future__ import annotations

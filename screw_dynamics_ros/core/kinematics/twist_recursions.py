@@ -3,22 +3,35 @@
 In all four the twist of body i follows from that of its predecessor p by V_i = T_i V_p + X_i q_i',
 with the transport T_i of p's twist to body i and the instantaneous joint screw X_i:
 
-==============  ===================================  ========================  ==================
-representation  T_i                                  X_i                       [K]
-==============  ===================================  ========================  ==================
+==============  ===================================  ========================  ============
+representation  T_i                                  X_i                       Müller 2018a
+==============  ===================================  ========================  ============
 body            Ad_{C_i,p}                           X_i^b, constant           (15), (20)
 spatial         1                                    Ad_{C_i} X_i^b            (31)
 hybrid          Ad_{r_p - r_i}                       Ad_{R_i} X_i^b            (57), (58)
 mixed           [[R_i,p, 0], [(r_p - r_i)~ R_p, 1]]  diag(1, R_i) X_i^b        (67), (68)
-==============  ===================================  ========================  ==================
+==============  ===================================  ========================  ============
 
 Wrenches go the other way, from body i to its predecessor by T_i^T (`handed_down`).
 
 Derivatives of any order follow by Leibniz' rule, those of T and X being brackets with the motion
-found so far (D-02). `higher_order` takes the body-fixed form and converts the result; this is the
-other way, and shows what each representation costs (doc/kinematics.md).
+found so far. `higher_order` takes the body-fixed form and converts the result; this is the other
+way, and shows what each representation costs (doc/kinematics.md).
 
-Source: muller.md K-22, K-26, K-29, K-32, D-05, D-10, D-12, D-14 to D-16 (corrected).
+The arm of unit lengths, elbow at a right angle, turns about the shoulder: the lower link turns
+along. Its origin, at x = 1, moves at 1 in the direction y of the root (hybrid), which is the
+direction x of the link (body); its point at the origin of the root is at rest (spatial).
+
+>>> from screw_dynamics_ros.core.tree.examples import planar_arm
+>>> q, v = np.array([0.0, np.pi / 2]), np.array([1.0, 0.0])
+>>> for name in ('body', 'spatial', 'hybrid'):
+...     print(body_twists(planar_arm(), q, v, name)[1].round(3) + 0.0)
+[0. 0. 1. 1. 0. 0.]
+[0. 0. 1. 0. 0. 0.]
+[0. 0. 1. 0. 1. 0.]
+
+Source: Müller 2018a (15), (20), (31), (57), (58), (67), (68) (K-22, K-26, K-29, K-32); Müller 2018b
+(2), (6), (15)-(22), (24)-(33), (117), corrected (D-02, D-05, D-10, D-12, D-14 to D-16).
 """
 
 from __future__ import annotations
@@ -292,7 +305,7 @@ def body_accelerations(
     return np.stack([motion.V[1] for motion in body_motions(tree, q, [v, a], representation)])
 
 
-# --- the operations whose numbers the papers count (muller.md section 6) --------------------------
+# --- the operations that the papers count (Müller 2018b section 4) --------------------------------
 
 
 def to_body(B: Array, y: Array) -> Array:

@@ -79,7 +79,7 @@ def check_rotation(function: str, R: Array) -> None:
         i = np.unravel_index(np.argmax(bad), bad.shape)
         raise ArgumentError(
             f'{function}: not a rotation matrix{_at(i)}: |R^T R - I| = {error[i]:.3g}, '
-            f'det R = {np.linalg.det(R[i]):.6g}; orthonormalise it first'
+            f'det R = {np.linalg.det(R[i]):.6g}; orthonormalize it first'
         )
 
 

@@ -8,7 +8,7 @@ link's origin they are robot.acceleration in representation 'spatial' and 'hybri
 
 V, A (..., 6) are in rad/s, m/s and rad/s^2, m/s^2. Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 4.10 and 4.11.1, with the errata of
+Source: Bruyninckx 2010, sections 4.10 and 4.11.1, with the errata of
 doc/orientations_and_lines.md.
 """
 
@@ -69,7 +69,7 @@ def point_velocity(V: npt.ArrayLike, p: npt.ArrayLike) -> Array:
 
     V (...,6) is the spatial twist.
 
-    Source: B-063, B-081, (4.10).
+    Source: Bruyninckx 2010 (4.10) (B-063, B-081).
 
     >>> point_velocity([0, 0, 2, 0, 0, 1], [1, 0, 0])
     array([0., 2., 1.])
@@ -85,7 +85,7 @@ def point_acceleration(V: npt.ArrayLike, A: npt.ArrayLike, p: npt.ArrayLike) -> 
     at the origin; V, A (...,6) are the spatial twist and the screw acceleration. The middle term
     is the centripetal acceleration (the book calls it Coriolis').
 
-    Source: B-081, (4.30).
+    Source: Bruyninckx 2010 (4.30) (B-081).
 
     >>> point_acceleration([0, 0, 2, 0, 0, 0], np.zeros(6), [1, 0, 0])
     array([-4.,  0.,  0.])
@@ -102,7 +102,7 @@ def material_acceleration(V: npt.ArrayLike, A: npt.ArrayLike, p: npt.ArrayLike) 
 
     V, A (...,6) are the spatial twist and the screw acceleration.
 
-    Source: B-084.
+    Source: Bruyninckx 2010, section 4.10.1 (B-084).
 
     >>> material_acceleration([0, 0, 2, 0, 0, 0], np.zeros(6), [1, 0, 0])
     array([ 0.,  0.,  0., -4.,  0.,  0.])
@@ -118,7 +118,7 @@ def screw_acceleration(V: npt.ArrayLike, material: npt.ArrayLike, p: npt.ArrayLi
     v0' = p'' - alpha × p - omega × p' for the body's point p (...,3), m, whose material
     acceleration (alpha, p'') (...,6) is given. V (...,6) is the spatial twist.
 
-    Source: B-084.
+    Source: Bruyninckx 2010, section 4.10.1 (B-084).
 
     >>> screw_acceleration([0, 0, 2, 0, 0, 0], [0, 0, 0, -4, 0, 0], [1, 0, 0])
     array([0., 0., 0., 0., 0., 0.])
@@ -136,7 +136,7 @@ def acceleration_matrix(V: npt.ArrayLike, A: npt.ArrayLike) -> Array:
     Maps points (p, 1) to their accelerations; V, A (...,6) are the spatial twist and the screw
     acceleration.
 
-    Source: B-082, (4.31), (4.32) corrected.
+    Source: Bruyninckx 2010 (4.31), (4.32) corrected (B-082).
 
     >>> acceleration_matrix([0, 0, 2, 0, 0, 0], np.zeros(6)) @ [1, 0, 0, 1]
     array([-4.,  0.,  0.,  0.])
@@ -157,7 +157,7 @@ def acceleration_pole(V: npt.ArrayLike, A: npt.ArrayLike) -> Pole:
     -|omega × alpha|^2. Then `degenerate` is set and, of the points where the acceleration is
     smallest, the one nearest to the origin is given.
 
-    Source: B-083.
+    Source: Bruyninckx 2010, section 4.10.1 (B-083).
 
     >>> pole = acceleration_pole([0, 0, 2, 0, 0, 0], [0, 0, 0, 4, 0, 0])
     >>> pole.point.round(6) + 0.0, bool(pole.degenerate)
@@ -191,7 +191,7 @@ def second_order_axis(V: npt.ArrayLike, A: npt.ArrayLike) -> SecondOrderAxis:
     omega)/|omega| of the axis (pitch h) moves with L' = (e', m'); the motor product L × L' is its
     twist about the common normal, nu = |e'| its angular and e' . m'/nu its linear speed.
 
-    Source: B-086; the book (section 4.10.3) has no formulas, these are derived.
+    Source: Bruyninckx 2010, section 4.10.3, which has no formulas; these are derived (B-086).
 
     >>> axis = second_order_axis([0, 0, 1, 0, 0, 0], [2, 0, 0, 0, 0, 0])
     >>> axis.direction, float(axis.angular_speed), float(axis.linear_speed)
@@ -220,11 +220,11 @@ def second_order_axis(V: npt.ArrayLike, A: npt.ArrayLike) -> SecondOrderAxis:
     # The point of the first axis nearest to the second one: e × m, and on along e.
     second = np.cross(direction, twist[..., 3:])  # a point of the second axis
     first = np.cross(e, m)
-    centre = np.where(degenerate, 0.0, first + _dot(second - first, e) * e)
+    center = np.where(degenerate, 0.0, first + _dot(second - first, e) * e)
     tau = np.where(degenerate, 0.0, _dot(e_dot, m_dot) / divisor)
     scalars = (nu, tau, speed_dot, sliding_dot, degenerate)
     nu, tau, speed_dot, sliding_dot, degenerate = (x[..., 0][()] for x in scalars)
-    return SecondOrderAxis(direction, centre, nu, tau, speed_dot, sliding_dot, degenerate)
+    return SecondOrderAxis(direction, center, nu, tau, speed_dot, sliding_dot, degenerate)
 
 
 # --- a moving observer ----------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def inertial_forces(
     an inertial frame. All vectors are resolved in the moving frame. There mass * r'' = force +
     centrifugal + coriolis + euler + translation.
 
-    Source: B-088, (4.40), with its general terms.
+    Source: Bruyninckx 2010 (4.40), with its general terms (B-088).
 
     >>> forces = inertial_forces(1.5, [1, 0, 0], [0, 3, 0], [0, 0, 2])
     >>> forces.centrifugal + 0.0, forces.coriolis + 0.0

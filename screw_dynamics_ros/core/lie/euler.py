@@ -11,8 +11,8 @@ and are singular at sin b = 0, the others have it in [-pi/2, pi/2] and are singu
 angles is determined, and the rates of the angles can be infinite. Triples of angles are no vectors:
 they do not add. Leading axes are stacks; NaN in gives NaN out; unknown sets raise UnknownNameError.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 3.12 to 3.16, for ZXZ and RPY; the other
-sets by the general formulas of the inventory.
+Source: Bruyninckx 2010, sections 3.12 to 3.16, for ZXZ and RPY; the formulas for the other sets are
+derived (B-043).
 """
 
 from itertools import product
@@ -67,7 +67,7 @@ def to_matrix(sequence: str, angles: npt.ArrayLike) -> Array:
 
     Accepts object arrays (traced scalars).
 
-    Source: B-043, B-044, (3.27), (3.33).
+    Source: Bruyninckx 2010 (3.27), (3.33) (B-043, B-044).
 
     >>> to_matrix('ZXZ', [np.pi / 2, 0, 0]).round(6) + 0.0
     array([[ 0., -1.,  0.],
@@ -94,7 +94,7 @@ def from_matrix(
     following a motion. `singular` is set where |sin b| or |cos b| < margin. Raises ArgumentError if
     R is not a rotation.
 
-    Source: B-042 to B-047, (3.28)-(3.30), (3.37)-(3.39).
+    Source: Bruyninckx 2010 (3.28) to (3.30), (3.37) to (3.39) (B-042 to B-047).
 
     >>> pitched = from_matrix(RPY, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]])
     >>> pitched.angles.round(6) + 0.0, bool(pitched.singular)
@@ -143,7 +143,7 @@ def second_solution(sequence: str, angles: npt.ArrayLike) -> Array:
 
     With three different axes (a + pi, pi - b, c + pi). Outer angles in (-pi, pi].
 
-    Source: B-042, B-043, B-045.
+    Source: Bruyninckx 2010 (3.25) to (3.30), (3.36) to (3.39) (B-042, B-043, B-045).
 
     >>> second_solution('ZXZ', [0.5, 0.2, -0.5]).round(6) + 0.0
     array([-2.641593, -0.2     ,  2.641593])
@@ -159,7 +159,7 @@ def normalize(sequence: str, angles: npt.ArrayLike) -> Array:
 
     Outside the singularities there is exactly one; at them the outer angles stay as they are.
 
-    Source: B-046.
+    Source: Bruyninckx 2010, section 3.13 (B-046).
 
     >>> normalize('ZXZ', [0, -0.2, 2 * np.pi]).round(6) + 0.0
     array([3.141593, 0.2     , 3.141593])
@@ -180,7 +180,7 @@ def rate_matrix(sequence: str, angles: npt.ArrayLike, axes: str = 'reference') -
     Its columns are the current axes of the three rotations; det E is sin b or cos b up to sign.
     Accepts object arrays (traced scalars).
 
-    Source: B-048, (3.40).
+    Source: Bruyninckx 2010 (3.40) (B-048).
 
     >>> rate_matrix('ZXZ', [0, np.pi / 2, 0]).round(6) + 0.0
     array([[ 0.,  1.,  0.],
@@ -204,7 +204,7 @@ def inverse_rate_matrix(
 
     Raises ArgumentError within `margin` of a singularity; `rates` answers there too, with a flag.
 
-    Source: B-048, (3.41) corrected.
+    Source: Bruyninckx 2010 (3.41) corrected (B-048).
 
     >>> inverse_rate_matrix(RPY, [0, 0, np.pi / 2]).round(6) + 0.0
     array([[ 0.,  1.,  0.],
@@ -228,7 +228,7 @@ def angular_velocity(
 
     In 'reference' or 'body' axes; defined everywhere.
 
-    Source: B-048, (3.40).
+    Source: Bruyninckx 2010 (3.40) (B-048).
 
     >>> angular_velocity(RPY, [0, 0, np.pi / 2], [1, 0, 0]).round(6) + 0.0
     array([0., 1., 0.])
@@ -249,7 +249,7 @@ def rates(
     Within `margin` of a singularity `singular` is set and the rates are the smallest ones among
     those that come nearest to omega: the part of omega about the lost axis is left out.
 
-    Source: B-048, (3.41) corrected.
+    Source: Bruyninckx 2010 (3.41) corrected (B-048).
 
     >>> locked = rates('ZXZ', [0, 0, 0], [1, 5, 2])  # whose axes cannot turn about Y here
     >>> locked.rates.round(6) + 0.0, bool(locked.singular)

@@ -15,7 +15,7 @@ admittance for wrenches, that makes them one unit. There is no default weight he
 
 Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 4.9 and 4.13.1.
+Source: Bruyninckx 2010, sections 4.9 and 4.13.1.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def transform_impedance(C: npt.ArrayLike, K: npt.ArrayLike) -> Array:
     C (...,4,4) is the pose of frame 2 in frame 1. For stiffness, damping, inertia and weights of
     twists: t^T K t stays. Accepts object arrays.
 
-    Source: B-105, B-095, (4.79), (4.90).
+    Source: Bruyninckx 2010 (4.79), (4.90) (B-105, B-095).
 
     >>> spring = np.diag([0, 0, 0, 100, 0, 0])  # N/m along x
     >>> transform_impedance(se3.pose(np.eye(3), [0, 2, 0]), spring)[2]  # moment about z
@@ -54,7 +54,7 @@ def transform_admittance(C: npt.ArrayLike, A: npt.ArrayLike) -> Array:
     C (...,4,4) is the pose of frame 2 in frame 1. For compliance, accommodation, mobility and
     weights of wrenches: W^T A W stays. Accepts object arrays.
 
-    Source: B-106.
+    Source: Bruyninckx 2010, section 4.13.1 (B-106).
 
     >>> compliance = np.diag([0, 0, 0.01, 0, 0, 0])  # rad/Nm about z
     >>> float(transform_admittance(se3.pose(np.eye(3), [0, 2, 0]), compliance)[3, 3])  # m/N
@@ -74,7 +74,7 @@ def weighted_norm(X: npt.ArrayLike, weight: npt.ArrayLike) -> Array:
     it, the norm is the same in every frame and in every unit. Raises ArgumentError for other
     weights.
 
-    Source: B-078, (4.29) corrected.
+    Source: Bruyninckx 2010 (4.29) corrected (B-078).
 
     >>> float(weighted_norm([0, 0, 2, 0, 0, 0], weight=np.diag([0.25, 0.25, 0.25, 1, 1, 1])))
     1.0

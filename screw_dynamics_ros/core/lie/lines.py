@@ -13,8 +13,8 @@ their canonical form. From it and to it go
 No four numbers describe all lines without a jump somewhere: `patch` says which of the two to use.
 Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, section 2.5, with the errata of
-doc/orientations_and_lines.md; the conversions, which the book leaves open, follow the inventory.
+Source: Bruyninckx 2010, section 2.5, with the errata of doc/orientations_and_lines.md; the
+conversions, which the book leaves open, are derived (B-019 to B-021).
 """
 
 from typing import NamedTuple
@@ -105,7 +105,7 @@ class CommonNormal(NamedTuple):
 def through(point: npt.ArrayLike, direction: npt.ArrayLike) -> Line:
     """Return the line through a point (...,3), m, with a direction (...,3) of any length but zero.
 
-    Source: B-015, (2.6).
+    Source: Bruyninckx 2010 (2.6) (B-015).
 
     >>> axis = through([1, 2, 3], [0, 3, 4])
     >>> axis.direction, axis.point.round(6)
@@ -120,7 +120,7 @@ def through(point: npt.ArrayLike, direction: npt.ArrayLike) -> Line:
 def join(p: npt.ArrayLike, q: npt.ArrayLike) -> Line:
     """Return the line from p (...,3) to q (...,3), m; raises ArgumentError if they coincide.
 
-    Source: B-023.
+    Source: Bruyninckx 2010, section 2.5 (B-023).
 
     >>> join([1, 5, 0], [1, 7, 0]).point
     array([1., 0., 0.])
@@ -140,7 +140,7 @@ def meet(
     A plane is a point in it (...,3), m, and its normal (...,3). Raises ArgumentError if the planes
     are parallel.
 
-    Source: B-023.
+    Source: Bruyninckx 2010, section 2.5 (B-023).
 
     >>> meet([0, 0, 2], [0, 0, 1], [3, 0, 0], [1, 0, 0]).point
     array([3., 0., 2.])
@@ -166,7 +166,7 @@ def transform(C: npt.ArrayLike, line: Line) -> Line:
     The same as `screws.transform_twist` of its Plücker coordinates. Raises ArgumentError if C is
     not a rigid motion.
 
-    Source: B-030, (2.25).
+    Source: Bruyninckx 2010 (2.25) (B-030).
 
     >>> transform(np.eye(4), through([1, 0, 0], [0, 0, 1])).point
     array([1., 0., 0.])
@@ -183,7 +183,7 @@ def transform(C: npt.ArrayLike, line: Line) -> Line:
 def to_plucker(line: Line) -> Array:
     """Return the Plücker coordinates (e, p × e) (...,6) of a line, with a unit direction.
 
-    Source: B-017, (2.8).
+    Source: Bruyninckx 2010 (2.8) (B-017).
 
     >>> to_plucker(through([1, 2, 3], [0, 0.6, 0.8])).round(6)
     array([ 0. ,  0.6,  0.8, -0.2, -0.8,  0.6])
@@ -198,7 +198,7 @@ def from_plucker(L: npt.ArrayLike) -> Line:
     The point is d × m / d . d. Raises ArgumentError for d = 0, and for d . m != 0: a screw whose
     pitch is not zero, of which `screws.screw_axis` gives the axis.
 
-    Source: B-017, (2.7), (2.9).
+    Source: Bruyninckx 2010 (2.7), (2.9) (B-017).
 
     >>> from_plucker([0, 0, 2, 0, -2, 0]).point
     array([1., 0., 0.])
@@ -226,7 +226,7 @@ def to_denavit_hartenberg(line: Line) -> DenavitHartenberg:
     axis are flagged and get the common normal in the XY plane (height 0), lines on it the X axis:
     those four numbers are right too, but lines close by have quite different ones.
 
-    Source: B-019, B-022.
+    Source: Bruyninckx 2010, sections 2.5.3 and 2.5.4 (B-019, B-022).
 
     >>> dh = to_denavit_hartenberg(through([1, 2, 3], [0, 0.6, 0.8]))
     >>> [float(x.round(6)) for x in dh[:4]], bool(dh.singular)
@@ -258,7 +258,7 @@ def from_denavit_hartenberg(
     The direction is (sin a sin t, -cos a sin t, cos t), the foot of the normal (d cos a, d sin a,
     h), for azimuth a and twist t. Any real numbers will do.
 
-    Source: B-019, (5.5); section 2.5.3 of the book has the opposite sense of the twist.
+    Source: Bruyninckx 2010 (5.5); its section 2.5.3 has the opposite sense of the twist (B-019).
 
     >>> from_denavit_hartenberg(1, 0, 0, -np.pi / 2).direction.round(6) + 0.0
     array([0., 1., 0.])
@@ -282,7 +282,7 @@ def to_hayati_roberts(line: Line) -> HayatiRoberts:
 
     Lines parallel to the XY plane are flagged: they have none, and l_x = l_y = 0 mean nothing.
 
-    Source: B-020, B-022.
+    Source: Bruyninckx 2010, sections 2.5.3 and 2.5.4 (B-020, B-022).
 
     >>> hr = to_hayati_roberts(through([1, 2, 3], [0, 0.6, 0.8]))
     >>> [float(x.round(6)) for x in hr[:5]], bool(hr.singular)
@@ -311,7 +311,7 @@ def from_hayati_roberts(
     It goes through (l_x, l_y, 0) with e_z = sign * sqrt(1 - e_x^2 - e_y^2). Raises ArgumentError if
     e_x, e_y are no components of a unit vector.
 
-    Source: B-020.
+    Source: Bruyninckx 2010, section 2.5.4 (B-020).
 
     >>> from_hayati_roberts(0, 0.6, 1, -0.25).point.round(6)
     array([ 1.  , -0.16,  0.12])
@@ -340,7 +340,7 @@ def patch(line: Line, current: str | None = None) -> str:
     farther. With it, `current` until its singular set is nearer than 0.1 rad, so that a line that
     moves does not flicker between the two.
 
-    Source: B-022.
+    Source: Bruyninckx 2010, sections 2.5.3 and 2.5.4 (B-022).
 
     >>> patch(through([1, 0, 0], [0, 0, 1])), patch(through([0, 0, 1], [1, 0, 0]))
     ('hayati_roberts', 'denavit_hartenberg')
@@ -362,7 +362,7 @@ def patch(line: Line, current: str | None = None) -> str:
 def common_normal(line1: Line, line2: Line) -> CommonNormal:
     """Return the common normal of two lines with its feet: their points nearest to each other.
 
-    Source: B-018, (2.11)-(2.13).
+    Source: Bruyninckx 2010 (2.11) to (2.13) (B-018).
 
     >>> normal = common_normal(through([0, 0, 0], [1, 0, 0]), through([1, 1, 2], [0, 0.6, 0.8]))
     >>> normal.foot1.round(6) + 0.0, normal.foot2.round(6), float(normal.distance.round(6))
@@ -402,7 +402,7 @@ def distance(line1: Line, line2: Line) -> Array:
 
     |d1 . m2 + d2 . m1| / |d1 × d2| in Plücker coordinates; |d × (p2 - p1)| for parallel lines.
 
-    Source: B-018.
+    Source: Bruyninckx 2010 (2.10) to (2.13) (B-018).
 
     >>> float(distance(through([0, 0, 0], [1, 0, 0]), through([0, 0, 2], [0, 1, 0])))
     2.0
@@ -416,7 +416,7 @@ def intersect(line1: Line, line2: Line, tolerance: float = 1e-9) -> Array:
     Where they do, the feet of their `common_normal` are the point. Lines can be reciprocal, d1 . m2
     + d2 . m1 = 0, without meeting: parallel ones are.
 
-    Source: B-018, (2.10).
+    Source: Bruyninckx 2010 (2.10) (B-018).
 
     >>> bool(intersect(through([0, 0, 0], [1, 0, 0]), through([3, 1, 0], [0, 1, 0])))
     True
@@ -428,7 +428,7 @@ def intersect(line1: Line, line2: Line, tolerance: float = 1e-9) -> Array:
 def nearest_point(line: Line, p: npt.ArrayLike) -> Array:
     """Return the point (...,3), m, of a line nearest to p (...,3).
 
-    Source: B-018.
+    Source: Bruyninckx 2010 (2.10) to (2.13) (B-018).
 
     >>> nearest_point(through([0, 0, 2], [1, 0, 0]), [3, 4, 5])
     array([3., 0., 2.])
@@ -441,7 +441,7 @@ def nearest_point(line: Line, p: npt.ArrayLike) -> Array:
 def point_distance(line: Line, p: npt.ArrayLike) -> Array:
     """Return the distance (...), m, of p (...,3) from a line.
 
-    Source: B-018.
+    Source: Bruyninckx 2010 (2.10) to (2.13) (B-018).
 
     >>> float(point_distance(through([0, 0, 2], [1, 0, 0]), [7, 4, 5]))
     5.0

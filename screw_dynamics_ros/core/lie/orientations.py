@@ -4,7 +4,7 @@ A rotation matrix R (..., 3, 3) describes a body in a reference frame: its colum
 axes in the reference frame. `so3` holds the group and its exponential, `euler` and `quaternions`
 other coordinates, `so3.distance` the metric. Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 3.1 to 3.11 and 3.18.
+Source: Bruyninckx 2010, sections 3.1 to 3.11 and 3.18.
 """
 
 from typing import NamedTuple
@@ -43,7 +43,7 @@ def frame_rotation(axis: str, angle: npt.ArrayLike) -> Array:
 
     By the right-hand rule. `angle` may be a traced scalar. Raises UnknownNameError.
 
-    Source: B-036, (3.3)-(3.5).
+    Source: Bruyninckx 2010 (3.3) to (3.5) (B-036).
 
     >>> frame_rotation('Z', np.pi / 2).round(6) @ [1, 0, 0]
     array([0., 1., 0.])
@@ -58,7 +58,7 @@ def from_axis_angle(axis: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
 
     The axis may have any length but zero, which raises ArgumentError.
 
-    Source: B-050, (3.46).
+    Source: Bruyninckx 2010 (3.46) (B-050).
 
     >>> from_axis_angle([0, 0, 5], np.pi / 2).round(6) + 0.0
     array([[ 0., -1.,  0.],
@@ -75,7 +75,7 @@ def to_axis_angle(R: npt.ArrayLike) -> AxisAngle:
     Through the unit quaternion, where the arc cosine of (3.49) and the division by sin(angle) of
     (3.50) lose half of the digits near 0 and near pi. Raises ArgumentError if R is no rotation.
 
-    Source: B-051.
+    Source: Bruyninckx 2010 (3.47) to (3.50) (B-051).
 
     >>> turn = to_axis_angle([[-1, 0, 0], [0, 1, 0], [0, 0, -1]])
     >>> turn.axis, float(turn.angle.round(6)), bool(turn.sense_free)
@@ -96,7 +96,7 @@ def nearest_rotation(matrix: npt.ArrayLike) -> Array:
     rotation after drift, rounding or averaging. Raises ArgumentError if the nearest rotation is not
     unique, which happens for matrices of rank 1 or less and for some reflections.
 
-    Source: B-035.
+    Source: Bruyninckx 2010 (3.1), (3.10) (B-035).
 
     >>> nearest_rotation([[0, -1.001, 0], [1, 0, 0], [0, 0, 0.999]]).round(6) + 0.0
     array([[ 0., -1.,  0.],
@@ -123,7 +123,7 @@ def angular_velocity(R: npt.ArrayLike, R_dot: npt.ArrayLike, axes: str = 'refere
     vee(Rdot R^T) in 'reference' axes, vee(R^T Rdot) in 'body' axes. Accepts object arrays; raises
     UnknownNameError for other axes.
 
-    Source: B-039, (3.15), (3.18).
+    Source: Bruyninckx 2010 (3.15), (3.18) (B-039).
 
     >>> angular_velocity(np.eye(3), so3.hat([1, 2, 3]))
     array([1., 2., 3.])
@@ -141,7 +141,7 @@ def rotation_rate(R: npt.ArrayLike, omega: npt.ArrayLike, axes: str = 'reference
     omega~ R for omega in 'reference' axes, R omega~ in 'body' axes. Accepts object arrays; raises
     UnknownNameError for other axes.
 
-    Source: B-039, (3.16), (3.20).
+    Source: Bruyninckx 2010 (3.16), (3.20) (B-039).
 
     >>> rotation_rate(np.eye(3), [0, 0, 2])
     array([[ 0., -2.,  0.],
@@ -160,7 +160,7 @@ def infinitesimal_rotation(delta: npt.ArrayLike) -> Array:
 
     Infinitesimal rotations add and commute; `so3.vee` gives delta back. Accepts object arrays.
 
-    Source: B-041, (3.24) with the sign of its entry (2, 3) corrected.
+    Source: Bruyninckx 2010 (3.24) with the sign of its entry (2, 3) corrected (B-041).
 
     >>> infinitesimal_rotation([0, 0, 0.001])
     array([[ 1.   , -0.001,  0.   ],
@@ -178,7 +178,7 @@ def gripper_frame(opening: npt.ArrayLike, approach: npt.ArrayLike) -> Array:
     normal to it, in which the jaws move; n = o × a. Raises ArgumentError if the two are parallel or
     zero.
 
-    Source: B-038.
+    Source: Bruyninckx 2010, section 3.3 (B-038).
 
     >>> gripper_frame(opening=[0, 2, 0], approach=[0, 0, 1])
     array([[1., 0., 0.],

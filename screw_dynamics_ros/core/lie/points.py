@@ -5,7 +5,7 @@ pose C = (R, r) a point goes to R p + r, a vector to R v. In homogeneous coordin
 C (p, 1) and C (v, 0): a vector is a point at infinity. The sum of two vectors is a vector in every
 frame, the sum of two points is nothing. Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 2.1 to 2.5.
+Source: Bruyninckx 2010, sections 2.1 to 2.5.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def transform_point(C: npt.ArrayLike, p: npt.ArrayLike) -> Array:
     C (...,4,4) is the pose of frame 2 in frame 1; or C is a displacement and moves the point.
     Accepts object arrays.
 
-    Source: B-011, B-033, (2.22).
+    Source: Bruyninckx 2010 (2.22) (B-011, B-033).
 
     >>> C = [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
     >>> transform_point(C, [1, 0, 0])
@@ -38,7 +38,7 @@ def transform_vector(C: npt.ArrayLike, v: npt.ArrayLike) -> Array:
 
     C (...,4,4) is the pose of frame 2 in frame 1. Accepts object arrays.
 
-    Source: B-012, B-033, (2.21).
+    Source: Bruyninckx 2010 (2.21) (B-012, B-033).
 
     >>> C = [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
     >>> transform_vector(C, [1, 0, 0])
@@ -52,7 +52,7 @@ def transform_vector(C: npt.ArrayLike, v: npt.ArrayLike) -> Array:
 def distance(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
     """Return the distance |q - p| (...), m, of two points (...,3); the book forgets the root.
 
-    Source: B-013, (2.2) corrected.
+    Source: Bruyninckx 2010 (2.2) corrected (B-013).
 
     >>> float(distance([0, 0, 0], [1, 2, 2]))
     3.0
@@ -68,7 +68,7 @@ def angle(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     atan2(|a × b|, a . b): the arc cosine of the book returns 0 for all angles below 1e-8. Raises
     ArgumentError for a zero vector.
 
-    Source: B-013, (2.4).
+    Source: Bruyninckx 2010 (2.4) (B-013).
 
     >>> float(angle([1, 0, 0], [3, 3e-9, 0]))
     1e-09
@@ -83,7 +83,7 @@ def plane_distance(p: npt.ArrayLike, point: npt.ArrayLike, normal: npt.ArrayLike
 
     It is positive on the side `normal` (...,3), of any length but zero, points to.
 
-    Source: B-016.
+    Source: Bruyninckx 2010, section 2.5 (B-016).
 
     >>> float(plane_distance([1, 1, 5], point=[0, 0, 2], normal=[0, 0, 7]))
     3.0

@@ -4,7 +4,7 @@ A pose C (..., 4, 4) = [[R, r], [0, 1]] says where a body is in a reference fram
 from that frame. Coordinates of a pose are no vectors: they neither add nor scale; differences that
 are small, and twists, do. `se3` holds the group. Leading axes are stacks; NaN in gives NaN out.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 2.7.7, 4.1, 4.2.1 and 4.5.1.
+Source: Bruyninckx 2010, sections 2.7.7, 4.1, 4.2.1 and 4.5.1.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ def change_frame(C: npt.ArrayLike, S: npt.ArrayLike, axes: str = 'reference') ->
     With axes='reference', S (...,4,4) is the pose of a new reference frame in the old one, and C
     becomes S^-1 C. With axes='body' it is that of a new body frame in the old one: C S.
 
-    Source: B-034 (the passive interpretation, figure 2.6).
+    Source: Bruyninckx 2010, section 2.7.7, the passive interpretation of figure 2.6 (B-034).
 
     >>> change_frame(np.eye(4), se3.pose(np.eye(3), [1, 0, 0]))[:3, 3]
     array([-1.,  0.,  0.])
@@ -51,7 +51,7 @@ def displace(C: npt.ArrayLike, D: npt.ArrayLike, axes: str = 'reference') -> Arr
     With axes='reference', D is a motion relative to the reference frame: D C. With axes='body' it
     is one relative to the body's own frame: C D. The inverse of D undoes it.
 
-    Source: B-034 (the active interpretation).
+    Source: Bruyninckx 2010, section 2.7.7, the active interpretation (B-034).
 
     >>> displace(np.eye(4), se3.pose(np.eye(3), [1, 0, 0]))[:3, 3]
     array([1., 0., 0.])
@@ -67,7 +67,7 @@ def residual(C: npt.ArrayLike, target: npt.ArrayLike) -> Array:
     only if they agree. The implicit equation of a chain is residual(pose(q), target) = 0. Raises
     ArgumentError for what is no rigid motion.
 
-    Source: B-010, (5.1).
+    Source: Bruyninckx 2010 (5.1) (B-010).
 
     >>> residual(np.eye(4), se3.pose(np.eye(3), [0, 0, 2]))
     array([0., 0., 0., 0., 0., 2.])
@@ -89,7 +89,7 @@ def to_displacement(
     (...,6) selects the angles nearest to it. Raises UnknownNameError, and ArgumentError for what is
     no rigid motion.
 
-    Source: B-061, (4.5).
+    Source: Bruyninckx 2010 (4.5) (B-061).
 
     >>> C = se3.pose(euler.to_matrix('xyz', [0.1, 0.2, 0.3]), [1, 2, 3])
     >>> to_displacement('xyz', C).coordinates.round(6)
@@ -108,7 +108,7 @@ def from_displacement(sequence: str, coordinates: npt.ArrayLike) -> Array:
 
     Accepts object arrays. Raises UnknownNameError.
 
-    Source: B-061, (4.5).
+    Source: Bruyninckx 2010 (4.5) (B-061).
 
     >>> from_displacement('xyz', [0, 0, 0, 1, 2, 3])[:3, 3]
     array([1., 2., 3.])
@@ -123,7 +123,7 @@ def to_second_kind(C: npt.ArrayLike) -> FiniteDisplacement:
     C = R_X(x1) R_Y(x2) R_Z(x3) Tr_X(x4) Tr_Y(x5) Tr_Z(x6): Bryant angles and R^T r. Those of the
     first kind are `se3.log`. Raises ArgumentError for what is no rigid motion.
 
-    Source: B-075, (4.24).
+    Source: Bruyninckx 2010 (4.24) (B-075).
 
     >>> C = [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
     >>> to_second_kind(C).coordinates.round(6) + 0.0
@@ -141,7 +141,7 @@ def from_second_kind(x: npt.ArrayLike) -> Array:
 
     Accepts object arrays.
 
-    Source: B-075, (4.24).
+    Source: Bruyninckx 2010 (4.24) (B-075).
 
     >>> from_second_kind([0, 0, np.pi / 2, 2, -1, 3])[:3, 3].round(6)
     array([1., 2., 3.])
@@ -159,7 +159,7 @@ def infinitesimal_displacement(t: npt.ArrayLike) -> Array:
 
     Infinitesimal displacements add and commute. Accepts object arrays.
 
-    Source: B-062, (4.6).
+    Source: Bruyninckx 2010 (4.6) (B-062).
 
     >>> infinitesimal_displacement([0, 0, 0.001, 0, 0, 0.002])
     array([[ 1.   , -0.001,  0.   ,  0.   ],
@@ -177,7 +177,7 @@ def infinitesimal_twist(C: npt.ArrayLike) -> Array:
     From the antisymmetric part of the rotation and the translation; `se3.log` is exact. Accepts
     object arrays.
 
-    Source: B-062.
+    Source: Bruyninckx 2010 (4.6) (B-062).
 
     >>> infinitesimal_twist(infinitesimal_displacement([0, 0, 0.001, 0, 0, 0.002]))
     array([0.   , 0.   , 0.001, 0.   , 0.   , 0.002])
@@ -191,7 +191,7 @@ def twist(C: npt.ArrayLike, C_dot: npt.ArrayLike, representation: str = 'hybrid'
     The spatial one is vee(Cdot C^-1), the others follow (`screws.convert_twist`). Accepts object
     arrays. Raises UnknownNameError.
 
-    Source: B-063, B-064, (4.7)-(4.12).
+    Source: Bruyninckx 2010 (4.7) to (4.12) (B-063, B-064).
 
     >>> C_dot = [[0, -2, 0, 3], [2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
     >>> twist(np.eye(4), C_dot)
@@ -207,7 +207,7 @@ def rate(C: npt.ArrayLike, V: npt.ArrayLike, representation: str = 'hybrid') -> 
 
     Accepts object arrays. Raises UnknownNameError.
 
-    Source: B-063, (4.9).
+    Source: Bruyninckx 2010 (4.9) (B-063).
 
     >>> rate(np.eye(4), [0, 0, 2, 3, 0, 0])[:3]
     array([[ 0., -2.,  0.,  3.],

@@ -4,7 +4,7 @@ Functions take stacks: leading axes broadcast. `product`, `conjugate`, `to_matri
 `exp_unit_axis` are free of branches and so accept object arrays (traced scalars); `exp` accepts
 recorded scalars, in a form of its own. NaN in gives NaN out. q and -q are the same rotation.
 
-Source: B-numbers, Bruyninckx, Robot Kinematics and Dynamics (2010), sections 3.18 and 3.23.
+Source: Bruyninckx 2010, sections 3.18 and 3.23.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
 
     (p_w q_v + q_w p_v + p_v x q_v,  p_w q_w - p_v . q_v).
 
-    Source: B-055.
+    Source: Bruyninckx 2010 (3.57) to (3.63) (B-055).
 
     >>> product([1, 0, 0, 0], [0, 1, 0, 0])  # i j = k
     array([0., 0., 1., 0.])
@@ -51,7 +51,7 @@ def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
 def conjugate(q: npt.ArrayLike) -> Array:
     """Return the conjugate (-q_v, q_w) (...,4): for a unit quaternion its inverse.
 
-    Source: B-055.
+    Source: Bruyninckx 2010 (3.57) to (3.63) (B-055).
 
     >>> conjugate([0.5, 0.5, 0.5, 0.5])
     array([-0.5, -0.5, -0.5,  0.5])
@@ -66,7 +66,7 @@ def to_matrix(q: npt.ArrayLike) -> Array:
     R = I + 2 (w v~ + v~^2) / |q|^2: the division keeps R a rotation when q has drifted from
     length 1. A zero quaternion gives NaN.
 
-    Source: B-054, B-056.
+    Source: Bruyninckx 2010 (3.54) to (3.56), (3.64) to (3.67) (B-054, B-056).
 
     >>> to_matrix([0, 0, 1, 1]).round(6) + 0.0
     array([[ 0., -1.,  0.],
@@ -89,10 +89,10 @@ def from_matrix(R: npt.ArrayLike) -> Array:
     """Return the unit quaternion (...,4) with w >= 0 of a rotation matrix (...,3,3).
 
     The entries of R are linear in those of 4 q q^T; its row with the largest diagonal entry,
-    normalised, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
+    normalized, is q to full precision at every angle, pi included. At pi (w = 0) both signs are
     right and one is taken. Raises ArgumentError if R is not a rotation.
 
-    Source: B-051, B-054.
+    Source: Bruyninckx 2010 (3.47) to (3.50), (3.54) to (3.56) (B-051, B-054).
 
     >>> from_matrix([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6) + 0.0
     array([0.      , 0.      , 0.707107, 0.707107])
@@ -120,7 +120,7 @@ def exp(x: npt.ArrayLike) -> Array:
 
     (sin(|x|/2) x/|x|, cos(|x|/2)).
 
-    Source: B-054.
+    Source: Bruyninckx 2010 (3.54) to (3.56) (B-054).
 
     >>> exp([0, 0, np.pi]).round(6) + 0.0
     array([0., 0., 1., 0.])
@@ -137,7 +137,7 @@ def log(q: npt.ArrayLike) -> Array:
     2 atan2(|q_v|, q_w) q_v / |q_v| with the sign of q chosen so that q_w >= 0; any length of q but
     zero, which gives NaN.
 
-    Source: B-051.
+    Source: Bruyninckx 2010 (3.47) to (3.50) (B-051).
 
     >>> log([0, 0, -1, 0]).round(6) + 0.0
     array([ 0.      ,  0.      , -3.141593])
@@ -172,7 +172,7 @@ def left_matrix(p: npt.ArrayLike) -> Array:
 
     Orthogonal for a unit quaternion p (...,4).
 
-    Source: B-055, (3.61).
+    Source: Bruyninckx 2010 (3.61) (B-055).
 
     >>> left_matrix([1, 0, 0, 0]) @ [0, 1, 0, 0]  # i j = k
     array([0., 0., 1., 0.])
@@ -186,7 +186,7 @@ def right_matrix(p: npt.ArrayLike) -> Array:
 
     Orthogonal for a unit quaternion p (...,4).
 
-    Source: B-055, (3.62).
+    Source: Bruyninckx 2010 (3.62) (B-055).
 
     >>> right_matrix([0, 1, 0, 0]) @ [1, 0, 0, 0]  # i j = k
     array([0., 0., 1., 0.])
@@ -198,7 +198,7 @@ def right_matrix(p: npt.ArrayLike) -> Array:
 def rotate(q: npt.ArrayLike, x: npt.ArrayLike) -> Array:
     """Return x (...,3) turned by a unit quaternion q (...,4): the vector part of q x q^-1.
 
-    Source: B-056, (3.64).
+    Source: Bruyninckx 2010 (3.64) (B-056).
 
     >>> rotate([0, 0, 0.6, 0.8], [1, 0, 0]).round(6) + 0.0
     array([0.28, 0.96, 0.  ])
@@ -213,7 +213,7 @@ def rate(q: npt.ArrayLike, omega: npt.ArrayLike, axes: str = 'reference') -> Arr
     (omega, 0) q / 2 for omega in 'reference' axes, q (omega, 0) / 2 in 'body' axes. Raises
     UnknownNameError for other axes.
 
-    Source: B-057, (3.68).
+    Source: Bruyninckx 2010 (3.68) (B-057).
 
     >>> rate([0, 0, 0, 1], [0, 0, 2])
     array([0., 0., 1., 0.])
@@ -230,7 +230,7 @@ def angular_velocity(q: npt.ArrayLike, q_dot: npt.ArrayLike, axes: str = 'refere
     q but zero, which gives NaN; the part of q_dot that changes the length does not count. Raises
     UnknownNameError for other axes.
 
-    Source: B-057, (3.69).
+    Source: Bruyninckx 2010 (3.69) (B-057).
 
     >>> angular_velocity([0, 0, 0, 1], [0, 0, 1, 0])
     array([0., 0., 2.])
@@ -252,7 +252,7 @@ def slerp(p: npt.ArrayLike, q: npt.ArrayLike, t: npt.ArrayLike) -> Array:
     nearer one is taken, and the answer begins with the sign of p. Half a turn apart both ways are
     equally long and one is taken. Values of t outside [0, 1] go on beyond the ends.
 
-    Source: B-058.
+    Source: Bruyninckx 2010, section 3.23.2 (B-058).
 
     >>> slerp([0, 0, 0, 1], [0, 0, -1, 0], 0.5).round(6) + 0.0
     array([ 0.      ,  0.      , -0.707107,  0.707107])
@@ -270,7 +270,7 @@ def continuous(q: npt.ArrayLike) -> Array:
     The first keeps its sign; each of the others gets the one nearer to its predecessor. Rotations
     do not change; filters, differences and interpolation need it.
 
-    Source: B-058.
+    Source: Bruyninckx 2010, section 3.23.2 (B-058).
 
     >>> continuous([[0, 0, 0, 1], [0, 0, -0.6, -0.8]])
     array([[0. , 0. , 0. , 1. ],

@@ -9,7 +9,7 @@ Rank is a matter of tolerance, and for screws of units too: `length` (m) is the 
 rad counts as much as 1 m (or 1 N m as much as 1 N m/length). Subspaces that are far from changing
 their dimension do not depend on it; the bases are orthonormal for that length.
 
-Source: Bruyninckx, Robot Kinematics and Dynamics, sections 2.6.2, 4.6 and 4.13.
+Source: Bruyninckx 2010, sections 2.6.2, 4.6 and 4.13.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ TOLERANCE = 1e-9
 def rank(X: npt.ArrayLike, length: float = 1.0, tolerance: float = TOLERANCE) -> int:
     """Return the dimension of the system spanned by twists or screws X (6, n).
 
-    Source: B-027.
+    Source: Bruyninckx 2010, section 2.6.2 (B-027).
 
     >>> rank([[0, 0], [0, 0], [1, 2], [0, 0], [0, 0], [0, 0]])
     1
@@ -41,7 +41,7 @@ def reciprocal_screws(X: npt.ArrayLike, length: float = 1.0, tolerance: float = 
     Screws in one order (xi, eta): `screws.reciprocal_product` of a column of X with one of the
     result is zero.
 
-    Source: B-027, (2.18).
+    Source: Bruyninckx 2010 (2.18) (B-027).
 
     >>> all_but_turning_about_z = np.eye(6)[:, [0, 1, 3, 4, 5]]
     >>> np.abs(reciprocal_screws(all_but_turning_about_z)).round(6).T  # a couple about z
@@ -58,7 +58,7 @@ def reciprocal_wrenches(
     For the columns of a Jacobian: the wrenches on that link which the chain bears without joint
     torques. Twists and wrenches in one representation, angular part and moment first.
 
-    Source: B-077, (4.25).
+    Source: Bruyninckx 2010 (4.25) (B-077).
 
     >>> scara = np.eye(6)[:, [2, 3, 4, 5]]  # turns about z and translates
     >>> reciprocal_wrenches(scara).round(6).any(axis=1)  # bears moments about x and y
@@ -77,7 +77,7 @@ def reciprocal_twists(
 
     What stays free under a constraint that bears these wrenches.
 
-    Source: B-077, B-102.
+    Source: Bruyninckx 2010, sections 4.6 and 4.13 (B-077, B-102).
 
     >>> reciprocal_twists(np.eye(6)[:, :2]).shape  # no turning about x and y
     (6, 4)
@@ -92,7 +92,7 @@ def same_system(
 ) -> bool:
     """Return whether the columns of X (6, n) and Y (6, m) span the same system.
 
-    Source: B-102.
+    Source: Bruyninckx 2010, section 4.13 (B-102).
 
     >>> same_system(np.eye(6)[:, :2], [[1, 1], [1, -1], [0, 0], [0, 0], [0, 0], [0, 0]])
     True
@@ -125,5 +125,5 @@ def _scaled(function: str, name: str, X: npt.ArrayLike, length: float) -> Array:
             f'{function}: {name} holds NaN or infinity, so that its rank is unknown'
         )
     if not (np.isfinite(length) and length > 0.0):
-        raise ArgumentError(f'{function}: length must be a positive number of metres, got {length}')
+        raise ArgumentError(f'{function}: length must be a positive number of meters, got {length}')
     return np.concatenate([length * X[:3], X[3:]])

@@ -19,9 +19,8 @@ name       twist                       reference point   angular axes        lin
 NaN in gives NaN out, without an exception. The products, the frame changes and the conversions are
 free of branches and accept object arrays (traced scalars).
 
-Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
-Kinematics; [D] the same in Multibody Dynamics, appendix B; B-numbers: Bruyninckx, Robot Kinematics
-and Dynamics (2010), sections 2.6, 2.7, 4.2, 4.3, 4.6 and 4.8.
+Sources, listed in doc/spec/README.md, with their errata (doc/lie_groups.md): Müller 2018a; Müller
+2018b, appendix B; Bruyninckx 2010, sections 2.6, 2.7, 4.2, 4.3, 4.6 and 4.8.
 """
 
 from typing import NamedTuple
@@ -69,7 +68,7 @@ def unit_screw(
     axis (...,3) of any length but zero; point (...,3), m, anywhere on the axis; pitch h (...),
     m/rad. Raises ArgumentError for a zero axis.
 
-    Source: K-04, [K](83), B-024.
+    Source: Müller 2018a (83) (K-04); Bruyninckx 2010 (2.14), (2.15) (B-024).
 
     >>> unit_screw([0, 0, 2], point=[1, 0, 0], pitch=0.5)
     array([ 0. ,  0. ,  1. ,  0. , -1. ,  0.5])
@@ -98,7 +97,7 @@ def screw_axis(X: npt.ArrayLike) -> Screw:
     and the direction that of eta. X is a 'spatial' or 'body' twist (point and direction are then in
     the inertial or the body frame); the other representations do not determine the axis.
 
-    Source: K-04, B-025, B-067.
+    Source: Müller 2018a (1), (2), (83) (K-04); Bruyninckx 2010 (2.16), (2.17) (B-025, B-067).
 
     >>> axis = screw_axis([0, 0, 2, 0, -2, 1])
     >>> axis.point, float(axis.pitch), float(axis.magnitude)
@@ -124,7 +123,7 @@ def wrench_axis(W: npt.ArrayLike) -> Screw:
     One force f along a line through p = f × t/|f|^2 and a couple h f parallel to it,
     h = t . f/|f|^2. A pure couple has infinite pitch and the direction of t.
 
-    Source: D-03, B-071.
+    Source: Müller 2018b, appendix B.2 (D-03); Bruyninckx 2010, sections 4.4 and 4.8 (B-071).
 
     >>> wrench_axis([0, 10, 0, 0, 0, -10]).point  # weight of a mass hanging at x = 1
     array([1., 0., 0.])
@@ -138,7 +137,7 @@ def chasles(C: npt.ArrayLike) -> Screw:
     Rotation by the magnitude (rad, at most pi) about the axis and translation by pitch * magnitude
     along it; a pure translation has infinite pitch and its length as magnitude.
 
-    Source: B-072.
+    Source: Bruyninckx 2010, section 4.8 (B-072).
 
     >>> chasles(se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 1, 0.5])).point.round(6) + 0.0
     array([0., 1., 0.])
@@ -161,7 +160,7 @@ def from_axis(screw: Screw) -> Array:
 def swap(X: npt.ArrayLike) -> Array:
     """Exchange the halves of X (...,6): a wrench (t, f) becomes the screw (f, t) and back.
 
-    Source: B-080.
+    Source: Bruyninckx 2010, section 4.8 (B-080).
 
     >>> swap([1, 2, 3, 4, 5, 6])
     array([4., 5., 6., 1., 2., 3.])
@@ -179,7 +178,7 @@ def reciprocal_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
     Zero: a wrench along one does no work on a twist about the other. Two lines (pitch 0) are
     reciprocal if and only if they intersect or are parallel. Invariant under Ad.
 
-    Source: D-03, B-026.
+    Source: Müller 2018b, appendix B.2 (D-03); Bruyninckx 2010 (2.18), (2.19) (B-026).
 
     >>> float(reciprocal_product(unit_screw([1, 0, 0]), unit_screw([0, 0, 1], point=[0, 2, 0])))
     2.0
@@ -190,7 +189,7 @@ def reciprocal_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
 def power(W: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     """Return the power t . omega + f . v (...), W, of a wrench and a twist in one representation.
 
-    Source: D-03, B-076.
+    Source: Müller 2018b, appendix B.2 (D-03); Bruyninckx 2010 (4.25) to (4.28) (B-076).
 
     >>> float(power([0, 0, 2, 0, 0, 0], [0, 0, 3, 0, 0, 0]))
     6.0
@@ -201,9 +200,9 @@ def power(W: npt.ArrayLike, V: npt.ArrayLike) -> Array:
 def motor_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
     """Return the screw product (xi1 × xi2, eta1 × xi2 + xi1 × eta2) = ad_X1 X2 (...,6).
 
-    The rate of a screw X2 carried along by a body with twist X1 (both spatial), [D-02].
+    The rate of a screw X2 carried along by a body with twist X1 (both spatial, D-02).
 
-    Source: D-01, [D](113), B-028.
+    Source: Müller 2018b (113) (D-01); Bruyninckx 2010 (2.20), (4.33), (4.34) (B-028).
 
     >>> motor_product([1, 2, 3, 4, 5, 6], [-1, 0.5, 2, 0, 1, -3])
     array([  2.5,  -5. ,   2.5,  -2. , -11. ,   8. ])
@@ -219,7 +218,7 @@ def dual_motor_product(V: npt.ArrayLike, W: npt.ArrayLike) -> Array:
 
     power(dual_motor_product(V, W), X) = power(W, motor_product(V, X)).
 
-    Source: D-03.
+    Source: Müller 2018b, appendix B.2 (D-03).
 
     >>> dual_motor_product([0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0])
     array([ 0.,  0.,  0.,  0., -1.,  0.])
@@ -238,7 +237,7 @@ def transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
 
     C (...,4,4) is the pose of frame 2 in frame 1, V (...,6).
 
-    Source: K-06, [K](87), B-030.
+    Source: Müller 2018a (87) (K-06); Bruyninckx 2010 (2.25) to (2.27) (B-030).
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
     >>> transform_twist(C, [0, 0, 1, 0, -1, 0.5]).round(6) + 0.0
@@ -254,7 +253,7 @@ def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
 
     C (...,4,4) is the pose of frame 2 in frame 1, V (...,6).
 
-    Source: K-06.
+    Source: Müller 2018a (87) to (92) (K-06).
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
     >>> inverse_transform_twist(C, [0, 0, 1, 3, -1, 0.5]).round(6) + 0.0
@@ -270,7 +269,7 @@ def transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
 
     C (...,4,4) is the pose of frame 2 in frame 1, W (...,6).
 
-    Source: D-03, [D](120), B-069.
+    Source: Müller 2018b (120) (D-03); Bruyninckx 2010 (4.19), (4.20) (B-069).
 
     >>> transform_wrench(se3.pose(np.eye(3), [1, 0, 0]), [0, 0, 0, 0, 0, -10])
     array([  0.,  10.,   0.,   0.,   0., -10.])
@@ -285,7 +284,7 @@ def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
 
     C (...,4,4) is the pose of frame 2 in frame 1, W (...,6).
 
-    Source: D-03, [D](120).
+    Source: Müller 2018b (120) (D-03).
 
     >>> inverse_transform_wrench(se3.pose(np.eye(3), [1, 0, 0]), [0, 10, 0, 0, 0, -10])
     array([  0.,   0.,   0.,   0.,   0., -10.])
@@ -300,7 +299,7 @@ def infinitesimal_transform(t: npt.ArrayLike) -> Array:
 
     It differs from Ad(exp(t)) by terms of second order in t.
 
-    Source: B-032, (2.33).
+    Source: Bruyninckx 2010 (2.33) (B-032).
 
     >>> infinitesimal_transform([0, 0, 0, 0.001, 0, 0]) @ [0, 0, 1, 0, 0, 0]
     array([ 0.   ,  0.   ,  1.   ,  0.   , -0.001,  0.   ])
@@ -315,7 +314,7 @@ def spatial_transpose(X: npt.ArrayLike) -> Array:
     The inverse, if X is an adjoint matrix; (X Y)^S = Y^S X^S. Delta Ad Delta, without transposing,
     is Ad^-T: the map of wrenches (t, f).
 
-    Source: B-031, (2.31), (2.32).
+    Source: Bruyninckx 2010 (2.31), (2.32) (B-031).
 
     >>> X = se3.Ad_r([1, 2, 3])
     >>> (spatial_transpose(X) @ X).round(6).tolist() == np.eye(6).tolist()
@@ -331,7 +330,7 @@ def general_twist(V: npt.ArrayLike, C_point: npt.ArrayLike, R_axes: npt.ArrayLik
     C_point (...,4,4) is the pose of F_j, R_axes (...,3,3) the rotation of F_k. The body twist is
     the case j = k = body, the hybrid one j = body, k = 0.
 
-    Source: K-07, [K](95), [K](96).
+    Source: Müller 2018a (95), (96) (K-07).
 
     >>> general_twist([0, 0, 1, 0, 0, 0], se3.pose(np.eye(3), [2, 0, 0]), np.eye(3))
     array([0., 0., 1., 0., 2., 0.])
@@ -346,7 +345,7 @@ def relative_twist(V_i: npt.ArrayLike, V_j: npt.ArrayLike, C_ij: npt.ArrayLike) 
 
     V_i, V_j are body twists, C_ij (...,4,4) = C_i^-1 C_j is the pose of j in i.
 
-    Source: K-08, [K](97).
+    Source: Müller 2018a (97) (K-08).
 
     >>> relative_twist([0, 0, 1, 0, 0, 0], [0, 0, 3, 0, 2, 0], se3.pose(np.eye(3), [2, 0, 0]))
     array([0., 0., 2., 0., 0., 0.])
@@ -364,7 +363,7 @@ def conversion_matrix(C: npt.ArrayLike, source: str, target: str) -> Array:
     linear rows; the moment r × omega enters when one reference point is the inertial origin. Only
     body <-> spatial is a frame transformation (Ad_C). Raises UnknownNameError.
 
-    Source: K-09, [K] table 3.
+    Source: Müller 2018a, table 3 (K-09).
 
     >>> conversion_matrix(se3.pose(np.eye(3), [1, 2, 3]), 'hybrid', 'spatial')[3:, :3]
     array([[ 0., -3.,  2.],
@@ -392,7 +391,7 @@ def conversion_matrix(C: npt.ArrayLike, source: str, target: str) -> Array:
 def convert_twist(V: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
     """Return the twist (...,6) of the body at pose C (...,4,4) in another representation.
 
-    Source: K-09, B-064.
+    Source: Müller 2018a (63), (70) to (75), (98) (K-09); Bruyninckx 2010 (4.12), (4.14) (B-064).
 
     >>> convert_twist([0, 0, 1, 0, 2, 0], se3.pose(np.eye(3), [2, 0, 0]), 'hybrid', 'spatial')
     array([0., 0., 1., 0., 0., 0.])
@@ -404,7 +403,7 @@ def convert_twist(V: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) 
 def convert_jacobian(J: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
     """Return the Jacobian (...,6,n) of the body at pose C (...,4,4) in another representation.
 
-    Source: K-09, [K](70)-(75).
+    Source: Müller 2018a (70) to (75) (K-09).
 
     >>> convert_jacobian(np.eye(6), se3.pose(np.eye(3), [1, 2, 3]), 'body', 'mixed').shape
     (6, 6)
@@ -420,7 +419,7 @@ def convert_wrench(W: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str)
     Its power with the twist of the same representation stays: W^target = T^T W^source with the
     matrix T that takes twists from target to source.
 
-    Source: D-03.
+    Source: Müller 2018b, appendix B.2 (D-03).
 
     >>> convert_wrench([0, 0, 0, 0, 0, -10], se3.pose(np.eye(3), [1, 0, 0]), 'hybrid', 'spatial')
     array([  0.,  10.,   0.,   0.,   0., -10.])

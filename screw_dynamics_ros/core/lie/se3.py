@@ -2,7 +2,7 @@
 
 Angular part first: a twist or screw X = (xi, eta) has shape (..., 6), xi in rad (or rad/s), eta in
 m (or m/s). A pose C = [[R, r], [0, 1]] of shape (..., 4, 4) maps the coordinates of the moved frame
-to those of the reference frame. Leading axes are stacks and broadcast. Derivatives are trivialised
+to those of the reference frame. Leading axes are stacks and broadcast. Derivatives are trivialized
 on the right: dexp_X Xdot = vee(Cdot C^-1), the spatial twist; dexp_{-X} Xdot is the body-fixed one.
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `Ad_r`, `inverse`,
@@ -10,9 +10,8 @@ NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `Ad_R`, `A
 object arrays (traced scalars); so does the joint variable of `exp_unit_screw`. `exp`, `dexp` and
 `dexp_inv` accept recorded scalars, for which they have another form without branches.
 
-Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
-Kinematics, appendix A; [D] the same in Multibody Dynamics, section 7 and appendix B; [I] Mueller
-and Terze, DETC2013-12151, section 2.
+Sources, listed in doc/spec/README.md, with their errata (doc/lie_groups.md): Müller 2018a, appendix
+A; Müller 2018b, section 7 and appendix B; Müller and Terze, section 2.
 """
 
 from math import factorial
@@ -48,7 +47,7 @@ _D4 = [-n * so3.BERNOULLI[n] for n in _N]
 def hat(X: npt.ArrayLike) -> Array:
     """Return the matrix X^ = [[xi~, eta], [0, 0]] (...,4,4) of X (...,6).
 
-    Source: K-01, [K](94).
+    Source: Müller 2018a (94) (K-01).
 
     >>> hat([1, 2, 3, 4, 5, 6])
     array([[ 0., -3.,  2.,  4.],
@@ -66,7 +65,7 @@ def hat(X: npt.ArrayLike) -> Array:
 def vee(matrix: npt.ArrayLike) -> Array:
     """Return the vector (...,6) of a matrix [[xi~, eta], [0, 0]] (...,4,4), the inverse of `hat`.
 
-    Source: K-01.
+    Source: Müller 2018a (84), (94) (K-01).
 
     >>> vee(hat([1, 2, 3, 4, 5, 6]))
     array([1., 2., 3., 4., 5., 6.])
@@ -78,7 +77,7 @@ def vee(matrix: npt.ArrayLike) -> Array:
 def ad(X: npt.ArrayLike) -> Array:
     """Return the matrix [[xi~, 0], [eta~, xi~]] (...,6,6) of the screw product [X, Y] = ad_X Y.
 
-    Source: D-01, I-03, [I](7).
+    Source: Müller 2018b (113) to (119) (D-01); Müller and Terze (7) (I-03).
 
     >>> ad([1, 2, 3, 4, 5, 6]) @ [-1, 0.5, 2, 0, 1, -3]
     array([  2.5,  -5. ,   2.5,  -2. , -11. ,   8. ])
@@ -95,7 +94,7 @@ def Ad(C: npt.ArrayLike) -> Array:
 
     If C is the pose of frame 2 in frame 1, Ad_C maps screw coordinates in 2 to those in 1.
 
-    Source: K-06, [K](87)-(91).
+    Source: Müller 2018a (87) to (91) (K-06).
 
     >>> C = pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3])
     >>> (Ad(C) @ [0, 0, 1, 0, -1, 0.5]).round(6) + 0.0
@@ -110,7 +109,7 @@ def Ad(C: npt.ArrayLike) -> Array:
 def Ad_R(R: npt.ArrayLike) -> Array:
     """Return the adjoint matrix diag(R, R) (...,6,6) of a rotation (...,3,3).
 
-    Source: K-06.
+    Source: Müller 2018a (87) to (92) (K-06).
 
     >>> Ad_R(so3.exp([0, 0, np.pi / 2])).round(6) @ [1, 0, 0, 0, 1, 0]
     array([ 0.,  1.,  0., -1.,  0.,  0.])
@@ -126,7 +125,7 @@ def Ad_r(r: npt.ArrayLike) -> Array:
 
     Ad_C = Ad_r Ad_R: change of axes, then of reference point.
 
-    Source: K-06.
+    Source: Müller 2018a (87) to (92) (K-06).
 
     >>> Ad_r([1, 0, 0]) @ [0, 0, 1, 0, 0, 0]
     array([ 0.,  0.,  1.,  0., -1.,  0.])
@@ -141,7 +140,7 @@ def Ad_r(r: npt.ArrayLike) -> Array:
 def pose(R: npt.ArrayLike, r: npt.ArrayLike) -> Array:
     """Return the pose [[R, r], [0, 1]] (...,4,4) of a rotation (...,3,3) and a position (...,3), m.
 
-    Source: K-03.
+    Source: Müller 2018a (76) to (79) (K-03).
 
     >>> pose(np.eye(3), [1, 2, 3])[:3, 3]
     array([1., 2., 3.])
@@ -156,7 +155,7 @@ def pose(R: npt.ArrayLike, r: npt.ArrayLike) -> Array:
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
     """Return the group product C1 C2 = (R1 R2, r1 + R1 r2) (...,4,4).
 
-    Source: K-03, I-01, [I](5).
+    Source: Müller 2018a (76) to (79) (K-03); Müller and Terze (5) (I-01).
 
     >>> compose(pose(np.eye(3), [1, 0, 0]), pose(np.eye(3), [0, 2, 0]))[:3, 3]
     array([1., 2., 0.])
@@ -169,7 +168,7 @@ def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
 def inverse(C: npt.ArrayLike) -> Array:
     """Return the inverse (R^T, -R^T r) (...,4,4).
 
-    Source: K-03.
+    Source: Müller 2018a (76) to (79) (K-03).
 
     >>> inverse(pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3]))[:3, 3].round(6) + 0.0
     array([-2.,  1., -3.])
@@ -182,9 +181,9 @@ def inverse(C: npt.ArrayLike) -> Array:
 def exp(X: npt.ArrayLike) -> Array:
     """Return the pose (exp xi~, dexp_xi eta) (...,4,4) reached along X (...,6) in unit time.
 
-    [I](8) in the form that needs no case for xi = 0.
+    Müller and Terze (8) in the form that needs no case for xi = 0.
 
-    Source: K-05.
+    Source: Müller 2018a (84) to (86), (93) (K-05).
 
     >>> exp([0, 0, np.pi / 2, 1, 0, 0.5]).round(6) + 0.0
     array([[ 0.     , -1.     ,  0.     ,  0.63662],
@@ -203,7 +202,7 @@ def log(C: npt.ArrayLike) -> Array:
     The rotation angle is at most pi; at pi exactly both directions of the axis are right and one is
     returned. Raises ArgumentError if C is not a rigid motion.
 
-    Source: K-05.
+    Source: Müller 2018a (84) to (86), (93) (K-05).
 
     >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6) + 0.0
     array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
@@ -215,12 +214,12 @@ def log(C: npt.ArrayLike) -> Array:
 
 
 def dexp(X: npt.ArrayLike) -> Array:
-    """Return the right-trivialised differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
+    """Return the right-trivialized differential of exp (...,6,6): vee(Cdot C^-1) = dexp_X Xdot.
 
     The sum of ad_X^k / (k + 1)!, reduced to the powers 0 to 4 because ad_X satisfies
     a^5 + 2 t^2 a^3 + t^4 a = 0 with t = |xi|.
 
-    Source: D-44.
+    Source: Müller 2018b (88), (89) (D-44).
 
     >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [0, 0, 1, 0, 0, 0]).round(6) + 0.0
     array([ 0.      ,  0.      ,  1.      ,  0.31831 , -0.202642,  0.      ])
@@ -243,7 +242,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     I - a/2 + d2 a^2 + d4 a^4 with a = ad_X and t = |xi|. Singular at t = 2 pi, 4 pi, ..., where it
     raises ArgumentError.
 
-    Source: D-44, I-08, [I](10).
+    Source: Müller 2018b (88), (89) (D-44); Müller and Terze (10) (I-08).
 
     >>> (dexp_inv([0.3, -0.2, 0.5, 1, 2, -1]) @ [1, 2, 3, 4, 5, 6]).round(6) + 0.0
     array([1.803355, 2.112779, 2.563099, 2.071338, 7.091302, 5.062089])
@@ -252,7 +251,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
     t = length(X[..., :3])
     check_regular_angle('se3.dexp_inv', t)
     t = t[..., None, None]
-    # [I](10) with cos t - 1 written as -2 sin^2(t/2), which keeps its digits near 2 pi.
+    # Müller and Terze (10); cos t - 1 is -2 sin^2(t/2), which keeps its digits near 2 pi.
     d2 = by_angle(t, _D2, lambda t: 2 / t**2 - (t + 3 * np.sin(t)) / (8 * t * np.sin(t / 2) ** 2))
     d4 = by_angle(t, _D4, lambda t: 1 / t**4 - (t + np.sin(t)) / (8 * t**3 * np.sin(t / 2) ** 2))
     a = ad(X)
@@ -267,7 +266,7 @@ def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
     X = (e, p × e + h e) with |e| = 1 (q in rad) or X = (0, e) (q in m). The case is decided by X
     alone: q may be a traced scalar. Raises ArgumentError if X is no unit screw.
 
-    Source: K-05, [K](85).
+    Source: Müller 2018a (85) (K-05).
 
     >>> exp_unit_screw([0, 0, 1, 0, 0, 0.1], np.pi / 2).round(6) + 0.0  # pitch 0.1 m/rad
     array([[ 0.     , -1.     ,  0.     ,  0.     ],
@@ -292,7 +291,7 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
     for a prismatic X = (0, e) only K0 = I and K3 = [[0, e], [0, 0]] remain. A constant pose is
     folded in beforehand: B exp(X q) has the terms B K. Raises ArgumentError if X is no unit screw.
 
-    Source: K-05, [K](85).
+    Source: Müller 2018a (85) (K-05).
 
     >>> unit_screw_terms([0, 0, 0, 0, 0, 1])[3]  # prismatic
     array([[0., 0., 0., 0.],

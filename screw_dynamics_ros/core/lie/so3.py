@@ -2,15 +2,15 @@
 
 A rotation vector x = angle * axis, in rad, has shape (..., 3), a rotation matrix R, mapping the
 coordinates of the rotated frame to those of the reference frame, (..., 3, 3). Leading axes are
-stacks and broadcast. Derivatives are trivialised on the right: dexp_x xdot = vee(Rdot R^T), the
+stacks and broadcast. Derivatives are trivialized on the right: dexp_x xdot = vee(Rdot R^T), the
 angular velocity in the reference frame; dexp_{-x} xdot is the one in the rotated frame.
 
 NaN in gives NaN out, without an exception. `hat`, `vee`, `ad`, `Ad`, `inverse`, `compose` and
 `exp_unit_axis` are free of branches and accept object arrays (traced scalars). `exp`, `dexp` and
 `dexp_inv` accept recorded scalars, for which they have another form without branches.
 
-Sources, with their errata (doc/lie_groups.md): [K] Mueller, Screw and Lie Group Theory in Multibody
-Kinematics, appendix A; [I] Mueller and Terze, DETC2013-12151, section 2.
+Sources, listed in doc/spec/README.md, with their errata (doc/lie_groups.md): Müller 2018a, appendix
+A; Müller and Terze, section 2.
 """
 
 from math import factorial
@@ -54,7 +54,7 @@ BERNOULLI = _bernoulli(SERIES_TERMS + 1)
 def hat(x: npt.ArrayLike) -> Array:
     """Return the antisymmetric matrix x~ (...,3,3) of a vector (...,3): x~ y = x × y.
 
-    Source: K-01, [K](84).
+    Source: Müller 2018a (84) (K-01).
 
     >>> hat([1, 2, 3])
     array([[ 0., -3.,  2.],
@@ -74,7 +74,7 @@ def vee(X: npt.ArrayLike) -> Array:
 
     Of any other matrix, the vector of its antisymmetric part (X - X^T) / 2.
 
-    Source: K-01.
+    Source: Müller 2018a (84), (94) (K-01).
 
     >>> vee(hat([1, 2, 3]))
     array([1., 2., 3.])
@@ -87,7 +87,7 @@ def vee(X: npt.ArrayLike) -> Array:
 def ad(x: npt.ArrayLike) -> Array:
     """Return the matrix (...,3,3) of the Lie bracket, ad_x y = x × y; the same as `hat`.
 
-    Source: D-01.
+    Source: Müller 2018b (113) to (119) (D-01).
 
     >>> ad([1, 0, 0]) @ [0, 1, 0]
     array([0., 0., 1.])
@@ -132,7 +132,7 @@ def exp(x: npt.ArrayLike) -> Array:
     Euler-Rodrigues: I + (sin t / t) x~ + ((1 - cos t) / t^2) x~^2 with t = |x|. (The second
     denominator is t^2; equation (9) of DETC2013-12151 prints t.)
 
-    Source: K-02, [K](80)-(82).
+    Source: Müller 2018a (80) to (82) (K-02).
 
     >>> exp([0, 0, np.pi / 2]).round(6) + 0.0
     array([[ 0., -1.,  0.],
@@ -154,7 +154,7 @@ def log(R: npt.ArrayLike) -> Array:
     Through the unit quaternion, hence to full precision from 0 to pi. At pi exactly both x and -x
     are right and one is returned. Raises ArgumentError if R is not a rotation.
 
-    Source: K-02.
+    Source: Müller 2018a (80) to (82) (K-02).
 
     >>> log([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6) + 0.0
     array([0.      , 0.      , 1.570796])
@@ -165,11 +165,11 @@ def log(R: npt.ArrayLike) -> Array:
 
 
 def dexp(x: npt.ArrayLike) -> Array:
-    """Return the right-trivialised differential of exp (...,3,3): vee(Rdot R^T) = dexp_x xdot.
+    """Return the right-trivialized differential of exp (...,3,3): vee(Rdot R^T) = dexp_x xdot.
 
     I + ((1 - cos t) / t^2) x~ + ((t - sin t) / t^3) x~^2 with t = |x|.
 
-    Source: K-05, [K](86).
+    Source: Müller 2018a (86) (K-05).
 
     >>> dexp([0, 0, np.pi]).round(6) + 0.0
     array([[ 0.     , -0.63662,  0.     ],
@@ -191,7 +191,7 @@ def dexp_inv(x: npt.ArrayLike) -> Array:
     I - x~/2 + (1 - (t/2) cot(t/2)) / t^2 x~^2 with t = |x|. Singular at t = 2 pi, 4 pi, ..., where
     it raises ArgumentError.
 
-    Source: I-07, [I](11).
+    Source: Müller and Terze (11) (I-07).
 
     >>> dexp_inv([0, 0, np.pi / 2]).round(6) + 0.0
     array([[ 0.785398,  0.785398,  0.      ],
@@ -214,7 +214,7 @@ def dexp_inv(x: npt.ArrayLike) -> Array:
 def distance(R1: npt.ArrayLike, R2: npt.ArrayLike) -> Array:
     """Return the angle (...) of R1^-1 R2, in [0, pi] rad: the bi-invariant metric of SO(3).
 
-    Source: B-053.
+    Source: Bruyninckx 2010, section 3.22 (B-053).
 
     >>> float(distance(np.eye(3), exp([0.3, 0, 0.4])).round(6))
     0.5
@@ -230,7 +230,7 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     e e^T + cos(angle) (I - e e^T) + sin(angle) e~, without branches: `angle` may be a traced
     scalar. e must have length 1 (not checked here).
 
-    Source: K-02.
+    Source: Müller 2018a (80) to (82) (K-02).
 
     >>> exp_unit_axis([0, 0, 1], np.pi / 2).round(6) + 0.0
     array([[ 0., -1.,  0.],

@@ -3,14 +3,13 @@
 The same arrays as in `se3`, a pose [[R, r], [0, 1]] (..., 4, 4) and X = (xi, eta) (..., 6), angular
 part first, under another product: (R1, r1)(R2, r2) = (R1 R2, r1 + r2). It is not the group of frame
 transformations, its one-parameter subgroups are not screw motions, and the matrix product of two
-poses is not its product: use `compose`. Trivialising a motion on the right gives the hybrid twist
+poses is not its product: use `compose`. Trivializing a motion on the right gives the hybrid twist
 (vee(Rdot R^T), rdot), on the left the mixed twist (vee(R^T Rdot), rdot).
 
 NaN in gives NaN out, without an exception. `compose`, `inverse`, `Ad` and `ad` accept object
 arrays, `exp`, `dexp` and `dexp_inv` recorded scalars.
 
-Sources: [I] Mueller and Terze, DETC2013-12151, section 2.2; [K] Mueller, Screw and Lie Group Theory
-in Multibody Kinematics, remark 17.
+Sources: Müller and Terze, section 2.2; Müller 2018a, remark 17 (doc/spec/README.md).
 """
 
 import numpy as np
@@ -29,7 +28,7 @@ from screw_dynamics_ros.core.types import Array
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
     """Return the group product (R1 R2, r1 + r2) (...,4,4).
 
-    Source: K-36, I-11, [I](16).
+    Source: Müller 2018a, remark 17 (K-36); Müller and Terze (16) (I-11).
 
     >>> C = se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 0, 0])
     >>> compose(C, C)[:3, 3]
@@ -43,7 +42,7 @@ def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:
 def inverse(C: npt.ArrayLike) -> Array:
     """Return the inverse (R^T, -r) (...,4,4).
 
-    Source: K-36.
+    Source: Müller 2018a, remark 17 (K-36).
 
     >>> inverse(se3.pose(so3.exp([0, 0, np.pi / 2]), [1, 2, 3]))[:3, 3]
     array([-1., -2., -3.])
@@ -55,7 +54,7 @@ def inverse(C: npt.ArrayLike) -> Array:
 def exp(X: npt.ArrayLike) -> Array:
     """Return the pose (exp xi~, eta) (...,4,4) of X = (xi, eta) (...,6), (rad, m).
 
-    Source: K-36, I-11, [I](18).
+    Source: Müller 2018a, remark 17 (K-36); Müller and Terze (18) (I-11).
 
     >>> exp([0, 0, np.pi / 2, 1, 2, 3])[:3, 3]
     array([1., 2., 3.])
@@ -69,7 +68,7 @@ def log(C: npt.ArrayLike) -> Array:
 
     Raises ArgumentError if C is not a rigid motion.
 
-    Source: K-36.
+    Source: Müller 2018a, remark 17 (K-36).
 
     >>> log(exp([0.1, -0.2, 0.3, 1, 2, 3])).round(6) + 0.0
     array([ 0.1, -0.2,  0.3,  1. ,  2. ,  3. ])
@@ -82,7 +81,7 @@ def log(C: npt.ArrayLike) -> Array:
 def dexp(X: npt.ArrayLike) -> Array:
     """Return the differential diag(dexp_xi, I) (...,6,6) of exp: hybrid twist = dexp_X Xdot.
 
-    Source: I-11, [I](19).
+    Source: Müller and Terze (19) (I-11).
 
     >>> (dexp([0, 0, np.pi, 1, 0, 0]) @ [1, 0, 0, 4, 5, 6]).round(6) + 0.0
     array([0.     , 0.63662, 0.     , 4.     , 5.     , 6.     ])
@@ -96,7 +95,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 
     Raises ArgumentError at its singularities, |xi| = 2 pi, 4 pi, and so on.
 
-    Source: K-36.
+    Source: Müller 2018a, remark 17 (K-36).
 
     >>> (dexp_inv([0, 0, np.pi, 1, 0, 0]) @ [0, 2, 0, 4, 5, 6]).round(6) + 0.0
     array([3.141593, 0.      , 0.      , 4.      , 5.      , 6.      ])
@@ -108,7 +107,7 @@ def dexp_inv(X: npt.ArrayLike) -> Array:
 def Ad(C: npt.ArrayLike) -> Array:
     """Return the adjoint matrix diag(R, I) (...,6,6): mixed to hybrid twist.
 
-    Source: K-36.
+    Source: Müller 2018a, remark 17 (K-36).
 
     >>> Ad(exp([0, 0, np.pi / 2, 1, 2, 3])).round(6) @ [1, 0, 0, 4, 5, 6]
     array([0., 1., 0., 4., 5., 6.])
@@ -120,7 +119,7 @@ def Ad(C: npt.ArrayLike) -> Array:
 def ad(X: npt.ArrayLike) -> Array:
     """Return the matrix diag(xi~, 0) (...,6,6) of the Lie bracket (xi1 × xi2, 0).
 
-    Source: K-36, I-11, [I](17).
+    Source: Müller 2018a, remark 17 (K-36); Müller and Terze (17) (I-11).
 
     >>> ad([0, 0, 1, 1, 2, 3]) @ [1, 0, 0, 4, 5, 6]
     array([0., 1., 0., 0., 0., 0.])

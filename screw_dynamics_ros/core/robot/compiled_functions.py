@@ -18,8 +18,8 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point, is_usable
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
+    KernelSpecification,
     NativeKernel,
-    Specification,
     choose_backend,
     make_kernel,
 )
@@ -37,10 +37,10 @@ class CompiledFunctions:
 
     def __init__(self, tree: Tree, backend: str) -> None:
         self.backend = choose_backend(backend)
-        self._tree = tree
-        self._regrouped_tree = regrouped(tree)  # for everything that is compiled
+        self.tree = tree
+        self.regrouped_tree = regrouped(tree)  # for everything that is compiled
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
-        self._kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
+        self.kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
         self._addresses: dict[str, Addresses] = {}
         self._fast: dict[str, Callable[..., Any]] = {}  # the builtin functions
         self._general: CompiledFunctions | None = None
@@ -72,10 +72,10 @@ class CompiledFunctions:
             return self._fast[name](*arguments, *options)
         links = tuple(sorted(wrenches or (), key=str))  # one kernel for any order
         if not all(isinstance(text, str) for text in (*options, *links)):
-            find(self._tree, (name, *options))  # says which one
-        kernel = self._kernels.get((name, options, links))
+            find(self.tree, (name, *options))  # says which one
+        kernel = self.kernels.get((name, options, links))
         if kernel is None:
-            kernel = self._kernels.setdefault(  # another thread may have been faster
+            kernel = self.kernels.setdefault(  # another thread may have been faster
                 (name, options, links), self._make_kernel(name, options, links)
             )
         applied = ((wrenches or {})[link] for link in links)
@@ -116,7 +116,7 @@ class CompiledFunctions:
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
         """Return the kernel of one function, with one more input for each wrench."""
-        tree = self._regrouped_tree
+        tree = self.regrouped_tree
         function, options = find(tree, (name, *options))
         for link in links:
             tree.frame(link)
@@ -130,7 +130,7 @@ class CompiledFunctions:
         sizes += [(f'external wrench on {link}', 6) for link in links]
         where = origin(function.evaluate)
         return make_kernel(
-            Specification(
+            KernelSpecification(
                 ' '.join((name, *options, *links)),
                 tuple(sizes),
                 build,
@@ -143,7 +143,7 @@ class CompiledFunctions:
     def _input(self, name: str, size: int, value: ArrayLike) -> Array:
         """Return an argument as a C-contiguous float64 array of shape (size,) or (N, size)."""
         if name == 'payload' and isinstance(value, Mapping):
-            value = payload_parameters(self._tree, value)
+            value = payload_parameters(self.tree, value)
         array = float_array(name, value)
         if array.ndim in (1, 2) and array.shape[-1] == size:
             return array
@@ -153,7 +153,7 @@ class CompiledFunctions:
         }
         raise ArgumentError(
             f'{name} must have shape ({size},) or (N, {size}), got {array.shape}'
-            + (f'; {order[name]}{", ".join(self._tree.joint_names)}' if name in order else '')
+            + (f'; {order[name]}{", ".join(self.tree.joint_names)}' if name in order else '')
         )
 
     def _install_fast(
@@ -178,7 +178,7 @@ class CompiledFunctions:
             [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
             unpacked(compiled.shapes),
             method.__get__(self._general),
-            (self._kernels, self._gravity),
+            (self.kernels, self._gravity),
         )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.compile.kernels import (
-    Specification,
+    KernelSpecification,
     compiled_into,
     make_kernel,
 )
@@ -136,7 +136,7 @@ def fused_specification(
     outputs: Sequence[Output | Formula],
     parameters: Mapping[str, int],
     recorded: bool = True,
-) -> Specification:
+) -> KernelSpecification:
     """Return several outputs as one function; if it is to be `recorded`, it must not branch."""
     if not isinstance(parameters, Mapping):
         raise ArgumentError(f'parameters must be a dict {{name: size}}, got {parameters!r}')
@@ -164,7 +164,7 @@ def fused_specification(
 
         return tuple(array for output in outputs for array in as_tuple(value(output)))
 
-    return Specification(
+    return KernelSpecification(
         f'fused {tuple(outputs)}',
         tuple((name, int(sizes[name])) for name in names),
         build,
@@ -210,8 +210,8 @@ def described(function: Callable[..., Any]) -> tuple[object, ...]:
 def evaluated(tree: Tree, output: Output, sources: Mapping[str, Output | Formula]) -> Formula:
     """Return a function of the robot, some of its inputs being other outputs or formulas."""
     inputs = find(tree, output)[0].inputs
-    elsewhere = tuple(sources.get(name, name) for name in inputs)
-    return Formula(f'{output} elsewhere', elsewhere, Evaluation(tree, tree.digest, output))
+    arguments = tuple(sources.get(name, name) for name in inputs)
+    return Formula(f'{output} substituted', arguments, Evaluation(tree, tree.digest, output))
 
 
 def needed_inputs(

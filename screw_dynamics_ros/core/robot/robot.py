@@ -81,7 +81,7 @@ from screw_dynamics_ros.core.inverse.bounded_velocity import (
     joint_limited_acceleration,
     joint_limited_velocity,
 )
-from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, Gap
+from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, LoopClosure
 from screw_dynamics_ros.core.inverse.force import ForwardForceResult, forward_force, inverse_force
 from screw_dynamics_ros.core.inverse.link_motion import (
     Links,
@@ -135,6 +135,13 @@ class Robot(CompiledFunctions):
 
     Inverse problems take one sample, refuse NaN, and say in their results how far to trust them.
     Their `link` may be several links: then twists have a row for each.
+
+    Attributes
+    ----------
+    description : RobotDescription
+    tree : Tree
+        What the recursions run on; `regrouped_tree` is the same with fewer inertial parameters.
+    backend : str
 
     Raises
     ------
@@ -268,32 +275,32 @@ class Robot(CompiledFunctions):
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The movable joints that mimic no other, in depth-first order of the description."""
-        return self._tree.joint_names
+        return self.tree.joint_names
 
     @property
     def link_names(self) -> tuple[str, ...]:
         """All links, in depth-first order of the description."""
-        return self._tree.link_names
+        return self.tree.link_names
 
     @property
     def transform_joints(self) -> tuple[str, ...]:
         """All joints that move, mimic joints included: the rows of 'joint_transforms'."""
-        return tuple(moving.joint.name for moving in self._tree.moving_joints)
+        return tuple(moving.joint.name for moving in self.tree.moving_joints)
 
     @property
     def nq(self) -> int:
         """Number of elements of a configuration."""
-        return self._tree.nq
+        return self.tree.nq
 
     @property
     def nv(self) -> int:
         """Number of degrees of freedom."""
-        return self._tree.nv
+        return self.tree.nv
 
     @property
     def total_mass(self) -> float:
         """Mass of all links, the root link included [kg]."""
-        return self._tree.total_mass
+        return self.tree.total_mass
 
     @property
     def inertial_parameters(self) -> Array:
@@ -303,7 +310,7 @@ class Robot(CompiledFunctions):
     @property
     def limits(self) -> JointLimits:
         """`lower`, `upper`, `velocity`, `effort` over `joint_names`, infinite where none is set."""
-        return self._tree.limits
+        return self.tree.limits
 
     @property
     def drives(self) -> dict[str, Drive]:
@@ -324,7 +331,7 @@ class Robot(CompiledFunctions):
 
     def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
         """Return where the coordinates and velocities of one of `joint_names` stand in q and v."""
-        return self._tree.joint_coordinates(joint)
+        return self.tree.joint_coordinates(joint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle what the robot was made of; functions are compiled anew."""
@@ -341,12 +348,12 @@ class Robot(CompiledFunctions):
     @property
     def with_friction(self) -> bool:
         """Whether inverse and forward dynamics have friction in them: whether drives were given."""
-        return self._tree.with_friction
+        return self.tree.with_friction
 
     @property
     def free_bodies(self) -> dict[str, slice]:
         """Where the velocities (6) of free bodies stand in v, by link; a floating base is one."""
-        return {body.name: body.v for body in self._tree.bodies if body.dof == 6}
+        return {body.name: body.v for body in self.tree.bodies if body.dof == 6}
 
     @property
     def floating_base(self) -> bool:
@@ -357,7 +364,7 @@ class Robot(CompiledFunctions):
 
     def neutral(self) -> Array:
         """Return the configuration (nq,) of zeros, free bodies in the pose of the root frame."""
-        return configurations.neutral(self._tree)
+        return configurations.neutral(self.tree)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] = ()
@@ -368,11 +375,11 @@ class Robot(CompiledFunctions):
         generator of NumPy, or a seed of one.
         """
         shape = (size,) if isinstance(size, int) else tuple(size)
-        return configurations.random_configurations(self._tree, np.random.default_rng(rng), shape)
+        return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)
 
     @compiled(integrate, 'q', 'displacement')
     def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
-        """Return the configuration (nq,) a displacement (nv,) away from q (muller.md D-44).
+        """Return the configuration (nq,) a displacement (nv,) away from q (D-44).
 
         Coordinates of joints add; a free body moves by exp of a screw in its own frame, as in
         Pinocchio's `integrate`, or with 'spatial', 'mixed' or 'hybrid' `increments`.
@@ -385,7 +392,7 @@ class Robot(CompiledFunctions):
         """
         jacobians.check_representation(increments)
         start, end = self._input('q0', self.nq, q0), self._input('q1', self.nq, q1)
-        return configurations.difference(self._tree, start, end, increments)
+        return configurations.difference(self.tree, start, end, increments)
 
     def interpolate(
         self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike, increments: str = 'body'
@@ -407,11 +414,11 @@ class Robot(CompiledFunctions):
 
     @compiled(link_pose, 'q')
     def link_pose(self, q: ArrayLike, link: str) -> Array:
-        """Return the (4, 4) pose of a link frame in the root frame [m] (muller.md K-13)."""
+        """Return the (4, 4) pose of a link frame in the root frame [m] (Müller 2018a (8), K-13)."""
 
     @compiled(link_poses, 'q')
     def link_poses(self, q: ArrayLike) -> Array:
-        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (muller.md K-13)."""
+        """Return the (n_links, 4, 4) poses of all links, as in `link_names` (K-13)."""
 
     @compiled(joint_transforms, 'q')
     def joint_transforms(self, q: ArrayLike) -> Array:
@@ -424,7 +431,7 @@ class Robot(CompiledFunctions):
     def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
         """Return the (6, nv) geometric Jacobian of a link: twist = jacobian @ v.
 
-        `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (muller.md K-09, K-21 to K-31).
+        `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (K-09, K-21 to K-31).
         """
 
     @compiled(velocity, 'q', 'v')
@@ -442,7 +449,7 @@ class Robot(CompiledFunctions):
         link: str,
         representation: str = 'hybrid',
     ) -> Array:
-        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (muller.md D-16).
+        """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (D-16).
 
         The linear part of a hybrid or mixed acceleration is that of the link's origin.
         """
@@ -451,11 +458,11 @@ class Robot(CompiledFunctions):
     def jacobian_derivative(
         self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
     ) -> Array:
-        """Return the time derivative of the Jacobian of a link, (6, nv) (muller.md D-14, D-16)."""
+        """Return the time derivative of the Jacobian of a link, (6, nv) (D-14, D-16)."""
 
     @compiled(jacobian_partials, 'q')
     def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
-        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (muller.md D-04).
+        """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (D-04).
 
         Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
         """
@@ -465,7 +472,8 @@ class Robot(CompiledFunctions):
         """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
 
         `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
-        (7, nv) (bruyninckx_1.md B-125). Where Euler angles lock it is not finite, or refused.
+        (7, nv) (Bruyninckx 2010 (5.24), B-125). Where Euler angles lock it is not finite, or
+        refused.
         """
 
     # --- dynamics; doc/dynamics.md ----------------------------------------------------------------
@@ -478,7 +486,7 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the torques of a motion, (nv,) [N m, N] (muller.md D-27).
+        """Return the torques of a motion, (nv,) [N m, N] (Müller 2018b (72) to (76), D-27).
 
         They are M a + C v + g - sum J^T w_ext, plus friction if the robot was given `drives`.
 
@@ -494,7 +502,7 @@ class Robot(CompiledFunctions):
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the accelerations under torques tau, (nv,) (muller.md D-38); wrenches as above.
+        """Return the accelerations under torques tau, (nv,) (D-38); wrenches as above.
 
         NaN in configurations in which links without inertia leave them undefined.
         """
@@ -507,7 +515,7 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
-        """Return the wrench each joint, fixed or not, exerts on its child link (muller.md D-30).
+        """Return the wrench each joint, fixed or not, exerts on its child link (D-30).
 
         The (n_links, 6) rows (moment, force) [N m, N] are in the order of `link_names`, at the
         origin and in the axes of the link: what a force-torque sensor there shows. The first one is
@@ -526,7 +534,7 @@ class Robot(CompiledFunctions):
 
     @compiled(mass_matrix, 'q')
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), (nv, nv) [kg m^2, kg m, kg] (muller.md D-37)."""
+        """Return M(q), (nv, nv) [kg m^2, kg m, kg] (Müller 2018b, 5.2, D-37)."""
 
     @compiled(gravity_torques, 'q', 'gravity')
     def gravity_torques(self, q: ArrayLike) -> Array:
@@ -542,11 +550,11 @@ class Robot(CompiledFunctions):
 
     @compiled(coriolis_matrix, 'q', 'v')
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (muller.md D-36)."""
+        """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (Müller 2018b (85), D-36)."""
 
     @compiled(inverse_mass_matrix, 'q')
     def inverse_mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the inverse of M(q), (nv, nv) (muller.md D-40)."""
+        """Return the inverse of M(q), (nv, nv) (Müller 2018b, 6.1, D-40)."""
 
     @compiled(inverse_dynamics_derivatives, 'q', 'v', 'a', 'gravity')
     def inverse_dynamics_derivatives(
@@ -556,7 +564,7 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (muller.md D-40).
+        """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (D-40).
 
         Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
         its body-fixed velocity (omega, v), which comes first in v.
@@ -581,7 +589,7 @@ class Robot(CompiledFunctions):
 
         (10 n_bodies,), the input 'payload' of `payload_torques` in fused kernels.
         """
-        return payload_parameters(self._tree, payloads)
+        return payload_parameters(self.tree, payloads)
 
     @compiled(payload_torques, 'q', 'v', 'a', 'payload', 'gravity')
     def payload_torques(
@@ -603,15 +611,15 @@ class Robot(CompiledFunctions):
 
     @compiled(kinetic_energy, 'q', 'v')
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:
-        """Return the kinetic energy [J] (muller.md D-17)."""
+        """Return the kinetic energy [J] (Müller 2018b (80), D-17)."""
 
     @compiled(center_of_mass, 'q')
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the (3,) centre of mass of all links, in the root frame [m]."""
+        """Return the (3,) center of mass of all links, in the root frame [m]."""
 
     @compiled(center_of_mass_velocity, 'q', 'v')
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the (3,) velocity of the centre of mass, in root axes [m/s]."""
+        """Return the (3,) velocity of the center of mass, in root axes [m/s]."""
 
     @compiled(total_momentum, 'q', 'v')
     def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
@@ -619,7 +627,7 @@ class Robot(CompiledFunctions):
 
     @compiled(centroidal_momentum, 'q', 'v')
     def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return (angular, linear) momentum about the centre of mass, (6,), in root axes."""
+        """Return (angular, linear) momentum about the center of mass, (6,), in root axes."""
 
     @compiled(centroidal_map, 'q')
     def centroidal_map(self, q: ArrayLike) -> Array:
@@ -627,7 +635,7 @@ class Robot(CompiledFunctions):
 
     @compiled(spatial_momenta, 'q', 'v')
     def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return `total_momentum` and the canonical momenta of the joints, (nv,) (muller.md D-45).
+        """Return `total_momentum` and the canonical momenta of the joints, (nv,) (D-45).
 
         Only of robots on a floating base.
         """
@@ -644,7 +652,7 @@ class Robot(CompiledFunctions):
 
     @compiled(regressor, 'q', 'v', 'a', 'gravity')
     def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (muller.md D-43).
+        """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (D-43).
 
         For each of `link_names`, in its frame: mass m, first moment m c, and the inertia about its
         origin as xx, xy, yy, xz, yz, zz.
@@ -656,48 +664,48 @@ class Robot(CompiledFunctions):
     def inverse_dynamics_rates(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, jerk: ArrayLike, snap: ArrayLike
     ) -> tuple[Array, Array, Array]:
-        """Return (tau, dtau/dt, d2tau/dt2) of a motion, (nv,) each (muller.md D-42).
+        """Return (tau, dtau/dt, d2tau/dt2) of a motion, (nv,) each (Müller 2018b, 6.3, D-42).
 
         `jerk` and `snap` are the third and fourth time derivatives of the joint coordinates.
         """
 
-    def linearised(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
-        """Return the linear model of the motion near a state and its torques (muller.md D-40)."""
+    def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
+        """Return the linear model of the motion near a state and its torques (D-40)."""
         state = (
-            vector('q', self._tree.nq, q),
-            vector('v', self._tree.nv, v),
-            vector('tau', self._tree.nv, tau),
+            vector('q', self.tree.nq, q),
+            vector('v', self.tree.nv, v),
+            vector('tau', self.tree.nv, tau),
         )
-        return state_space(self._tree, state[1], *self.forward_dynamics_derivatives(*state))
+        return state_space(self.tree, state[1], *self.forward_dynamics_derivatives(*state))
 
     def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
         """Return the derivative of `inverse_dynamics` by the placement of a joint, (nv, 6).
 
-        Rotation [rad] and translation [m] of the joint in its own frame (muller.md D-41). Not
+        Rotation [rad] and translation [m] of the joint in its own frame (D-41). Not
         compiled, one sample.
         """
         state = (
-            vector('q', self._tree.nq, q),
-            vector('v', self._tree.nv, v),
-            vector('a', self._tree.nv, a),
+            vector('q', self.tree.nq, q),
+            vector('v', self.tree.nv, v),
+            vector('a', self.tree.nv, a),
         )
-        return torque_sensitivity(self._tree, *state, self._gravity, joint)
+        return torque_sensitivity(self.tree, *state, self._gravity, joint)
 
     def base_parameters(self, samples: int = 0, seed: int = 0) -> BaseParameters:
-        """Return a minimal set of inertial parameters, found from random motions (muller.md D-43).
+        """Return a minimal set of inertial parameters, found from random motions (D-43).
 
         `samples` motions are drawn; 0 takes twice as many as there are unknowns.
         """
         check_count('samples', samples)
         check_count('seed', seed)
-        unknowns = 10 * len(tuple(self._tree.frames))
-        count = samples or 2 * -(-unknowns // max(self._tree.nv, 1))
+        unknowns = 10 * len(tuple(self.tree.frames))
+        count = samples or 2 * -(-unknowns // max(self.tree.nv, 1))
         rng = np.random.default_rng(seed)
         start = np.tile(self.neutral(), (count, 1))
         q = self.integrate(start, rng.uniform(-np.pi, np.pi, (count, self.nv)))
-        v, a = rng.normal(size=(2, count, self._tree.nv))
+        v, a = rng.normal(size=(2, count, self.tree.nv))
         return base_parameters(
-            self.regressor(q, v, a).reshape(-1, unknowns), tuple(self._tree.frames)
+            self.regressor(q, v, a).reshape(-1, unknowns), tuple(self.tree.frames)
         )
 
     # --- motion and force given in parts; doc/constrained_dynamics.md -----------------------------
@@ -716,9 +724,9 @@ class Robot(CompiledFunctions):
 
         `prescribed` names the joints whose acceleration `a` is given, or marks them in a boolean
         mask (nv,); the others have the torque `tau`. Elements of a and tau that are not given are
-        not read. Each choice of joints is compiled once (bruyninckx_2.md C-060).
+        not read. Each choice of joints is compiled once (Bruyninckx 2010, 6.4.3, C-060).
         """
-        choice = marks(self._tree, prescribed)
+        choice = marks(self.tree, prescribed)
         result: tuple[Array, Array] = self._evaluate(
             FUNCTIONS['hybrid_dynamics'], (q, v, a, tau), (choice,), external_wrenches
         )
@@ -747,7 +755,7 @@ class Robot(CompiledFunctions):
 
         Raises `InfeasibleConstraintsError` if the constraints contradict each other; with
         `least_norm` the smallest violation is returned instead, and the result says so
-        (bruyninckx_2.md C-071 to C-081).
+        (Bruyninckx 2010, 6.7, C-071 to C-081).
         """
         constraints = checked(constraints)
         if external_wrenches or not isinstance(external_wrenches, Mapping | None):
@@ -768,7 +776,7 @@ class Robot(CompiledFunctions):
         structures = tuple(constraint.structure for constraint in constraints)
         known = self._constraint_kernels.get(structures)
         if known is None:
-            program = specification(self._regrouped_tree, structures)
+            program = specification(self.regrouped_tree, structures)
             kernel = make_kernel(program, self.backend)
             known = self._constraint_kernels[structures] = kernel, compiled_into(kernel)
         kernel, run = known
@@ -785,7 +793,7 @@ class Robot(CompiledFunctions):
 
         Stacks are not looked at: their samples that are singular are NaN.
         """
-        joints = [body.joint for body in self._regrouped_tree.bodies if body.massless_about_joint]
+        joints = [body.joint for body in self.regrouped_tree.bodies if body.massless_about_joint]
         if joints and all(np.isfinite(x).all() for x in inputs):
             raise InertiaError(
                 'accelerations are not defined in this configuration: the links of some of the '
@@ -810,8 +818,8 @@ class Robot(CompiledFunctions):
     ) -> InverseKinematicsResult:
         """Return a configuration that brings one link, or several, to target poses.
 
-        Damped Newton-Raphson steps from `q0`, then from random configurations (bruyninckx_2.md
-        C-043, C-100). The answer is never silently wrong: look at `success`.
+        Damped Newton-Raphson steps from `q0`, then from random configurations (Bruyninckx 2010,
+        5.10, 7.9, C-043, C-100). The answer is never silently wrong: look at `success`.
 
         Parameters
         ----------
@@ -842,9 +850,9 @@ class Robot(CompiledFunctions):
             )
         solver = self._solvers.get((links, respect_limits))
         if solver is None:
-            solver = make_solver(self._tree, links, respect_limits, self.backend)
+            solver = make_solver(self.tree, links, respect_limits, self.backend)
             self._solvers[links, respect_limits] = solver
-        q = solver.middle if q0 is None else vector('q0', self._tree.nq, q0)
+        q = solver.middle if q0 is None else vector('q0', self.tree.nq, q0)
         return solver.solve(
             targets,
             q,
@@ -874,7 +882,7 @@ class Robot(CompiledFunctions):
         representation : {'hybrid', 'body', 'spatial', 'mixed'}
         **options
             joint_metric, task_metric, damping, secondary, cutoff; see
-            `inverse.velocity.inverse_velocity` (bruyninckx_2.md C-104).
+            `inverse.velocity.inverse_velocity` (Bruyninckx 2010, 7.12, C-104).
         """
         J = stacked_jacobian(self, q, link, representation)
         return inverse_velocity(J, stacked_rows('twist', twist, link), **options)
@@ -898,7 +906,7 @@ class Robot(CompiledFunctions):
         target = stacked_rows('acceleration', acceleration, link)
         return inverse_acceleration(J, bias, target, **options)
 
-    def prioritised_velocity(
+    def prioritized_velocity(
         self, q: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
         """Return joint rates for several tasks, the most important one first (C-029).
@@ -908,7 +916,7 @@ class Robot(CompiledFunctions):
         levels = [level(self, q, None, task) for task in checked_tasks(tasks)]
         return task_priority(levels, **options)
 
-    def prioritised_acceleration(
+    def prioritized_acceleration(
         self, q: ArrayLike, v: ArrayLike, tasks: Sequence[Task], **options: Any
     ) -> TaskPriorityResult:
         """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
@@ -942,8 +950,8 @@ class Robot(CompiledFunctions):
             joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
         """
         J = stacked_jacobian(self, q, link, representation)
-        limits = JointBounds(self._tree, dt, acceleration_limit)
-        bounds = limits.at(vector('q', self._tree.nq, q), previous)
+        limits = JointBounds(self.tree, dt, acceleration_limit)
+        bounds = limits.at(vector('q', self.tree.nq, q), previous)
         return joint_limited_velocity(J, stacked_rows('twist', twist, link), bounds, **options)
 
     def joint_limited_acceleration(
@@ -964,9 +972,9 @@ class Robot(CompiledFunctions):
         """
         J = stacked_jacobian(self, q, link, representation)
         bias = stacked_bias(self, q, v, link, representation)
-        now = vector('v', self._tree.nv, v)
-        bounds = JointBounds(self._tree, dt, acceleration_limit).at(
-            vector('q', self._tree.nq, q), now
+        now = vector('v', self.tree.nv, v)
+        bounds = JointBounds(self.tree, dt, acceleration_limit).at(
+            vector('q', self.tree.nq, q), now
         )
         target = stacked_rows('acceleration', acceleration, link)
         return joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)
@@ -1006,18 +1014,18 @@ class Robot(CompiledFunctions):
         q: ArrayLike,
         dt: float,
         *,
-        gaps: Sequence[Gap] = (),
+        closures: Sequence[LoopClosure] = (),
         **options: Any,
     ) -> ClosedLoop:
         """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
 
-        `options`: gain, gap_gain, acceleration_limit, joint_metric, task_metric, damping; see
+        `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping; see
         `inverse.closed_loop`.
         """
         links = link_names(link)
-        kernel = self.fuse(*closed_loop.outputs(links, gaps))
-        start = vector('q', self._tree.nq, q)
-        return ClosedLoop(kernel, self._tree, links, start, dt, gaps=gaps, **options)
+        kernel = self.fuse(*closed_loop.outputs(links, closures))
+        start = vector('q', self.tree.nq, q)
+        return ClosedLoop(kernel, self.tree, links, start, dt, closures=closures, **options)
 
     # --- several outputs at once; doc/compilation.md ----------------------------------------------
 
@@ -1030,7 +1038,7 @@ class Robot(CompiledFunctions):
         tuple: `robot.fuse('mass_matrix', ('jacobian', 'tool', 'body'))`; or a `Formula` of others,
         which may read further vectors, `parameters`: their names and numbers of elements.
         """
-        return FusedKernel(self._regrouped_tree, self.backend, outputs, parameters or {})
+        return FusedKernel(self.regrouped_tree, self.backend, outputs, parameters or {})
 
     def c_source(
         self,
@@ -1043,12 +1051,12 @@ class Robot(CompiledFunctions):
         Its `header` says which arrays it takes, and where the joints are in them; `source` includes
         `name`.h and needs a C99 or C++ compiler and the mathematics library.
         """
-        tree, label = self._regrouped_tree, self.description.name
+        tree, label = self.regrouped_tree, self.description.name
         return c_function(tree, label, name, outputs, parameters or {})
 
-    def elsewhere(self, output: Output, **sources: Output | Formula) -> Formula:
+    def substitute(self, output: Output, **sources: Output | Formula) -> Formula:
         """Return a function above for `fuse`, of other formulas instead of some of its inputs.
 
-        `robot.elsewhere('inverse_dynamics', q=planned)` with `planned` a `Formula`.
+        `robot.substitute('inverse_dynamics', q=planned)` with `planned` a `Formula`.
         """
-        return evaluated(self._regrouped_tree, output, sources)
+        return evaluated(self.regrouped_tree, output, sources)

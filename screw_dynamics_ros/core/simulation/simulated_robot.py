@@ -81,7 +81,7 @@ class SimulatedRobot:
         self.q = middle_of_range(robot) if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
         self.stop_torques = np.zeros(robot.nv)
-        self._stepping = Stepping(robot, INTEGRATORS[integrator](robot))
+        self.stepping = Stepping(robot, INTEGRATORS[integrator](robot))
         weightless = immovable(robot, robot.mass_matrix(self.q))
         if weightless:
             raise InertiaError(
@@ -115,7 +115,7 @@ class SimulatedRobot:
             total = total + self.robot.jacobian(self.q, link, 'body').T @ vector(
                 f'the wrench on {link!r}', 6, wrench
             )
-        self.q, self.v, impulses = self._stepping.moved(self.q, self.v, total, dt)
+        self.q, self.v, impulses = self.stepping.moved(self.q, self.v, total, dt)
         self.stop_torques = np.zeros(len(total)) if impulses is None else impulses / (dt or 1.0)
 
 
@@ -145,7 +145,7 @@ def middle_of_range(robot: Robot) -> Array:
     limited = np.isfinite(lower) & np.isfinite(upper)
     middle = np.zeros(robot.nq)
     middle[limited] = (lower[limited] + upper[limited]) / 2
-    for body in robot._tree.bodies:
+    for body in robot.tree.bodies:
         if body.dof == 6:
             middle[body.q] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     return middle

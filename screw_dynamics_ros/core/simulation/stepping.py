@@ -40,10 +40,10 @@ class Stepping:
     """
 
     def __init__(self, robot: Robot, integrator: Integrator) -> None:
-        self._robot, self._integrator, self._stops = robot, integrator, Stops(robot)
+        self._robot, self.integrator, self._stops = robot, integrator, Stops(robot)
         self._lower = of_coordinates(robot, robot.limits.lower, -np.inf).tolist()
         self._upper = of_coordinates(robot, robot.limits.upper, np.inf).tolist()
-        free = [body.v for body in robot._tree.bodies if body.dof == 6]
+        free = [body.v for body in robot.tree.bodies if body.dof == 6]
         flying = [k for v in free for k in range(v.start + 3, v.stop)]
         self._adding = not free  # coordinates add
         # How fast a free body flies needs no short steps, only how fast it turns.
@@ -72,7 +72,7 @@ class Stepping:
     def _step(self, q: Array, v: Array, tau: Torques, dt: float) -> tuple[Array, Array]:
         """Return the state after one step of the integrator, NaN if a free body turns too far."""
         try:
-            return self._integrator.step(q, v, tau, dt)
+            return self.integrator.step(q, v, tau, dt)
         except ArgumentError:
             return np.full(len(q), np.nan), np.full(len(v), np.nan)
 

@@ -15,9 +15,9 @@ have one solution, a non-negative least-squares problem in the factor L of M = L
 
     minimize |L^-1 E p + L^T v|,  p >= 0;       the same with a instead of v gives lambda
 
-Source: bruyninckx_1.md B-103 (a joint limit resists in one direction only); J. J. Moreau,
-Unilateral contact and dry friction in finite freedom dynamics, 1988; R. Featherstone, Rigid Body
-Dynamics Algorithms, 2008, chapter 11.
+Sources: Bruyninckx 2010, section 4.13, where a joint limit resists in one direction only (B-103);
+J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988; R. Featherstone,
+Rigid Body Dynamics Algorithms, 2008, chapter 11.
 """
 
 from __future__ import annotations

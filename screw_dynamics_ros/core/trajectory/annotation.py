@@ -45,7 +45,7 @@ def annotate(
     *,
     friction: bool = True,
 ) -> Annotation:
-    """Return a motion with the efforts it takes: M a + C v + g (muller.md D-27), and more.
+    """Return a motion with the efforts it takes: M a + C v + g (Müller 2018b (76), D-27), and more.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 r"""How much faster a motion may run: uniform time scaling.
 
 Run s times as fast, the same path has the velocities s v and the accelerations s^2 a. The torques
-are then a polynomial of s at each sample (Bruyninckx, Robot Kinematics and Dynamics, 6.1.3;
-bruyninckx_2.md C-069)::
+are then a polynomial of s at each sample (Bruyninckx 2010, 6.1.3, C-069)::
 
     tau(s) = tau_0 + s tau_1 + s^2 tau_2
     tau_0 = g(q) + Coulomb friction,   tau_1 = viscous friction,   tau_2 = M a + C v

@@ -2,7 +2,7 @@
 
 Each moving body i is connected to its predecessor p(i) by a joint with screw coordinates X_i given
 in the body-fixed frame, C_{p,i}(q_i) = B_i exp(X_i q_i): the body-fixed product of exponentials
-(muller.md K-13).
+(Müller 2018a (8), K-13).
 Body-fixed frames sit at the joint with the 3-axis along the joint axis, so that X_i is a unit
 vector: the cheapest choice (D-31). Poses, Jacobians and wrenches of *links* are in the frames of
 the description.

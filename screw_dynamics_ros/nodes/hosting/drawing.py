@@ -87,7 +87,7 @@ class DrawingProcess:
 
     def __init__(self) -> None:
         self.is_used = False
-        self._worker = Worker('draws')
+        self.worker = Worker('draws')
         self._waiting: dict[DrawnChannel, tuple[Task, float]] = {}  # and since when
         self._came = threading.Condition()
         self._publishing = threading.Lock()
@@ -113,13 +113,13 @@ class DrawingProcess:
             self._waiting.clear()
 
     def _run(self) -> None:
-        while not self._worker.ended:
+        while not self.worker.ended:
             with self._came:
                 while not self._waiting:
                     self._came.wait()
                 waiting, self._waiting, era = self._waiting, {}, self._era
             try:
-                made = self._worker.call(make_all, [task for task, _ in waiting.values()])
+                made = self.worker.call(make_all, [task for task, _ in waiting.values()])
                 self._publish(
                     {channel: since for channel, (_, since) in waiting.items()}, made, era
                 )
@@ -160,14 +160,14 @@ class DrawingProcess:
         """Report how it goes."""
         status = Status('drawing')
         status.values['messages'] = f'{self._drawn}, {self._left_out} left out'
-        self._worker.report(status, 'another one is started')
+        self.worker.report(status, 'another one is started')
         if time.monotonic() - self._last_fault < RECENT and not status.texts:
             status.report(Level.WARN, self._fault)
-        if self._worker.waiting > SLOW:
+        if self.worker.waiting > SLOW:
             status.report(
                 Level.WARN,
                 f'no markers nor singularity measures: the process that makes them has not '
-                f'answered for {self._worker.waiting:.0f} s',
+                f'answered for {self.worker.waiting:.0f} s',
             )
         return status
 

@@ -1,17 +1,18 @@
-"""What a host expects of the parts it feeds, and the topics they consist of."""
+"""Output groups: what a host expects of them, and the topics they consist of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
@@ -84,7 +85,9 @@ def nothing(stamp: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a part wants of one robot; never changed after it has been made.
+    """What a group wants of one robot; never changed after it has been made.
+
+    A group adds what it needs to take a model over in a subclass of its own.
 
     Attributes
     ----------
@@ -94,24 +97,49 @@ class Plan:
         Further outputs, which may be infinite or NaN.
     parameters : mapping
         Further vectors that formulas read: the kernel always sees what the arrays hold.
-    details : object
-        Whatever else the part needs to bind the plan.
     """
 
     outputs: Sequence[Output | Formula]
     unbounded: Sequence[Output | Formula] = ()
     parameters: Mapping[str, Array] = field(default_factory=dict)
-    details: Any = None
 
 
-class Part(Protocol):
+P = TypeVar('P', bound=Plan)
+
+
+class OutputGroup(Protocol[P]):
     """A group of outputs; one of these makes a node."""
 
-    def plan(self, robot: Robot) -> Plan:
+    def plan(self, robot: Robot) -> P:
         """Return what to compute for a robot. Runs in another thread; may compile kernels."""
 
-    def bind(self, model: Model, plan: Plan) -> list[Channel]:
-        """Take over a new model and return the topics there are now."""
+    def bind(self, model: Model, mapper: JointStateMapper, plan: P) -> list[Channel]:
+        """Take over a new model, fed by a mapper, and return the topics there are now."""
 
     def status(self) -> Status:
         """Report on /diagnostics."""
+
+
+@dataclass(frozen=True)
+class BoundPlan:
+    """The plan of a group, and how the group takes over the model made of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the group.
+    plan : Plan
+    bind : callable
+    """
+
+    name: str
+    plan: Plan
+    bind: Callable[[Model, JointStateMapper], list[Channel]]
+
+
+def planned(group: OutputGroup[P], robot: Robot) -> BoundPlan:
+    """Return what a group wants of a robot."""
+    plan = group.plan(robot)
+    return BoundPlan(
+        type(group).__name__, plan, lambda model, mapper: group.bind(model, mapper, plan)
+    )

@@ -10,7 +10,7 @@ from rclpy.qos import DurabilityPolicy
 
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.description import DescriptionSource
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -21,7 +21,7 @@ RECENT = 3.0  # s for which an incident stays on /diagnostics
 SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'effort'}
 
 
-def patience(load: Load) -> Level:
+def level_while_waiting(load: Load) -> Level:
     """Return how bad it is that something has not come yet."""
     return Level.ERROR if time.monotonic() - load.started > RECENT else Level.OK
 
@@ -61,7 +61,7 @@ def description_status(
         status.report(Level.OK, 'compiling a robot description')
     elif model is None and not descriptions.reason:
         status.report(
-            patience(load),
+            level_while_waiting(load),
             'no robot description yet: nothing on the topic '
             'robot_description, and the parameter of that name is empty',
         )
@@ -105,6 +105,7 @@ def report_volatile_descriptions(status: Status, node: Node) -> None:
 def joint_state_status(
     node: Node,
     model: Model | None,
+    mapper: JointStateMapper | None,
     load: Load,
     channels: Sequence[Channel],
     *,
@@ -123,17 +124,16 @@ def joint_state_status(
         status.report(Level.WARN, 'use_sim_time is set and nothing has come on /clock')
     if scheduling_fault:
         status.report(Level.WARN, scheduling_fault)
-    if model is None:
+    if model is None or mapper is None:
         status.report(Level.WARN, 'waiting for the robot description')
         return status
     if not model.joints:
         status.report(Level.OK, 'the robot has no joints to report')
         return status
-    mapper = model.mapper
     if not load.arrivals:
         topic = node.resolve_topic_name('joint_states')
         status.report(
-            patience(load),
+            level_while_waiting(load),
             f'nothing has come on {topic}, which has {node.count_publishers(topic)} publishers',
         )
     elif silence > timeout:
@@ -198,16 +198,19 @@ def report_records(
     status.values['states'] = str(mapper.accepted)
 
 
-def report_channels(status: Status, channels: Sequence[Channel], model: Model | None) -> None:
-    """Add what is published, and what cannot be for want of velocities or efforts."""
+def report_channels(
+    status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
+) -> None:
+    """Add what is published, and what is not because velocities or efforts are missing."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} listeners'
         )
-    if model is None or not model.mapper.accepted:
+    if mapper is None or not mapper.accepted:
         return
-    mapper = model.mapper
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
-            status.report(Level.WARN, f'not published for want of {field}: {shorten(silent)}')
+            status.report(
+                Level.WARN, f'not published: joint states carry no {field}: {shorten(silent)}'
+            )

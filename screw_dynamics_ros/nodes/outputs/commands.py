@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -219,7 +219,7 @@ class Commands:
 
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._node, self._host = node, host
-        self._torque: TorqueCommand | None = None
+        self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._channels: list[CommandChannel] = []
@@ -235,9 +235,9 @@ class Commands:
         #: What a process that stands still has sent grows stale.
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         node.create_service(SetBool, '~/enable', self._on_enable)
-        every(node, WATCH, self._watch)
-        host.on_change(self.blend)
-        host.consume(self._consume)
+        every(node, WATCH, self.watch)
+        host.on_step(self.blend)
+        host.states.consume(self._consume)
         host.diagnostics.add(self.status, node)
 
     def bind(
@@ -266,7 +266,7 @@ class Commands:
         self._wanted, self._weight = wanted, weight
         self._joints = model.joints
         self._efforts = dict(zip(model.robot.joint_names, model.robot.limits.effort.tolist()))
-        if is_new and self._torque is not None:
+        if is_new and self.torque is not None:
             self._react_to_description(model)
         self._configure()
         self._channels = []
@@ -325,18 +325,18 @@ class Commands:
     def _configure(self) -> None:
         """Follow the parameters and the robot."""
         settings = self._settings(self._parameters.values)
-        if self._torque is None:
-            self._torque = TorqueCommand(settings)
-        elif self._torque.settings != settings:
-            self._torque = TorqueCommand.continued(self._torque, settings)
+        if self.torque is None:
+            self.torque = TorqueCommand(settings)
+        elif self.torque.settings != settings:
+            self.torque = TorqueCommand.continued(self.torque, settings)
         self._follow_request()
 
     def _follow_request(self) -> None:
-        assert self._torque is not None
+        assert self.torque is not None
         if not self._parameters['enabled']:
-            self._torque.disable()
+            self.torque.disable()
         elif not self._is_ending:
-            self._torque.enable()
+            self.torque.enable()
 
     def _check(self, changed: dict[str, Any]) -> None:
         values = {**self._parameters.values, **changed} if changed else self._parameters.values
@@ -358,13 +358,13 @@ class Commands:
     def _apply(self, values: dict[str, Any]) -> None:
         if values.get('enabled'):
             self._stopped = self._action = ''
-        if self._torque is not None:
+        if self.torque is not None:
             self._configure()
 
     def blend(self) -> None:
         """Let what changed take effect over `blend_time`."""
-        if self._torque is not None:
-            self._torque.blend()
+        if self.torque is not None:
+            self.torque.blend()
 
     # --- commands -------------------------------------------------------------------------------
 
@@ -376,7 +376,7 @@ class Commands:
         """Make the command of a state."""
         self._is_ready = False
         listened = self._listened
-        if self._torque is None or not listened:
+        if self.torque is None or not listened:
             return
         now = time.monotonic()
         self._stamp, self._stamp_time = mapper.stamp, sent
@@ -384,31 +384,31 @@ class Commands:
             '' if mapper.has_velocity else 'joint states carry no velocity (velocity_policy)'
         )
         if self._stopped:
-            command = self._torque.unusable(now, reason, sent)
+            command = self.torque.unusable(now, reason, sent)
         elif reason:
-            command = self._torque.unusable(now, reason)
+            command = self.torque.unusable(now, reason)
         else:
-            command = self._torque.step(now, self._wanted, self._weight, sent)
+            command = self.torque.step(now, self._wanted, self._weight, sent)
         if command is None:
             return
         self._is_ready = True
         # Zero as the last command is never too old: nothing comes after it.
-        is_off = self._torque.is_silent and not command.any()
-        latest = np.inf if is_off else sent + self._torque.settings.age_limit
+        is_off = self.torque.is_silent and not command.any()
+        latest = np.inf if is_off else sent + self.torque.settings.age_limit
         for channel in listened:
             channel.write(command, latest)
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         """Act on joint states that do not come, and on descriptions that are refused."""
         self._react_to_refusal()
         now = time.monotonic()
         if now - self._stamp_time <= WATCH:
             return  # states come, and go on with whatever is under way
-        if self._torque is not None and self._listened:
+        if self.torque is not None and self._listened:
             self._send(
-                self._torque.unusable(now, self._stopped)
+                self.torque.unusable(now, self._stopped)
                 if self._stopped and now - self._stamp_time > self._parameters['age_limit']
-                else self._torque.tick(now),
+                else self.torque.tick(now),
                 now,
             )
 
@@ -426,10 +426,10 @@ class Commands:
 
     def _react_to_description(self, model: Model) -> None:
         """Do what is wanted when another robot is taken over."""
-        assert self._torque is not None
+        assert self.torque is not None
         action = self._parameters['on_new_description']
         if action == CONTINUE:
-            self._torque.blend()
+            self.torque.blend()
         elif self._parameters['enabled']:
             self._stop(
                 action,
@@ -439,10 +439,10 @@ class Commands:
 
     def _react_to_refusal(self) -> None:
         """Do what is wanted while a description is refused."""
-        if self._torque is None:
+        if self.torque is None:
             return
         action = self._parameters['on_refused_description']
-        refused = bool(self._host.descriptions.reason) and action != CONTINUE
+        refused = bool(self._host.source.descriptions.reason) and action != CONTINUE
         if refused and not self._stopped:
             self._stop(action, REFUSED)
             self._configure()
@@ -458,16 +458,16 @@ class Commands:
     def begin(self) -> None:
         """Begin what is to be done before the process ends."""
         self._is_ending = True
-        if self._torque is not None:
+        if self.torque is not None:
             now = time.monotonic()
-            self._send(self._torque.end(now), now)
+            self._send(self.torque.end(now), now)
 
     @property
     def ended(self) -> bool:
         """Whether nothing is left to do."""
-        if self._torque is None or not self._listened:
+        if self.torque is None or not self._listened:
             return True
-        if self._torque.has_ended:
+        if self.torque.has_ended:
             for channel in self._listened:
                 channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
             return True
@@ -488,7 +488,7 @@ class Commands:
 
     def status(self) -> Status:
         """Report what is commanded, and what limits it."""
-        status, torque = Status('commands'), self._torque
+        status, torque = Status('commands'), self.torque
         status.values['enabled'] = 'yes' if self._parameters['enabled'] else 'no: see ~/enable'
         if torque is None:
             return status

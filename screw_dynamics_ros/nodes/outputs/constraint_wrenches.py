@@ -1,6 +1,7 @@
 """The wrenches by which the environment holds links: `~/constraint_wrench/<link>`.
 
-With the constraints A^T dV/dt = 0 and the torques tau of the drives (bruyninckx_2.md C-072),
+With the constraints A^T dV/dt = 0 and the torques tau of the drives (Bruyninckx 2010, 6.7.1,
+C-072),
 
     M a + C v + g = tau + sum J^T W,    W = A lambda the wrench of the environment on the link.
 """
@@ -21,9 +22,10 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model, neutral
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters.constraints import BlockedMotions
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
@@ -98,7 +100,7 @@ class ConstraintWrenches:
 
     def _compile(self, robot: Robot) -> None:
         """Compile what is needed; a robot for which it cannot be has no constraint wrenches."""
-        start, rest = neutral(robot), np.zeros(robot.nv)
+        start, rest = robot.neutral(), np.zeros(robot.nv)
         try:
             robot.constraint_terms(start, rest, rest, self._constraints)
             robot.payload_torques(start, rest, rest, {})
@@ -109,6 +111,7 @@ class ConstraintWrenches:
     def bind(
         self,
         model: Model,
+        mapper: JointStateMapper,
         torques: Callable[[], Array],
         payload: Array,
         publishers: Publishers,
@@ -121,7 +124,8 @@ class ConstraintWrenches:
         model [N m, N]; `payload` is what `Robot.payload_torques` takes. Its weight counts and what
         its velocity takes, its accelerations do not: they are not part of the equations solved.
         """
-        self._model, self._torques, self._payload = model, torques, payload
+        self._model, self._mapper = model, mapper
+        self._torques, self._payload = torques, payload
         self._torques_name: str = parameters['constraint_torques']
         self._tolerance: float = parameters['constraint_tolerance']
         self._is_due = at_most(parameters['constraint_rate'])
@@ -146,7 +150,7 @@ class ConstraintWrenches:
 
     def _is_known(self) -> bool:
         """Whether the wrenches are due and known; those of all links come from one solution."""
-        state = self._model.mapper.accepted
+        state = self._mapper.accepted
         if state != self._solved_state:
             self._solved_state, self._is_solved = state, self._is_due() and self._solve()
         return self._is_solved

@@ -39,11 +39,11 @@ TABLE = (
 
 
 def color(name: str, of: str, default: Sequence[float]) -> Specification:
-    """Return the parameter for the colour of something in ~/markers."""
+    """Return the parameter for the color of something in ~/markers."""
     return Specification(
         name,
         list(default),
-        f'Colour of {of} in ~/markers: red, green, blue, opacity, each 0 to 1.',
+        f'Color of {of} in ~/markers: red, green, blue, opacity, each 0 to 1.',
         minimum=0.0,
         maximum=1.0,
         size=4,

@@ -13,8 +13,9 @@ from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel, Source
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -97,6 +98,8 @@ class Singularities:
     Parameters
     ----------
     model : Model
+    mapper : JointStateMapper
+        The state of its joints.
     jacobians : mapping
         The output that has the body Jacobian of each link, columns of the joints of the model.
     inertia : output, optional
@@ -108,11 +111,12 @@ class Singularities:
     def __init__(
         self,
         model: Model,
+        mapper: JointStateMapper,
         jacobians: dict[str, Output | Formula],
         inertia: Output | Formula | None,
         parameters: Parameters,
     ) -> None:
-        self._model, self._parameters = model, parameters
+        self._model, self._mapper, self._parameters = model, mapper, parameters
         self._jacobians, self._inertia = jacobians, inertia
         self._channels: dict[str, DrawnChannel] = {}
         random = np.random.default_rng(0)
@@ -173,7 +177,7 @@ class Singularities:
     def status(self) -> Status:
         """Report on the latest state, whether somebody listens or not."""
         status = Status('singularities')
-        mapper, parameters = self._model.mapper, self._parameters
+        mapper, parameters = self._mapper, self._parameters
         status.values['characteristic length [m]'] = f'{parameters["characteristic_length"]:g}'
         status.values['joint metric'] = parameters['joint_metric']
         if not self.is_defined:

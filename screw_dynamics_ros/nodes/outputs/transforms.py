@@ -11,7 +11,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.hosting.running_model import Model
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import pose

@@ -9,7 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.nodes.outputs.torque_terms import TERMS
+from screw_dynamics_ros.nodes.model.torque_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import drives, payload
 from screw_dynamics_ros.ros.joint_states.policies import (
     EFFORT_POLICIES,

@@ -7,7 +7,7 @@ count where the service says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -23,9 +23,15 @@ from screw_dynamics_ros.core.trajectory import (
 from screw_dynamics_ros.core.trajectory.motion import with_rates
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import coordinates, velocity_labels
+from screw_dynamics_ros.nodes.model.running_model import coordinates, velocity_labels
 from screw_dynamics_ros.nodes.parameters import payload
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, State, finite, requested_state
+from screw_dynamics_ros.nodes.services.requests import (
+    QueriedRobot,
+    ServiceHost,
+    State,
+    finite,
+    requested_state,
+)
 from screw_dynamics_ros.ros.messages.trajectories import (
     NANOSECONDS,
     JointTrajectory,
@@ -35,14 +41,10 @@ from screw_dynamics_ros.ros.messages.trajectories import (
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 
-if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.hosting.host import ModelHost
-
-
 DERIVED = {'v': 'velocities', 'a': 'accelerations'}
 
 
-def register(host: ModelHost, node: Node, parameters: Parameters) -> None:
+def register(host: ServiceHost, node: Node, parameters: Parameters) -> None:
     """Offer the services of `node`; `parameters` have the payload."""
     for kind, name, query in (
         ('InverseDynamics', 'inverse_dynamics', inverse_dynamics),

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -20,8 +20,13 @@ from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import velocity_labels
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
+from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.services.requests import (
+    QueriedRobot,
+    ServiceHost,
+    finite,
+    requested_state,
+)
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import (
     matrix,
@@ -31,17 +36,13 @@ from screw_dynamics_ros.ros.messages.conversions import (
 )
 from screw_dynamics_ros.ros.names import shorten, twist_frame
 
-if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.hosting.host import ModelHost
-
-
 DEFAULT_REPRESENTATION = 'hybrid'
 DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 RESTARTS = 20  # random starts between looks at the clock
 
 
-def register(host: ModelHost, node: Node) -> None:
+def register(host: ServiceHost, node: Node) -> None:
     """Offer the services of `node`."""
     host.serve(node, 'ForwardKinematics', '~/forward_kinematics', forward_kinematics)
     host.serve(node, 'InverseKinematics', '~/inverse_kinematics', inverse_kinematics)

@@ -10,14 +10,15 @@ import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import coordinates, neutral, scalar_joints
+from screw_dynamics_ros.nodes.model.running_model import coordinates, scalar_joints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.names import shorten
 
@@ -90,7 +91,7 @@ class QueriedRobot:
 
     def whole_q(self, values: Array) -> Array:
         """Return a configuration (nq,) with the positions of `joints`."""
-        q = neutral(self.robot)
+        q = self.robot.neutral()
         q[self._positions] = values
         return q
 
@@ -126,6 +127,20 @@ class State:
 
 #: Fills in the response to a request about a robot, or raises `ScrewDynamicsError`.
 Query = Callable[[QueriedRobot, Any, Any], None]
+
+
+class ServiceHost(Protocol):
+    """Whatever has a robot to ask about; a `ModelHost` does."""
+
+    def serve(
+        self,
+        node: Node,
+        kind: str,
+        name: str,
+        query: Query,
+        payloads: Callable[[], dict[str, RigidBody]] = dict,
+    ) -> None:
+        """Offer a typed service of `node`; see `ModelHost.serve`."""
 
 
 def answer(query: Query, situation: Situation, request: Any, response: Any) -> None:

@@ -3,32 +3,89 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 
 
-@dataclass(eq=False)
-class JointStateMessage:
-    """The fields of sensor_msgs/JointState as tuple and arrays; `stamp` in ns, 0 for none.
-
-    Whoever sends the same object again and again, with other numbers in the same arrays, lays them
-    one after the other in `numbers`: then they are taken over at once. `refusal` says why a message
-    cannot be used, whatever its contents are.
-    """
+class JointStateLayout(NamedTuple):
+    """What one kind of message lists: names, and how many positions, velocities and efforts."""
 
     names: tuple[str, ...]
-    position: Array
-    velocity: Array
-    effort: Array
+    positions: int
+    velocities: int
+    efforts: int
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return self.positions + self.velocities + self.efforts
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each name has a position, a velocity and an effort."""
+        return len(self.names) == self.positions == self.velocities == self.efforts
+
+
+@dataclass(eq=False)
+class JointStateMessage:
+    """The fields of sensor_msgs/JointState: layout, numbers one after the other, stamp.
+
+    Attributes
+    ----------
+    layout : JointStateLayout
+    numbers : (layout.size,) array
+        Positions, then velocities, then efforts.
+    stamp : int
+        [ns], 0 for none.
+    refusal : (Reason, str), optional
+        Why the message cannot be used, whatever its contents are.
+    """
+
+    layout: JointStateLayout
+    numbers: Array
     stamp: int
-    numbers: Array | None = None
     refusal: tuple[Reason, str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        names: tuple[str, ...],
+        position: ArrayLike,
+        velocity: ArrayLike,
+        effort: ArrayLike,
+        stamp: int,
+    ) -> JointStateMessage:
+        """Return the message with these fields."""
+        fields = [np.asarray(values, dtype=float) for values in (position, velocity, effort)]
+        layout = JointStateLayout(tuple(names), *map(len, fields))
+        return cls(layout, np.concatenate(fields), stamp)
 
     @classmethod
     def refused(cls, reason: Reason, detail: str) -> JointStateMessage:
         """Return a message without contents that is refused for a reason."""
-        nothing = np.zeros(0)
-        return cls((), nothing, nothing, nothing, 0, refusal=(reason, detail))
+        return cls(JointStateLayout((), 0, 0, 0), np.zeros(0), 0, (reason, detail))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the joints."""
+        return self.layout.names
+
+    @property
+    def position(self) -> Array:
+        """The positions."""
+        return self.numbers[: self.layout.positions]
+
+    @property
+    def velocity(self) -> Array:
+        """The velocities."""
+        return self.numbers[self.layout.positions : self.layout.positions + self.layout.velocities]
+
+    @property
+    def effort(self) -> Array:
+        """The efforts."""
+        return self.numbers[self.layout.positions + self.layout.velocities :]

@@ -106,7 +106,7 @@ class Position(Field):
     def read(
         self, message: JointStateMessage, names: NameMap, stamp: int, policies: Policies
     ) -> Reading | None:
-        """Return the positions, None if the message is refused for want of some."""
+        """Return the positions, None if the message is refused because some are missing."""
         is_ragged = self._is_ragged(message.position, names, Reason.POSITION_RAGGED)
         if is_ragged and policies.position == 'reject':
             return None

@@ -19,7 +19,6 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason, Record
-from screw_dynamics_ros.ros.joint_states.repeated_layout import ShortWay
 from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
 
 
@@ -80,7 +79,7 @@ class JointStateMapper:
         self.accepted = 0
         self.lock = threading.Lock()
         self._age = 0
-        self._maps = NameMaps(joints, known)
+        self.maps = NameMaps(joints, known)
 
         size = len(self.joints)
         self._state = np.zeros(3 * size)
@@ -127,7 +126,6 @@ class JointStateMapper:
         self.last_accepted = -math.inf
         self.has_velocity = self.has_effort = False
         self.restarted = self._restarting = False
-        self._way: ShortWay | None = None  # for the message object that came last
         self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
 
     def update(self, message: JointStateMessage, arrival: float | None = None) -> bool:
@@ -140,17 +138,11 @@ class JointStateMapper:
             Time of arrival on the monotonic clock [s].
         """
         self._arrival = time.monotonic() if arrival is None else arrival
-        way = self._way
-        if (
-            way is not None
-            and way.message is message
-            and self._is_regular(way, message.stamp)
-            and self._take(way, message.stamp)
-        ):
-            return True
         if message.refusal is not None:
             return self._refuse(*message.refusal)
-        names = self._maps[message.names]
+        names = self.maps[message.layout]
+        if names.whole is not None and self._is_regular(message) and self._take(names, message):
+            return True
         if names.refusal is not None:
             return self._refuse(*names.refusal)
         if names.unknown:
@@ -158,41 +150,42 @@ class JointStateMapper:
         stamp = self._check_age(message.stamp)
         if stamp == NEVER:
             return False
-        accepted = self._update_carefully(names, message, stamp)
-        self._way = ShortWay.through(message, names) if self._whole == stamp else None
-        return accepted
+        return self.update_carefully(names, message, stamp)
 
-    def _is_regular(self, way: ShortWay, stamp: int) -> bool:
-        """Whether a message follows one that made a state on its own, and is as good."""
+    def _is_regular(self, message: JointStateMessage) -> bool:
+        """Whether a whole message follows one that made a state on its own, and is as good."""
+        stamp = message.stamp
         self._age = self.clock() - stamp
         return (
             self._whole == self.stamp
             and 0 < stamp - self.stamp <= self._timeout
             and -self._max_age <= self._age <= self._max_age
-            and math.isfinite(sum(way.numbers.tolist()))
+            and math.isfinite(sum(message.numbers.tolist()))
         )  # no number is infinite or NaN
 
-    def _take(self, way: ShortWay, stamp: int) -> bool:
+    def _take(self, names: NameMap, message: JointStateMessage) -> bool:
         """Make a state of a regular message; return whether its torques are finite numbers."""
+        numbers, whole = message.numbers, names.whole
+        assert whole is not None
         if self._effort.is_calibrated:
-            tau = self._effort.torque(way.numbers[way.source[-len(self.joints) :]])
+            tau = self._effort.torque(numbers[whole[-len(self.joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
-            way.numbers.take(way.source, out=self._state, mode='clip')
+            numbers.take(whole, out=self._state, mode='clip')
             self.tau[:] = tau
         else:
-            way.numbers.take(way.source, out=self._state, mode='clip')
-        if way.unknown:
-            self._note(Reason.UNKNOWN_JOINTS, way.unknown)
+            numbers.take(whole, out=self._state, mode='clip')
+        if names.unknown:
+            self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         if not -self._jump <= self._age <= self._jump:
             self._note_clock_offset()
-        self._whole = self.stamp = stamp
+        self._whole = self.stamp = message.stamp
         self.restarted = False
         self.accepted += 1
         self.last_accepted = self._arrival
         return True
 
-    def _update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
+    def update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
         """Merge a message joint by joint, by the policies."""
         self._spread_whole()
         joints = names.target
@@ -287,7 +280,7 @@ class JointStateMapper:
         self._note(
             Reason.CLOCK_OFFSET,
             f'by {self.age:.3f} s: a replay without use_sim_time, '
-            'clocks that are not synchronised, or an overloaded machine',
+            'clocks that are not synchronized, or an overloaded machine',
         )
 
     def _note(self, reason: Reason, detail: str) -> None:

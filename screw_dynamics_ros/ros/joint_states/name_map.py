@@ -1,4 +1,4 @@
-"""Names of joints as messages list them, and where their values go."""
+"""Joints as messages list them, and where their values go."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.names import shorten
 
-CACHED_NAME_LISTS = 16
+CACHED_LAYOUTS = 16
 
 
 @dataclass
 class NameMap:
-    """Where the joints of one list of names go: values[source] belong to the joints `target`.
+    """Where the joints of one layout go: values[source] belong to the joints `target`.
 
     Attributes
     ----------
@@ -31,6 +32,9 @@ class NameMap:
         Why a message with these names cannot be used.
     unknown : str
         Names that no joint has, for people.
+    whole : (3 n,) array, optional
+        Of messages that have all of all joints: numbers[whole] are the positions, velocities and
+        efforts of the n joints in their order.
     """
 
     count: int
@@ -40,10 +44,12 @@ class NameMap:
     complete: bool
     refusal: tuple[Reason, str] | None = None
     unknown: str = ''
+    whole: NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, names: tuple[str, ...], joints: Sequence[str], known: Collection[str]) -> NameMap:
-        """Return the map of `names`; `known` may occur among them besides `joints`."""
+    def of(cls, layout: JointStateLayout, joints: Sequence[str], known: Collection[str]) -> NameMap:
+        """Return the map of a layout; the names `known` may occur in it besides `joints`."""
+        names = layout.names
         index = {joint: i for i, joint in enumerate(joints)}
         pairs = [(i, index[name]) for i, name in enumerate(names) if name in index]
         complete = len(pairs) == len(joints)
@@ -65,15 +71,18 @@ class NameMap:
             refusal = Reason.FOREIGN, f'got {shorten(names)}; expected {shorten(joints)}'
         unknown = [name for name in names if name not in index and name not in known]
         named = tuple(joints[k] for k in target)
-        return cls(len(names), source, target, named, complete, refusal, shorten(unknown))
+        whole = None
+        if complete and not refusal and layout.is_complete:
+            whole = np.concatenate([source + k * len(names) for k in range(3)])
+        return cls(len(names), source, target, named, complete, refusal, shorten(unknown), whole)
 
     def listed(self, chosen: NDArray[np.bool_]) -> str:
         """Return the names of some of the joints `target`, (k,), for people."""
         return listed(self.joints, chosen)
 
 
-class NameMaps(dict[tuple[str, ...], NameMap]):
-    """The maps of the lists of names that have come, made when they are asked for.
+class NameMaps(dict[JointStateLayout, NameMap]):
+    """The maps of the layouts that have come, made when they are asked for.
 
     Parameters
     ----------
@@ -86,10 +95,10 @@ class NameMaps(dict[tuple[str, ...], NameMap]):
         super().__init__()
         self._joints, self._known = tuple(joints), frozenset(known)
 
-    def __missing__(self, names: tuple[str, ...]) -> NameMap:
-        if len(self) >= CACHED_NAME_LISTS:
+    def __missing__(self, layout: JointStateLayout) -> NameMap:
+        if len(self) >= CACHED_LAYOUTS:
             self.clear()
-        made = self[names] = NameMap.of(names, self._joints, self._known)
+        made = self[layout] = NameMap.of(layout, self._joints, self._known)
         return made
 
 

@@ -28,7 +28,7 @@ class Shape:
     Attributes
     ----------
     kind : {'arrow', 'line', 'ellipsoid'}
-        Numbers of an arrow or a line: start and end; of an ellipsoid: centre, orientation as
+        Numbers of an arrow or a line: start and end; of an ellipsoid: center, orientation as
         quaternion (x, y, z, w), diameters.
     namespace : str
         Shapes of one namespace can be hidden together.

@@ -19,7 +19,7 @@ IDLE = 0.05  # s without a joint state, from which timers need not wait for one
 APART = 0.01  # s between two pieces while joint states come
 
 
-class SpareTime:
+class DeferredWork:
     """Timers whose callbacks wait for the moment after a joint state.
 
     Parameters

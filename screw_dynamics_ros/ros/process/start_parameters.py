@@ -21,7 +21,7 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.parameter_files import Section, read_parameter_file
+from screw_dynamics_ros.ros.parameter_files import ParameterSection, read_parameter_file
 
 #: Parameters that rclpy declares by itself, some of them late.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
@@ -38,13 +38,13 @@ class Source:
     ----------
     text : str
         For people.
-    section : Section
+    section : ParameterSection
     is_argument : bool
         Whether it is for the nodes of this process only.
     """
 
     text: str
-    section: Section
+    section: ParameterSection
     is_argument: bool = False
 
 
@@ -95,7 +95,7 @@ def check_name(origin: str, name: str, *, is_namespace: bool) -> None:
         )
 
 
-def file_sections(path: str) -> list[Section]:
+def file_sections(path: str) -> list[ParameterSection]:
     """Return the sections of a parameter file; raises `ArgumentError` with its name."""
     try:
         return read_parameter_file(Path(path))
@@ -127,7 +127,7 @@ def sources(arguments: Sequence[str]) -> Iterator[tuple[str, list[Source]]]:
             )
         elif option == '--param':
             node, _, name = value.partition(':=')[0].rpartition(':')
-            section = Section('/' + (node or '**').removeprefix('/'), (name,))
+            section = ParameterSection('/' + (node or '**').removeprefix('/'), (name,))
             yield f'argument -p {value}', [Source(f'argument -p {value}', section, True)]
 
 

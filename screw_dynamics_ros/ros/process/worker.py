@@ -22,8 +22,8 @@ from weakref import WeakSet
 
 from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
+from screw_dynamics_ros.ros.status import Level, Status
 
 T = TypeVar('T')
 
@@ -68,7 +68,7 @@ class Worker:
     def __init__(self, purpose: str) -> None:
         self._purpose = purpose
         self._calling, self._changing = threading.Lock(), threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self.ended = False
         self._since: float | None = None  # when the call under way began
         self._deaths, self._death, self._last_death = 0, '', -math.inf
@@ -78,7 +78,7 @@ class Worker:
     @property
     def pid(self) -> int | None:
         """Its number, None if there is none."""
-        process = self._process
+        process = self.process
         return None if process is None else process.pid
 
     @property
@@ -128,11 +128,11 @@ class Worker:
         with self._changing:
             if self.ended:
                 raise WorkerError(f'the process that {self._purpose} is ended')
-            if self._process is not None and self._process.poll() is not None:
-                self._note_death(self._process)  # while it had nothing to do
-            if self._process is None:
-                self._process = started(self._purpose)
-            return self._process
+            if self.process is not None and self.process.poll() is not None:
+                self._note_death(self.process)  # while it had nothing to do
+            if self.process is None:
+                self.process = started(self._purpose)
+            return self.process
 
     def _bury(self, process: subprocess.Popen[bytes]) -> str:
         """Forget a process that has closed its pipe; return how it ended."""
@@ -149,7 +149,7 @@ class Worker:
         self._deaths, self._is_replaced = self._deaths + 1, False
         self._last_death = time.monotonic()
         self._death = f'the process that {self._purpose} {cause_of_end(process.returncode)}'
-        self._process = None
+        self.process = None
         close_pipes(process)
         return self._death
 
@@ -166,7 +166,7 @@ class Worker:
         """End the process at once and for good, whatever it is doing; may come twice."""
         with self._changing:
             self.ended = True
-            process, self._process = self._process, None
+            process, self.process = self.process, None
         if process is not None:
             process.kill()
             process.wait()

@@ -37,7 +37,7 @@ class OtherTransforms:
         node.create_subscription(
             kind,
             '/tf_static',
-            FAULTS.guarded('a message on /tf_static', self._on_static),
+            FAULTS.guarded('a message on /tf_static', self.receive_static),
             QoSProfile(depth=MOST_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL),
         )
 
@@ -46,7 +46,8 @@ class OtherTransforms:
         self._frames = frozenset(frames)
         self._own_stamps.add(stamp)
 
-    def _on_static(self, message: Any) -> None:
+    def receive_static(self, message: Any) -> None:
+        """Note whose frames a message on /tf_static has."""
         if not message.transforms:
             return
         stamp = message.transforms[0].header.stamp

@@ -13,7 +13,7 @@ import pytest
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import kernels
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from support.compilation import (
@@ -215,7 +215,7 @@ def angles() -> np.ndarray:
 
 def sine_and_cosine(size: int, backend: str):
     return make_kernel(
-        Specification(
+        KernelSpecification(
             'sine and cosine',
             (('x', size),),
             lambda x: (np.stack([np.sin(x), np.cos(x)]),),

@@ -15,7 +15,7 @@ import pytest
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import sources
-from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
 from support.compilation import ROOT, close, needs_llvmlite, run_python
 from support.models import random_description
@@ -41,17 +41,17 @@ def nothing_is_recorded(monkeypatch) -> None:
     def fail(self) -> None:
         raise AssertionError('compiled again')
 
-    monkeypatch.setattr(Specification, 'record', fail)
+    monkeypatch.setattr(KernelSpecification, 'record', fail)
 
 
 USE_THE_CACHE = """
     import numpy as np
     from support.models import random_description
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.core.compile.kernels import Specification
+    from screw_dynamics_ros.core.compile.kernels import KernelSpecification
     made = []
-    record = Specification.record
-    Specification.record = lambda self: made.append(self) or record(self)
+    record = KernelSpecification.record
+    KernelSpecification.record = lambda self: made.append(self) or record(self)
     robot = Robot(random_description(0, 3), backend='native')
     print(len(made), robot.gravity_torques([0.1, 0.2, 0.3]).tolist(), len(made))
 """

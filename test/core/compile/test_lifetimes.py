@@ -58,7 +58,7 @@ def test_a_million_calls_leave_no_trace():
         out[0],
         'link3',
         robot,
-        *robot._kernels.values(),
+        *robot.kernels.values(),
     ]
     counts, memory = [sys.getrefcount(x) for x in watched], resident()
     work(200_000)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles.program_interpreter import run
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.packing import packed
 from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
@@ -114,7 +114,7 @@ def test_packs_in_machine_code(build, monkeypatch):
             'screw_dynamics_ros.core.compile.llvm.module.LONGEST_FUNCTION', (length,) * 2
         )
         monkeypatch.setattr('screw_dynamics_ros.core.compile.llvm.module.PIECE', (25, 25))
-        kernel = make_kernel(Specification('test of packs', (('x', SIZE),), build), 'native')
+        kernel = make_kernel(KernelSpecification('test of packs', (('x', SIZE),), build), 'native')
         for result, expected in zip(kernel.single([x]), build(x)):
             np.testing.assert_allclose(result, expected, rtol=0, atol=1e-14)
 

@@ -1,6 +1,6 @@
 """Recording a recursion: what is folded, dropped and shared, and what must not be done.
 
-design.md section 3: every recursion is written once; what runs is its recording.
+Every recursion is written once; what runs is its recording.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
@@ -99,7 +99,7 @@ def test_an_index_is_no_constant(recorder):
     made = recorded(recorder, 3, *values.values())
     assert [op[0] for op in made] == list(values)
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             'index and constant',
             (('x', 3),),
             lambda x: (
@@ -141,7 +141,9 @@ def test_only_what_an_output_needs_is_kept(recorder):
 @pytest.mark.filterwarnings('error')
 def test_a_recursion_must_not_look_at_a_recorded_scalar(branch, backend):
     """NumPy before 1.25 makes a warning of what a comparison of arrays raises."""
-    specification = Specification('branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),))
+    specification = KernelSpecification(
+        'branching', (('x', 1),), lambda x: (np.array([branch(x[0])]),)
+    )
     with pytest.raises(
         (TypeError, DeprecationWarning, FutureWarning),
         match=r'recorded scalar has no value yet|unhashable|elementwise comparison',
@@ -160,7 +162,7 @@ def count(function, joints: int, inputs: int) -> int:
 
 @pytest.mark.parametrize('function', [inverse_dynamics, forward_dynamics])
 def test_operations_grow_linearly_with_the_chain(function):
-    """Newton-Euler and articulated bodies are O(n) up to 200 joints (muller.md section 6)."""
+    """Newton-Euler and articulated bodies are O(n) up to 200 joints (K-38)."""
     lengths = [10, 50, 100, 200]
     counts = [count(function, n, 3) for n in lengths]
     slopes = np.diff(counts) / np.diff(lengths)

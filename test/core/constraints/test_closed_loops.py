@@ -1,4 +1,4 @@
-"""Kinematic loops, rolling, and their stabilisation (bruyninckx_2.md C-079, C-085, C-086).
+"""Kinematic loops, rolling, and their stabilization (C-079, C-085, C-086).
 
 The four-bar of golden case 8.6 (ground 4, crank 1, coupler 3.5, rocker 3) is cut between coupler
 and rocker; the oracle is its one Lagrange equation in the crank angle.
@@ -214,7 +214,7 @@ def simulated(
 
 
 @needs_llvmlite
-def test_stabilisation_over_a_minute():
+def test_stabilization_over_a_minute():
     """C-086: without it the gap grows; Baumgarte's gains hold it; projection takes it away (60 s,
     gap < 1e-6 asked for), and the energy stays within 1e-2 of its swing for ten seconds."""
     robot = four_bar(backend='native')

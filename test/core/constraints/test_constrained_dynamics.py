@@ -1,4 +1,4 @@
-"""Acceleration-constrained dynamics (bruyninckx_2.md C-070 to C-078) against dense equations.
+"""Acceleration-constrained dynamics (C-070 to C-078) against dense equations.
 
 `constraint_oracle` has the dense Karush-Kuhn-Tucker equations with bias terms by differences;
 Pinocchio's `constraintDynamics` is the other oracle, in `test_pinocchio.py`. Golden case 8.3. Spec
@@ -116,7 +116,7 @@ def test_formulations_agree(case):
     """C-071, C-082: the recursion without M and J, and M, J with a decomposition, same terms."""
     description, floating = CASES[case]
     robot = Robot(description, floating_base=floating, backend='reference')
-    tree, (q, v, tau) = robot._tree, state(robot)
+    tree, (q, v, tau) = robot.tree, state(robot)
     constraints = [on(robot.link_names[-1], 3, 1), on('link2', 2, 2, other='link4')]
     moving = equations.motion(tree, q, v)
     rows = [equations.row(tree, moving, c.structure, c.parameters) for c in constraints]

@@ -1,4 +1,4 @@
-"""Constraints on motion (bruyninckx_1.md B-102 to B-104)."""
+"""Constraints on motion (B-102 to B-104)."""
 
 import numpy as np
 import pytest

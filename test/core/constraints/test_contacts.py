@@ -1,4 +1,4 @@
-"""Inequality constraints, friction pyramids and soft constraints (bruyninckx_2.md C-080, C-081).
+"""Inequality constraints, friction pyramids and soft constraints (C-080, C-081).
 
 The oracle for contacts is enumeration: of all choices which of them press, the one that is
 consistent, each solved as equality constraints.

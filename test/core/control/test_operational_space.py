@@ -1,4 +1,4 @@
-"""Operational space and hierarchies of torque tasks (bruyninckx_2.md C-078, C-082, C-083)."""
+"""Operational space and hierarchies of torque tasks (C-078, C-082, C-083)."""
 
 from __future__ import annotations
 

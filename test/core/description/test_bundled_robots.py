@@ -113,7 +113,7 @@ GAZ_GRAVITY = [
 
 @pytest.mark.parametrize(('q', 'torques'), GAZ_GRAVITY)
 def test_panda_arm_has_the_identified_gravity_torques(q, torques):
-    """Checks every mass and centre of mass: an exchanged sign or link shows by several N m."""
+    """Checks every mass and center of mass: an exchanged sign or link shows by several N m."""
     text = urdf_path('panda').read_text(encoding='utf-8')
     arm, hand = text.split('<link name="panda_hand">')
     hand = re.sub(r'<inertial>.*?</inertial>', '', hand, flags=re.DOTALL)
@@ -153,7 +153,7 @@ def test_panda_hand_is_symmetric_under_half_a_turn():
 
 
 def test_planar_2r_is_the_closed_form_of_its_header():
-    """The specification's planar 2R golden (muller.md section 5) with m = (2, 1), l = (1, 0.5)."""
+    """The specification's planar 2R golden (doc/spec/muller.md) with m = (2, 1), l = (1, 0.5)."""
     model = pinocchio_model('planar_2r')
     data = model.createData()
     q1, q2, v = 0.3, 0.5, np.array([0.2, -0.1])

@@ -95,7 +95,7 @@ def test_triangle_message_has_the_numbers_and_the_remedy():
     finding = only(single(Inertia(2.0, [0, 0, 0], np.diag([0.5, 0.1, 0.2]))), 'error')
     assert 'principal moments 0.1, 0.2, 0.5 kg m^2' in finding.message
     assert '0.1 + 0.2 < 0.5' in finding.message
-    assert 'about the centre of mass' in finding.remedy
+    assert 'about the center of mass' in finding.remedy
     assert str(finding) == f'link a: {finding.message} ({finding.remedy})'
 
 
@@ -188,7 +188,7 @@ def test_point_mass_on_a_skew_axis(direction):
 
 
 def test_massless_links_between_massive_ones_are_harmless():
-    """A three-axis wrist or a planar base modelled by massless links."""
+    """A three-axis wrist or a planar base modeled by massless links."""
     robot = chain(('prismatic', None), ('prismatic', None), ('revolute', SOLID))
     assert subjects(robot, 'warning') == []
     info = next(f for f in physical_findings(robot) if 'moving links' in f.message)

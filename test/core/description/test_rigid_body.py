@@ -1,4 +1,4 @@
-"""One rigid body: masses, momenta, energies (bruyninckx_1.md B-090 to B-101; muller.md D-17, D-43).
+"""One rigid body: masses, momenta, energies (B-090 to B-101; D-17, D-43).
 
 `test_rigid_body_motion.py` has its equations of motion.
 """
@@ -30,7 +30,7 @@ from support.rigid_bodies import (
 
 
 def test_two_masses():
-    """B-090: mass and centre of mass of a dumb-bell, and its three kinds of moments."""
+    """B-090: mass and center of mass of a dumb-bell, and its three kinds of moments."""
     body = RigidBody.from_particles([1, 3], [[0, 0, 1], [0.4, 0, 1]])
     close(body.mass, 4)
     close(body.com, [0.3, 0, 1])
@@ -65,7 +65,7 @@ def test_inertia_of_a_box():
 
 
 def test_inertia_of_a_cloud():
-    """B-091, (4.66): I omega is the angular momentum about the centre of mass."""
+    """B-091, (4.66): I omega is the angular momentum about the center of mass."""
     m, r = cloud(1)
     body = RigidBody.from_particles(m, r)
     omega = np.array([0.3, -1.0, 0.7])
@@ -132,7 +132,7 @@ def test_what_no_body_has_is_refused(arguments, message):
 
 
 def test_principal_frame():
-    """B-092: right-handed, at the centre of mass, diagonal there."""
+    """B-092: right-handed, at the center of mass, diagonal there."""
     for seed in range(20):
         body = random_body(seed)
         frame, moments = body.principal_frame()
@@ -249,7 +249,7 @@ def test_momentum():
 
 
 def test_momentum_of_a_chain():
-    """B-097: the generalised momenta are the joints' shares of the links' momenta."""
+    """B-097: the generalized momenta are the joints' shares of the links' momenta."""
     robot = Robot(random_description(6, joints=5), backend='reference')
     rng = np.random.default_rng(11)
     q, v = random_configuration(robot, rng), rng.normal(size=5)

@@ -1,6 +1,6 @@
-"""Equations of motion of one rigid body (bruyninckx_1.md B-087, B-089, B-096, B-098 to B-100).
+"""Equations of motion of one rigid body (B-087, B-089, B-096, B-098 to B-100).
 
-Also muller.md D-18, D-20, D-21.
+Also D-18, D-20, D-21.
 """
 
 from types import SimpleNamespace
@@ -87,7 +87,7 @@ def test_merry_go_round():
 
 
 def test_bias_wrench():
-    """B-099: zero for an isotropic body turning about its centre of mass, and for no other."""
+    """B-099: zero for an isotropic body turning about its center of mass, and for no other."""
     omega = np.array([1.0, 2, 3, 0, 0, 0])
     close(RigidBody(2, np.zeros(3), np.eye(3)).wrench(omega, np.zeros(6), 'material'), np.zeros(6))
     for body in (G11, RigidBody(2, np.zeros(3), np.diag([1, 2, 2.5]))):

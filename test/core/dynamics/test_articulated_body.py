@@ -1,6 +1,6 @@
 """The inward pass of articulated bodies against Pinocchio: a subtree that floats by itself.
 
-C-051 to C-053 of bruyninckx_2.md. What `inward` says of a body with all that it carries can be
+C-051 to C-053. What `inward` says of a body with all that it carries can be
 asked of another library: cut the subtree off and let its root float. With the mass matrix M and the
 bias h of base (b) and joints (q) the base resists an acceleration dV by
 
@@ -95,7 +95,7 @@ def compare(
     robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: dict[str, np.ndarray]
 ) -> ArticulatedBodies:
     """Compare the inertias and biases of all links; return what the package finds."""
-    tree, free = robot._tree, [False] * robot.nv
+    tree, free = robot.tree, [False] * robot.nv
     bodies = inward(tree, q, v, np.zeros(robot.nv), tau, free, wrenches)
     for link in robot.link_names[1:]:  # a planar joint has two bodies more, without mass
         i, S = tree.frame(link).body, tree.frame(link).S
@@ -134,11 +134,11 @@ def test_a_free_body_is_not_felt():
     robot = model(1, ('floating',))
     q, v, tau = state(robot, 1)
     carried, cut = (
-        inward(robot._tree, q, v, 0 * v, 0 * tau, [fixed] * robot.nv) for fixed in (False, True)
+        inward(robot.tree, q, v, 0 * v, 0 * tau, [fixed] * robot.nv) for fixed in (False, True)
     )
-    for i, body in enumerate(robot._tree.bodies):
+    for i, body in enumerate(robot.tree.bodies):
         close(carried.P[i], inertia_matrix(body))
-        on_it = [other for other in robot._tree.bodies if other.parent == i]
+        on_it = [other for other in robot.tree.bodies if other.parent == i]
         assert (np.abs(cut.P[i] - carried.P[i]).max() > WRONG) == bool(on_it)
 
 
@@ -151,13 +151,13 @@ def test_spherical_joint(seed):
     robot = Robot(random_description(seed, 2, ('floating',), chain=True), backend='reference')
     q, v, tau = state(robot, seed)
     turns = np.arange(robot.nv) % 6 < 3
-    bodies = inward(robot._tree, q, v, 0 * v, tau, ~turns)
+    bodies = inward(robot.tree, q, v, 0 * v, tau, ~turns)
     M = bodies.P[1]
-    close(M, inertia_matrix(robot._tree.bodies[1]))
+    close(M, inertia_matrix(robot.tree.bodies[1]))
     passed = np.zeros((6, 6))
     passed[3:, 3:] = M[3:, 3:] - M[3:, :3] @ np.linalg.solve(M[:3, :3], M[:3, 3:])
     back = Ad(inverse(bodies.C[1]))
-    close(bodies.P[0], inertia_matrix(robot._tree.bodies[0]) + back.T @ passed @ back)
+    close(bodies.P[0], inertia_matrix(robot.tree.bodies[0]) + back.T @ passed @ back)
     assert bodies.free[1] == [6, 7, 8]
 
 
@@ -169,7 +169,7 @@ def test_a_wrench_passes_by_the_projector(seed):
     """
     description = random_description(seed, 2, ('revolute', 'prismatic'), chain=True)
     robot = Robot(description, backend='reference')
-    tree, (q, v, tau), free = robot._tree, state(robot, seed), [False, False]
+    tree, (q, v, tau), free = robot.tree, state(robot, seed), [False, False]
     F = np.random.default_rng(seed).normal(size=6)
     body = tree.bodies[1]
     loaded, bare = (
@@ -191,9 +191,9 @@ def carried(
     robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray, F: np.ndarray
 ) -> np.ndarray:
     """Return by how much F on the second link relieves the first one, by Pinocchio."""
-    first, second = (body.name for body in robot._tree.bodies)
+    first, second = (body.name for body in robot.tree.bodies)
     state, omega = (q, v, tau), np.zeros(3)
     with_F, without = (
         expected(robot, first, *state, omega, wrenches)[1] for wrenches in ({second: F}, {})
     )
-    return Ad(inverse(robot._tree.frame(first).S)).T @ (without - with_F)
+    return Ad(inverse(robot.tree.frame(first).S)).T @ (without - with_F)

@@ -1,6 +1,6 @@
 """Armatures and friction: golden numbers, Pinocchio, energy; `test_mujoco.py` has MuJoCo.
 
-Spec IDs: C-054 of bruyninckx_2.md (6.2.6 and its to-do), E-12; B-008 of bruyninckx_1.md.
+Spec IDs: C-054, E-12; B-008.
 """
 
 from __future__ import annotations

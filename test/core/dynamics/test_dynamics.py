@@ -1,7 +1,6 @@
 """Equations of motion against golden numbers, Lagrange's equations, energy and momentum balances.
 
-Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11 of
-muller.md.
+Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (random_configuration(robot, rng), *rng.uniform(-2, 2, (2, robot.nv)))
 
 
-# --- golden numbers of muller.md section 5 --------------------------------------------------------
+# --- golden numbers of doc/spec/muller.md --------------------------------------------------------
 
 
 @BACKENDS
@@ -139,7 +138,7 @@ def test_equations_of_motion_are_lagranges(seed, mimic, backend):
 
 @SEEDS
 def test_every_inertia_counts(seed):
-    """Root link and links behind fixed joints included: masses, energies (design.md section 4)."""
+    """Root link and links behind fixed joints included: masses, energies."""
     description = random_description(seed, 6, ('revolute', 'fixed'))
     robot = Robot(description, backend='reference')
     floating = Robot(description, floating_base=True, backend='reference')
@@ -328,7 +327,7 @@ def test_energy_balance_over_a_second(mimic, floating):
 
 
 def momentum(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return linear momentum and angular momentum about the centre of mass, link by link."""
+    """Return linear momentum and angular momentum about the center of mass, link by link."""
     P, L, com = np.zeros(3), np.zeros(3), robot.center_of_mass(q)
     for link in robot.description.links:
         C, V = robot.link_pose(q, link.name), robot.velocity(q, v, link.name, 'hybrid')
@@ -341,7 +340,7 @@ def momentum(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np
 
 @pytest.mark.parametrize('mimic', [0, 2])
 def test_a_free_robot_falls_on_a_parabola(mimic):
-    """Whatever the joints do: the centre of mass falls freely, angular momentum stays (D-18)."""
+    """Whatever the joints do: the center of mass falls freely, angular momentum stays (D-18)."""
     robot = Robot(
         random_description(5, 5, mimic=mimic), floating_base=True, gravity=GRAVITY, backend='python'
     )
@@ -362,7 +361,7 @@ def test_a_free_robot_falls_on_a_parabola(mimic):
 
 
 def test_a_body_alone():
-    """Newton's and Euler's equations about the centre of mass (D-20)."""
+    """Newton's and Euler's equations about the center of mass (D-20)."""
     rng = np.random.default_rng(0)
     inertia = random_inertia(rng)
     robot = Robot(

@@ -2,7 +2,7 @@
 
 `test_pinocchio.py` has those of all robots, `test_extended_precision.py` their last digits.
 
-Spec ID: D-40 of muller.md.
+Spec ID: D-40.
 """
 
 from __future__ import annotations

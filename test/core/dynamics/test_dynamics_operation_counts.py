@@ -1,6 +1,6 @@
 """What inverse dynamics costs in the four representations: operations, and as the paper counts.
 
-Spec IDs: K-38 and section 6 of muller.md, D-25 to D-28. Run as a script, this file prints the table
+Spec IDs: K-38, D-25 to D-28. Run as a script, this file prints the table
 of doc/dynamics.md.
 """
 
@@ -81,7 +81,7 @@ def test_the_page_shows_what_is_measured():
 
 
 def test_claims():
-    """Section 6: all O(n); body-fixed with frames on the axes beats spatial (Stelzle et al.)."""
+    """K-38: all O(n); body-fixed with frames on the axes beats spatial (Stelzle et al.)."""
     tree = ROBOTS['10R']()
     assert operation_count(tree, 'body') < 0.7 * operation_count(tree, 'spatial')
     for name in ('Panda', '6R, frames anywhere'):
@@ -91,14 +91,14 @@ def test_claims():
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 def test_linear_growth(representation):
-    """Section 6, [D] section 4: each further joint of a chain costs the same."""
+    """K-38, [D] section 4: each further joint of a chain costs the same."""
     steps = np.diff([operation_count(anywhere(n), representation) for n in (3, 5, 7, 9)])
     assert len(set(steps.tolist())) == 1
 
 
 @pytest.mark.parametrize('n', [1, 4, 7])
 def test_counts_of_the_paper(n, monkeypatch):
-    """K-38, section 6: transformations, brackets and inertia transformations, both passes.
+    """K-38: transformations, brackets and inertia transformations, both passes.
 
     The spatial recursion has 2 n brackets, not 2 n - 1: [V_1, J_1] = 0 is not left out.
     """

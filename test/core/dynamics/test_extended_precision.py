@@ -5,7 +5,7 @@ nearly align (condition 2e8 to 7e8 with a floating base) leave its derivatives o
 with relative errors of 1e-9 to 6e-9 at most of twelve random states, ours with less than
 3e-10; on all other robots of example-robot-data its errors are below 6e-11, ours below 2e-13.
 
-Spec IDs: D-27, D-37, D-38, D-40 of muller.md.
+Spec IDs: D-27, D-37, D-38, D-40.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Rates of generalised forces, linear models, and sensitivity to the geometry.
+"""Rates of generalized forces, linear models, and sensitivity to the geometry.
 
-Spec IDs: D-40 to D-42 of muller.md.
+Spec IDs: D-40 to D-42.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_linear_model(case):
     """D-40: x' = A x + B u against the difference of two motions, free bodies included."""
     robot = build(case, 'reference')
     q, v, tau = (x[0] for x in states(robot, 1).values())
-    model, n = robot.linearised(q, v, tau), robot.nv
+    model, n = robot.linearized(q, v, tau), robot.nv
     a = robot.forward_dynamics(q, v, tau)
 
     def rate(x):  # of the deviation x = (dq, dv) from the reference motion
@@ -148,13 +148,13 @@ def test_discretised_model():
 
     robot = build('tree', 'reference')
     q, v, tau = (x[0] for x in states(robot, 1).values())
-    model, n = robot.linearised(q, v, tau), robot.nv
-    discrete = model.discretised(0.01)
+    model, n = robot.linearized(q, v, tau), robot.nv
+    discrete = model.discretized(0.01)
     A, B, *_ = cont2discrete((model.A, model.B, np.eye(2 * n), np.zeros((2 * n, n))), 0.01)
     close(discrete.A, A, 1e-12)
     close(discrete.B, B, 1e-12)
     close(discrete.A, expm(0.01 * model.A), 1e-12)
-    half = model.discretised(0.005)
+    half = model.discretized(0.005)
     close(half.A @ half.B + half.B, B, 1e-12)
 
 

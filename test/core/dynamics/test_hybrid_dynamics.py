@@ -1,4 +1,4 @@
-"""Hybrid dynamics: each joint given by motion or torque (bruyninckx_2.md C-060, C-066; D-38).
+"""Hybrid dynamics: each joint given by motion or torque (C-060, C-066; D-38).
 
 The oracle is inverse dynamics, tested against Lagrange's equations and Pinocchio elsewhere, and the
 dense partition of M a + h = tau with Pinocchio's M and h.
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.kernels import Specification
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.constraints.constrained_dynamics import specification
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
@@ -78,7 +78,7 @@ def test_formulations_agree(case):
     rng = np.random.default_rng(8)
     for _ in range(4):
         split = (rng.random(robot.nv) < 0.4).tolist()
-        arguments = (robot._tree, q, v, a, tau, robot.gravity, split)
+        arguments = (robot.tree, q, v, a, tau, robot.gravity, split)
         one = hybrid_dynamics.articulated_bodies(*arguments)
         other = hybrid_dynamics.composite_inertia(*arguments)
         for x, y in zip(one, other):
@@ -97,7 +97,7 @@ def test_drives():
     m = np.arange(robot.nv) % 3 == 0
     acceleration, torque = robot.hybrid_dynamics(q, v, a, tau, m)
     close(robot.inverse_dynamics(q, v, acceleration), torque)
-    other = hybrid_dynamics.composite_inertia(robot._tree, q, v, a, tau, robot.gravity, m.tolist())
+    other = hybrid_dynamics.composite_inertia(robot.tree, q, v, a, tau, robot.gravity, m.tolist())
     close(other[0], acceleration)
     close(other[1], torque)
 
@@ -132,7 +132,7 @@ def test_operations_grow_linearly():
         choice = '10' * (joints // 2)
         inputs = (('q', joints), ('v', joints), ('a', joints), ('tau', joints), ('gravity', 3))
         programs.append(
-            Specification(
+            KernelSpecification(
                 '',
                 inputs,
                 lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(

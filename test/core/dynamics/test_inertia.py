@@ -8,12 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from oracles.program_interpreter import run
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
-from screw_dynamics_ros.core.dynamics.spatial_inertia import (
-    recorded_axis,
-    rotated,
-    transported_matrix,
-)
+from screw_dynamics_ros.core.dynamics.spatial_inertia import rotated, transported_matrix
 from screw_dynamics_ros.core.lie.se3 import Ad, inverse, pose
+from screw_dynamics_ros.core.linear import lasting_axis
 
 #: The 24 rotations that turn axes of coordinates into one another.
 ALIGNED = Rotation.create_group('O').as_matrix().round() + 0.0
@@ -63,10 +60,10 @@ def test_other_rotations_are_products():
     A = np.random.default_rng(1).normal(size=(3, 3))
     recorder = Recorder()
     c, s = recorder.inputs('turn', 2)
-    assert recorded_axis(OBLIQUE @ turn(2, c, s)) is None
-    assert recorded_axis(turn(0, c, s) @ turn(1, c, s)) is None
+    assert lasting_axis(OBLIQUE @ turn(2, c, s)) is None
+    assert lasting_axis(turn(0, c, s) @ turn(1, c, s)) is None
     for R in (*ALIGNED, OBLIQUE):
-        assert recorded_axis(R.astype(object)) is None
+        assert lasting_axis(R.astype(object)) is None
         np.testing.assert_array_equal(rotated(R, A), R @ A @ R.T)
 
 

@@ -1,6 +1,6 @@
 """Wrenches through the joints, fixed ones included: balances of free bodies, statics, Pinocchio.
 
-Spec ID: D-30 of muller.md.
+Spec ID: D-30.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def test_joints_of_several_freedoms():
 
 
 def test_statics():
-    """D-30: at rest the base bears the weight, at the centre of mass."""
+    """D-30: at rest the base bears the weight, at the center of mass."""
     robot = Robot.from_urdf(urdf_path('panda'), backend='reference')
     q = state(robot)[0]
     rest = np.zeros(robot.nv)
@@ -129,7 +129,7 @@ def test_statics():
 
 
 def test_wrench_on_a_floating_base_is_what_inverse_dynamics_says():
-    """D-30: the first row is the generalised force of the base, body-fixed."""
+    """D-30: the first row is the generalized force of the base, body-fixed."""
     robot = Robot(random_description(5, 6), floating_base=True, backend='reference')
     q, v, a = state(robot)
     close(robot.joint_wrenches(q, v, a)[0], robot.inverse_dynamics(q, v, a)[:6])

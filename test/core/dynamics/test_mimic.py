@@ -2,7 +2,7 @@
 
 The oracle is the dense reduced system G^T M G a = tau - G^T h of Pinocchio's model with all joints
 independent (`pinocchio_oracle`), and Lagrange's equations with the mimic relation substituted
-(`lagrange`, in `test_dynamics.py`). design.md section 4; errors to 1e-10.
+(`lagrange`, in `test_dynamics.py`). Errors to 1e-10.
 """
 
 from __future__ import annotations

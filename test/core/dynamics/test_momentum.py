@@ -1,8 +1,8 @@
-"""Momenta and the velocity of the centre of mass: differences, conservation.
+"""Momenta and the velocity of the center of mass: differences, conservation.
 
 `test_pinocchio.py` has those of all robots.
 
-Spec IDs: D-18, D-34 of muller.md, C-055 of bruyninckx_2.md.
+Spec IDs: D-18, D-34, C-055.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from support.tangents import displaced, partial
 @BACKENDS
 @ALL_CASES
 def test_definitions(case, backend):
-    """The map, the velocity of the centre of mass by differences, and kinetic energy."""
+    """The map, the velocity of the center of mass by differences, and kinetic energy."""
     robot = build(case, backend)
     q, v, _ = (x[0] for x in states(robot, 1).values())
     h, com = robot.centroidal_momentum(q, v), robot.center_of_mass(q)

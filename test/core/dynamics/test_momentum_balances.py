@@ -1,6 +1,6 @@
 """Canonical momenta, and balances over ten simulated seconds.
 
-muller.md D-39, bruyninckx_2.md C-076; C-055 and C-075: what a floating base keeps when only
+D-39, C-076; C-055 and C-075: what a floating base keeps when only
 inner torques and inner constraints act.
 """
 
@@ -14,7 +14,7 @@ import pytest
 
 from oracles.constraints import moved
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.control.operational_space import generalised_jacobian
 from screw_dynamics_ros.core.description import Link, RobotDescription
@@ -43,7 +43,7 @@ def test_hamiltons_equations(case):
     v, tau = rng.uniform(-2, 2, (2, robot.nv))
     wrenches = random_wrenches(robot, rng)
     p = robot.mass_matrix(q) @ v
-    velocity, rate = momentum_dynamics(robot._tree, q, p, tau, robot.gravity, wrenches)
+    velocity, rate = momentum_dynamics(robot.tree, q, p, tau, robot.gravity, wrenches)
     close(velocity, v, 1e-10)
     h = 0.01
     dM = (
@@ -96,7 +96,7 @@ def run(
     dt: float,
     steps: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return q, v after some steps of the classical Runge-Kutta method, quaternion normalised."""
+    """Return q, v after some steps of the classical Runge-Kutta method, quaternion normalized."""
 
     def rate(x: np.ndarray) -> np.ndarray:
         q, v = x[: robot.nq], x[robot.nq :]
@@ -152,9 +152,9 @@ def test_floating_base_for_ten_seconds(held):
 def test_canonical_momenta_for_ten_seconds():
     """D-39: the same motion as with velocities for a second; the energy stays for ten."""
     robot = Robot(random_description(3, 3, ('revolute',), chain=True), backend='native')
-    tree = robot._regrouped_tree
+    tree = robot.regrouped_tree
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             'momentum dynamics',
             (('q', 3), ('p', 3)),
             lambda q, p: momentum_dynamics(tree, q, p, np.zeros(3), robot.gravity),

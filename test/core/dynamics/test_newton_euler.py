@@ -1,6 +1,6 @@
 """Newton-Euler equations of one body, by differentiating the momentum of a cloud of particles.
 
-Spec IDs D-17 to D-23 of muller.md and its errata E-14 to E-17, E-20 to E-22. The oracle knows poses
+Spec IDs: D-17 to D-23 and the errata E-14 to E-17, E-20 to E-22. The oracle knows poses
 and point masses only: momenta are sums over particles, rates are central differences of order 14 in
 extended precision.
 """
@@ -248,7 +248,7 @@ def test_free_body_keeps_its_spatial_momentum():
 @REPRESENTATION
 @pytest.mark.parametrize('at_com', [False, True])
 def test_newton_euler(seed, representation, at_com):
-    """D-19 to D-22: off the centre of mass and at it, against particles."""
+    """D-19 to D-22: off the center of mass and at it, against particles."""
     case = Case(seed, at_com=at_com)
     V, dV = case.motion.twist(representation)
     M, R = case.M(representation), case.motion.R

@@ -2,7 +2,7 @@
 
 `test_pinocchio.py` has the regressor of all robots.
 
-Spec IDs: D-43 of muller.md, C-067 of bruyninckx_2.md.
+Spec IDs: D-43, C-067.
 """
 
 from __future__ import annotations

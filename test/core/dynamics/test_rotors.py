@@ -1,6 +1,6 @@
 """Rotors that spin with their joints, against robots that have them as links.
 
-Spec ID: C-054 of bruyninckx_2.md.
+Spec ID: C-054.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_spinning_rotors_are_links_that_mimic(floating):
     simple = Robot(robot.description, drives=felt, backend='reference', **arguments)
     assert np.abs(simple.inverse_dynamics(q, v, a) - tau).max() > 1e-2
     # compiled, on regrouped masses
-    compiled = Robot(robot.description, drives=robot._drives, backend='python', **arguments)
+    compiled = Robot(robot.description, drives=robot.drives, backend='python', **arguments)
     close(compiled.inverse_dynamics(q, v, a, wrenches), tau)
     close(compiled.joint_wrenches(q, v, a), robot.joint_wrenches(q, v, a))
 

@@ -93,7 +93,7 @@ def test_least_squares_when_torques_fit_no_wrench(robot, rng):
 
 
 def test_damping_is_a_price_on_the_wrench(rng):
-    """w minimises |tau - J^T w|^2 + d^2 |(n / L, f)|^2: the gradient vanishes."""
+    """w minimizes |tau - J^T w|^2 + d^2 |(n / L, f)|^2: the gradient vanishes."""
     J, tau, damping, length = rng.normal(size=(6, 9)), rng.normal(size=9), 0.4, 0.25
     w = contact_wrench(J, tau, damping, length)
     sizes = np.array([length] * 3 + [1.0] * 3)

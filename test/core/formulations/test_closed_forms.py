@@ -1,6 +1,6 @@
 """Projected equations, Lagrange's equations and first-order forms, against recursions and energy.
 
-Spec IDs D-32 to D-37 of muller.md, C-084 of bruyninckx_2.md, errata E-36.
+Spec IDs D-32 to D-37, C-084, errata E-36.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def test_projection_is_the_recursion(floating, representation):
 
 @pytest.mark.parametrize('floating', [False, True])
 def test_kanes_equations(floating):
-    """D-32: vectors at the centres of mass."""
+    """D-32: vectors at the centers of mass."""
     tree, _, q, v, a, W = driven(2, floating)
     expected = inverse_dynamics(tree, q, v, a, GRAVITY, W)
     close(kane_torques(tree, q, v, a, GRAVITY, W), expected, 1e-12)

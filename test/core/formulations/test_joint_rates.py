@@ -1,6 +1,6 @@
 """Joint rates and accelerations from the twists of all bodies.
 
-Spec IDs: K-24, D-07, D-11 of muller.md with the erratum E-32.
+Spec IDs: K-24, D-07, D-11 with the erratum E-32.
 """
 
 from __future__ import annotations

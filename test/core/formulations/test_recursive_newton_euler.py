@@ -1,6 +1,6 @@
 """Recursive inverse dynamics in four representations, with any description of the geometry.
 
-Spec IDs of muller.md: D-24 to D-31, C-057 of bruyninckx_2.md. The independent oracles are
+Spec IDs: D-24 to D-31, C-057. The independent oracles are
 Lagrange's equations by differentiation, Pinocchio and golden numbers.
 """
 
@@ -116,7 +116,7 @@ def test_pinocchio(name, floating, representation):
 
 @REPRESENTATION
 def test_golden_torques_of_rcm5(representation):
-    """D-25 to D-28: the surgical arm of muller.md section 5, with and without gravity, to 1e-9."""
+    """D-25 to D-28: the surgical arm of doc/spec/muller.md, with and without gravity, to 1e-9."""
     tree = build_tree(rcm5_description())
     motion = tree, RCM5_Q, RCM5_V, RCM5_A
     free = [7.9329872753, 4.4171123122, 2.0474565369, -0.7513472441, -0.1459455517]
@@ -147,7 +147,7 @@ def point_mass():
 
 
 def described(seed: int) -> dict[str, tuple[geometry.Geometry, Tree]]:
-    """Return one robot in the five descriptions, and one with the frames at the centres of mass."""
+    """Return one robot in the five descriptions, and one with the frames at the centers of mass."""
     own = random_geometry(seed, 7)
     inertias = random_inertias(seed, 7)
     A = geometry.SpatialScrews.of(own).A
@@ -183,7 +183,7 @@ def test_every_combination_of_geometry_and_representation(seed):
 
 
 def test_joint_screws_in_the_frames_of_the_bodies_are_sparse():
-    """D-31: with frames on the axes each screw has one entry; at the centres of mass it has not."""
+    """D-31: with frames on the axes each screw has one entry; at the centers of mass it has not."""
     on_axes = build_tree(random_description(0, 5, ('revolute',), chain=True))
     assert all(np.count_nonzero(body.X) == 1 for body in on_axes.bodies)
     assert all(np.count_nonzero(body.X) > 2 for body in described(0)['centres of mass'][1].bodies)

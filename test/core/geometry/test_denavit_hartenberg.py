@@ -1,7 +1,7 @@
 """Tables of link parameters: Denavit-Hartenberg, Hayati-Roberts, parametrically continuous.
 
-Spec IDs: B-110 to B-113 of bruyninckx_1.md with the errata of (5.6), (5.7), (5.8) and golden
-numbers G13, G14; K-12 of muller.md.
+Spec IDs: B-110 to B-113 with the errata of (5.6), (5.7), (5.8) and golden
+numbers G13, G14; K-12.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Motion subgroups, macro joints, joints of several freedoms; topology, mobility and loops.
 
-Spec IDs: K-10, K-11, K-39 of muller.md; B-002, B-006, B-109, B-121 of bruyninckx_1.md with golden
+Spec IDs: K-10, K-11, K-39; B-002, B-006, B-109, B-121 with golden
 numbers G16, G17.
 """
 

@@ -1,8 +1,7 @@
 """Geometry as products of exponentials, from and to robot descriptions.
 
-Spec IDs: K-04, K-12 to K-19 of muller.md, D-31 (part), B-107, B-113, B-114, B-118 of
-bruyninckx_1.md. The reference is the product of joint motions in extended precision
-(`poe_models.Reference`).
+Spec IDs: K-04, K-12 to K-19, D-31 (part), B-107, B-113, B-114, B-118. The
+reference is the product of joint motions in extended precision (`poe_models.Reference`).
 """
 
 from __future__ import annotations
@@ -237,7 +236,7 @@ def test_dynamics_with_axes_anywhere_and_helical_joints(seed):
         coriolis_matrix(tree, q, v) @ v, inverse_dynamics(tree, q, v, rest, free), atol=1e-13
     )
     poses = reference_poses(geometry, q)
-    momenta = [  # of the centres of mass, from the poses alone
+    momenta = [  # of the centers of mass, from the poses alone
         inertia.mass * (C[:3, :3] @ inertia.com + C[:3, 3]) for inertia, C in zip(inertias, poses)
     ]
     np.testing.assert_allclose(first_moment(tree, q), sum(momenta), atol=1e-13)

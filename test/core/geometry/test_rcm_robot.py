@@ -1,7 +1,7 @@
-"""The worked example of the papers with the golden numbers of muller.md section 5: all of K-37.
+"""The worked example of the papers with the golden numbers of doc/spec/muller.md: all of K-37.
 
 RCM5 is a surgical arm: three vertical axes, then two axes that meet in the incision point P. Its
-numbers are checked through every geometry description, through the recursions, the factorisations
+numbers are checked through every geometry description, through the recursions, the factorizations
 and the dynamics (K-12 to K-16, K-21 to K-33, D-05, D-25, D-31).
 """
 
@@ -160,7 +160,7 @@ def test_poses(arm, description):
 
 
 def test_jacobians(arm):
-    """K-21, K-25, K-28, K-37: from the factorisations and from the drawing."""
+    """K-21, K-25, K-28, K-37: from the factorizations and from the drawing."""
     own = tree(arm)
     body, spatial, hybrid = (
         factors(own, RCM5_Q, name).jacobian for name in ('body', 'spatial', 'hybrid')

@@ -1,6 +1,6 @@
 """The 321 arm of the book: conventions, forward kinematics, recursions, numerical inverse.
 
-Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 of bruyninckx_2.md with the
+Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 with the
 golden numbers 8.1. The book's wrenches have the force first, so that twists and wrenches
 transform with the same matrix S; the package has the moment first and needs no exchange D_.
 """
@@ -108,8 +108,8 @@ def test_kinetic_energy_does_not_depend_on_the_frame(rng):
     hinge = Joint('hinge', 'revolute', 'base', 'link', np.eye(4), np.array([0.6, 0.0, 0.8]))
     links = [Link('base'), Link('link', Inertia(body.mass, com, about_com))]
     robot = Robot(RobotDescription.from_parts('r', links, [hinge]), backend='reference')
-    (of_tree,) = robot._tree.bodies
-    in_tree = points @ robot._tree.frame('link').S[:3, :3].T  # the joint turns about the z axis
+    (of_tree,) = robot.tree.bodies
+    in_tree = points @ robot.tree.frame('link').S[:3, :3].T  # the joint turns about the z axis
     for M, at in ((body.mass_matrix, points), (inertia_matrix(of_tree), in_tree)):
         moved = mass_matrix(at @ C[:3, :3].T + C[:3, 3])
         np.testing.assert_allclose(M, mass_matrix(at), atol=1e-12)
@@ -208,7 +208,7 @@ def test_velocity_and_jacobian(robot):
 def test_outward_recursion(robot, rng):
     """C-050: twists and accelerations of all segments, from root to tip, against differences."""
     q, v, a = rng.normal(size=(3, 6))
-    tree, h = robot._tree, 1e-6
+    tree, h = robot.tree, 1e-6
     V, A = body_twists(tree, q, v), body_accelerations(tree, q, v, a)
     frames = [name for name in robot.link_names if name.startswith('link')]
     for i, link in enumerate(frames):
@@ -225,7 +225,7 @@ def test_outward_recursion(robot, rng):
 
 def test_newton_raphson(robot):
     """C-100: from q + 0.2 to 1e-12 in at most 7 updates with the logarithm of the pose error."""
-    q, tree = arm_321.Q + 0.2, robot._tree
+    q, tree = arm_321.Q + 0.2, robot.tree
     target = robot.link_pose(arm_321.Q, 'tool')
     for _ in range(7):
         q = newton_step(tree, q, [target], ['tool'], 0.0)

@@ -1,6 +1,6 @@
 """Accuracy, calibration of link tables and inverse kinematics of calibrated chains.
 
-Spec IDs: B-131, B-132 (5.30) and B-133 of bruyninckx_1.md.
+Spec IDs: B-131, B-132 (5.30) and B-133.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def test_weights_are_those_given():
 @pytest.mark.parametrize('points', [False, True], ids=['poses', 'points'])
 def test_large_residuals_end_at_the_minimum(points):
     """(5.30) is a first-order fit for small residuals; with the derivative of the logarithm the
-    result minimises the weighted squares also where noise is large."""
+    result minimizes the weighted squares also where noise is large."""
     nominal = general_arm(1)
     q = configurations(nominal)
     measured = noisy(nominal.pose(q), 4, 0.3, 0.1)
@@ -474,11 +474,11 @@ def test_what_accuracy_refuses():
     for model, attained, message in [
         (I, [I], '1 attained poses'),
         (I, I, 'attained must have shape'),
-        (np.eye(3), [I, I], 'modelled must have shape'),
+        (np.eye(3), [I, I], 'modeled must have shape'),
         ([I, I], [[I, I]], 'attained must have shape'),
         (I, [I, np.nan * I], 'attained holds numbers that are not finite'),
         (I, [I, 2 * I], 'attained: not a rigid motion'),
-        (np.diag([1, 1, -1, 1]), [I, I], 'modelled: not a rotation'),
+        (np.diag([1, 1, -1, 1]), [I, I], 'modeled: not a rotation'),
     ]:
         with pytest.raises(ArgumentError, match=message):
             accuracy(model, attained)

@@ -1,7 +1,6 @@
 """Steps in time: local coordinates, orders of convergence, independent integrators, energy.
 
-Spec IDs: D-44 and K-36 of muller.md, C-062 of bruyninckx_2.md; of integration.md what needs no
-constraints: I-10, I-23 to I-26.
+Spec IDs: D-44 and K-36, C-062, I-10, I-23 to I-26.
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ def test_frame_of_the_body():
     """SE(3) does not see where the frame of the body is, SO(3) x R^3 does."""
 
     def from_frame_at(com: np.ndarray, increments: str) -> np.ndarray:
-        """Return the centre of mass after a second; the body's frame is where it is at com."""
+        """Return the center of mass after a second; the body's frame is where it is at com."""
         q, v = Q0.copy(), V0.copy()
         R0 = Rotation.from_quat(Q0[3:]).as_matrix()
         q[:3] += R0 @ (COM - com)
@@ -193,7 +192,7 @@ def test_frame_of_the_body():
 
 
 def test_centre_of_mass_moves_straight():
-    """K-36: with the velocity (omega^b, r') as y, SO(3) x R^3 is exact for the centre of mass."""
+    """K-36: with the velocity (omega^b, r') as y, SO(3) x R^3 is exact for the center of mass."""
     robot = free_body(np.zeros(3))
     space = ConfigurationSpace(robot, 'mixed')
 
@@ -253,7 +252,7 @@ def test_wrong_reconstruction_loses_the_order(rate, increments, order):
 
 @needs_llvmlite
 def test_quaternions_stay_of_unit_length():
-    """I-26: 10^4 steps without normalisation; one of 2 stays 2, for the same rotation."""
+    """I-26: 10^4 steps without normalization; one of 2 stays 2, for the same rotation."""
     robot = free_body(backend='native')
     q, _ = run(free_step(robot), 10_000, 100.0)
     assert abs(np.linalg.norm(q[3:]) - 1.0) < 1e-13

@@ -1,6 +1,6 @@
 """Steps in spatial momentum: what is kept to the last bit, what changes by the applied wrench.
 
-Spec IDs: D-45 of muller.md, with D-18, D-34 and D-39.
+Spec IDs: D-45, with D-18, D-34 and D-39.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
-from screw_dynamics_ros.core.inverse.closed_loop import Gap
+from screw_dynamics_ros.core.inverse.closed_loop import LoopClosure
 from screw_dynamics_ros.core.lie import screws, se3
 from support import arm_321
 from support.robots import urdf_path
@@ -191,21 +191,21 @@ def four_bar():
 
 
 def test_loops_stay_closed():
-    """C-048: the gap of a four-bar stays below 1e-4 at 1 kHz while the crank turns; golden 8.6.
+    """C-048: the closure of a four-bar stays below 1e-4 at 1 kHz while the crank turns; golden 8.6.
 
     Crank at 60 degrees; the coupler's angle is relative to the crank, the rocker's to the ground.
     """
     robot = four_bar()
     crank = np.deg2rad(60)
     q = np.array([crank, -0.418482424, 1.795774973])
-    gap = Gap('coupler_end', 'rocker_end', selection=np.eye(6)[3:])
-    loop = robot.closed_loop('crank', q, DT, gaps=[gap], gain=50.0)
+    closure = LoopClosure('coupler_end', 'rocker_end', selection=np.eye(6)[3:])
+    loop = robot.closed_loop('crank', q, DT, closures=[closure], gain=50.0)
     rate = np.array([0, 0, 2.0, 0, 0, 0])
     for k in range(300):
         angle = crank + 2.0 * k * DT
         target = se3.exp([0, 0, angle, 0, 0, 0])
         step = loop.step(target, rate)
-        assert step.gap[0] < 1e-4
+        assert step.closure_error[0] < 1e-4
         assert np.abs(step.error).max() < 1e-3
         if k == 0:  # golden rates relative to the crank's
             golden = [1, -1.211457636, 0.147301188]
@@ -235,14 +235,14 @@ def test_what_is_refused(arm):
             arm.closed_loop('tool', arm_321.Q, dt)
     with pytest.raises(ArgumentError, match=r'gain 2000 /s is unstable .* must be below 2000 /s'):
         arm.closed_loop('tool', arm_321.Q, DT, gain=2000.0)
-    with pytest.raises(ArgumentError, match='gap_gain must be a finite positive'):
-        arm.closed_loop('tool', arm_321.Q, DT, gap_gain=-1.0)
+    with pytest.raises(ArgumentError, match='closure_gain must be a finite positive'):
+        arm.closed_loop('tool', arm_321.Q, DT, closure_gain=-1.0)
     with pytest.raises(UnknownNameError, match="no link named 'hand'"):
         arm.closed_loop('hand', arm_321.Q, DT)
     with pytest.raises(UnknownNameError, match="no link named 'hand'"):
-        arm.closed_loop('tool', arm_321.Q, DT, gaps=[Gap('hand', 'tool')])
-    with pytest.raises(ArgumentError, match='selection of the gap link1-tool must have shape'):
-        arm.closed_loop('tool', arm_321.Q, DT, gaps=[Gap('link1', 'tool', np.eye(3))])
+        arm.closed_loop('tool', arm_321.Q, DT, closures=[LoopClosure('hand', 'tool')])
+    with pytest.raises(ArgumentError, match='selection of the closure link1-tool must have shape'):
+        arm.closed_loop('tool', arm_321.Q, DT, closures=[LoopClosure('link1', 'tool', np.eye(3))])
     with pytest.raises(ArgumentError, match='q holds NaN'):
         arm.closed_loop('tool', np.full(6, np.nan), DT)
     loop = arm.closed_loop('tool', arm_321.Q, DT)

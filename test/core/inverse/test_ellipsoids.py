@@ -22,7 +22,7 @@ def rng():
 
 
 def test_invariant_under_units_and_axes(robot, rng):
-    """B-130, B-079: millimetres and grams, or link axes instead of root axes, change nothing.
+    """B-130, B-079: millimeters and grams, or link axes instead of root axes, change nothing.
 
     With the length in the same unit; the plain index sqrt(det(J J^T)) changes.
     """

@@ -1,6 +1,6 @@
 """Force kinematics against virtual work, dynamics and Pinocchio.
 
-Spec IDs: C-013, C-106, C-107 of bruyninckx_2.md with the errata E-35 and E-54, of which the printed
+Spec IDs: C-013, C-106, C-107 with the errata E-35 and E-54, of which the printed
 forms fail here.
 """
 

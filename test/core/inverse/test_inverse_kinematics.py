@@ -189,7 +189,7 @@ def test_out_of_reach_is_said():
 
 def test_tips_that_cannot_be_reached_together_are_not():
     robot = Robot(four_arms())
-    links = ('arm1_link7', 'arm1_link6')  # neighbours, 0.126 m apart
+    links = ('arm1_link7', 'arm1_link6')  # neighbors, 0.126 m apart
     q = np.full(robot.nq, 0.5)
     targets = np.stack([robot.link_pose(q, 'arm1_link7'), robot.link_pose(-q, 'arm1_link6')])
     for link, target in zip(links, targets):

@@ -1,6 +1,6 @@
 """Inverse velocity kinematics against Penrose's conditions, KKT systems and scipy.
 
-Spec IDs: C-020, C-021, C-026 to C-028, C-041 to C-043, C-045, C-104 of bruyninckx_2.md with the
+Spec IDs: C-020, C-021, C-026 to C-028, C-041 to C-043, C-045, C-104 with the
 errata E-03 to E-10, of which the printed forms fail here.
 """
 
@@ -181,11 +181,11 @@ def three_rods(q):
     columns = np.array([[-s[k:].sum(), c[k:].sum()] for k in range(3)]).T
     M = np.zeros((3, 3))
     for i in range(3):
-        centre = np.zeros((2, 3))
+        center = np.zeros((2, 3))
         for k in range(i + 1):
-            centre[:, k] = (-s[k:i].sum() - s[i] / 2, c[k:i].sum() + c[i] / 2)
+            center[:, k] = (-s[k:i].sum() - s[i] / 2, c[k:i].sum() + c[i] / 2)
         turn = np.array([float(k <= i) for k in range(3)])
-        M += centre.T @ centre + np.outer(turn, turn) / 12
+        M += center.T @ center + np.outer(turn, turn) / 12
     return columns, M
 
 

@@ -178,7 +178,7 @@ def test_limits_are_never_violated(robot, seed, a):
 
     From rest within the range there is never a conflict either.
     """
-    rng, limits = np.random.default_rng(seed), JointBounds(robot._tree, DT, a)
+    rng, limits = np.random.default_rng(seed), JointBounds(robot.tree, DT, a)
     lower, upper, fastest = robot.limits.lower, robot.limits.upper, robot.limits.velocity
     q, v = rng.uniform(lower, upper), np.zeros(8)
     for _ in range(60):
@@ -237,7 +237,7 @@ def test_a_joint_returns_no_faster_than_it_can_stop(side):
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     free = np.full(2, np.inf)
     narrow = JointLimits(np.array([-0.01, -3.0]), np.array([0.01, 3.0]), 5 + np.zeros(2), free)
-    bounds = JointBounds(robot._tree, DT, 2.0, narrow)
+    bounds = JointBounds(robot.tree, DT, 2.0, narrow)
     q, v = np.array([side * 0.5, 0.0]), np.zeros(2)
     for _ in range(200):
         now = bounds.at(q, v)
@@ -252,7 +252,7 @@ def test_free_bodies_and_continuous_joints_have_no_bounds():
     robot = Robot.from_urdf(urdf_path('planar_2r'), floating_base=True, backend='reference')
     q = np.zeros(robot.nq)
     q[6] = 1.0
-    bounds = JointBounds(robot._tree, DT).at(q)
+    bounds = JointBounds(robot.tree, DT).at(q)
     assert np.isinf(bounds.lower[:6]).all()
     assert bounds.names == ('base',) * 6 + robot.joint_names
 

@@ -1,7 +1,7 @@
 """Singularity reports against numpy, scipy, the determinant of the 321 arm and differences.
 
-Spec IDs: C-020, C-022, C-033, C-110 of bruyninckx_2.md with the errata E-31, E-32, E-53;
-B-007 of bruyninckx_1.md.
+Spec IDs: C-020, C-022, C-033, C-110 with the errata E-31, E-32, E-53;
+B-007.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from support.arm_321 import L1, L2, L3
 from support.robots import urdf_path
 
 Q = arm_321.Q
-#: Elbow that brings the wrist centre above the shoulder: l2 s2 + l3 s23 = 0 with q2 = 0.4.
+#: Elbow that brings the wrist center above the shoulder: l2 s2 + l3 s23 = 0 with q2 = 0.4.
 ABOVE = -0.4 - np.arcsin(L2 * np.sin(0.4) / L3)
 SINGULAR = {
     'elbow': Q * [1, 1, 0, 1, 1, 1],
@@ -151,30 +151,30 @@ def test_the_stretched_arm_in_the_plane():
 
 
 def test_reciprocal_wrenches_of_321(arm):
-    """C-022: a force along the stretched arm; one through the wrist centre normal to the arm."""
+    """C-022: a force along the stretched arm; one through the wrist center normal to the arm."""
     q = SINGULAR['elbow']
     W = arm.singularity(q, 'tool', 'spatial').reciprocal_wrenches[:, 0]
-    centre, shoulder = wrist_centre(q), np.array([0, 0, L1])
-    along = (centre - shoulder) / np.linalg.norm(centre - shoulder)
+    center, shoulder = wrist_centre(q), np.array([0, 0, L1])
+    along = (center - shoulder) / np.linalg.norm(center - shoulder)
     force = W[3:] / np.linalg.norm(W[3:])
     np.testing.assert_allclose(np.abs(force @ along), 1.0, atol=1e-9)
-    np.testing.assert_allclose(np.cross(centre, W[3:]), W[:3], atol=1e-9)
+    np.testing.assert_allclose(np.cross(center, W[3:]), W[:3], atol=1e-9)
 
     q = SINGULAR['shoulder']
     W = arm.singularity(q, 'tool', 'spatial').reciprocal_wrenches[:, 0]
-    centre, normal = wrist_centre(q), np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
+    center, normal = wrist_centre(q), np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
     assert abs(W[3:] @ normal) == pytest.approx(np.linalg.norm(W[3:]))
-    np.testing.assert_allclose(np.cross(centre, W[3:]), W[:3], atol=1e-9)
+    np.testing.assert_allclose(np.cross(center, W[3:]), W[:3], atol=1e-9)
 
 
 def test_lost_twist_of_the_stretched_wrist(arm):
-    """C-022: at q5 = 0, seen from the wrist centre, the rotation about the common normal is lost.
+    """C-022: at q5 = 0, seen from the wrist center, the rotation about the common normal is lost.
 
-    No twist turns the tool about the normal of axes 4 and 5 without moving the wrist centre, though
+    No twist turns the tool about the normal of axes 4 and 5 without moving the wrist center, though
     five independent twists remain.
     """
     q = SINGULAR['wrist']
-    J = arm.jacobian(q, 'link6', 'hybrid')  # its origin is the wrist centre
+    J = arm.jacobian(q, 'link6', 'hybrid')  # its origin is the wrist center
     report = singularity_report(J)
     normal = np.cross(J[:3, 3], J[:3, 4])
     assert abs(np.dot(J[:3, 5], normal)) < 1e-12  # axis 6 lies in their plane
@@ -223,8 +223,8 @@ def test_shoulder_offset_moves_the_singularity(rng):
         report = arm.singularity(q, 'tool')
         assert report.singular
         assert report.kinds == ('shoulder',)
-        centre = arm.link_pose(q, 'link6')[:3, 3]
-        assert np.hypot(*centre[:2]) == pytest.approx(offset)
+        center = arm.link_pose(q, 'link6')[:3, 3]
+        assert np.hypot(*center[:2]) == pytest.approx(offset)
         assert abs(np.linalg.det(arm.jacobian(q, 'tool'))) < 1e-12
 
 

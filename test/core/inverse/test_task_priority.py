@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import null_space
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.inverse.task_priority import Level, Task, task_priority
+from screw_dynamics_ros.core.inverse.task_priority import Task, TaskLevel, task_priority
 from support.robots import urdf_path
 
 TOOL = 'panda_hand_tcp'
@@ -22,7 +22,7 @@ def robot():
 
 
 def lexicographic(levels, M):
-    """Minimise |J_1 v - t_1|, then among the optima |J_2 v - t_2|, ..., at last v^T M v.
+    """Minimize |J_1 v - t_1|, then among the optima |J_2 v - t_2|, ..., at last v^T M v.
 
     Optimality conditions of each level as a linear system with all earlier optima as constraints.
     """
@@ -38,7 +38,7 @@ def lexicographic(levels, M):
 
 
 def projectors(levels, n):
-    """Return the recursion with projectors, as the inventory has it."""
+    """Return the recursion with projectors, as C-029 has it."""
     v, N = np.zeros(n), np.eye(n)
     for level in levels:
         B = np.linalg.pinv(level.J @ N, rcond=1e-9)
@@ -50,7 +50,7 @@ def projectors(levels, n):
 def test_one_level_is_inverse_velocity(robot, rng):
     q, twist = rng.uniform(robot.limits.lower, robot.limits.upper), rng.normal(size=6)
     M = robot.mass_matrix(q)
-    one = robot.prioritised_velocity(q, [Task(TOOL, twist)], joint_metric=M)
+    one = robot.prioritized_velocity(q, [Task(TOOL, twist)], joint_metric=M)
     np.testing.assert_allclose(
         one.v, robot.inverse_velocity(q, twist, TOOL, joint_metric=M).v, atol=1e-9
     )
@@ -64,7 +64,7 @@ def test_lexicographic_optimum(rng, ranks):
     n = 8
     A = rng.normal(size=(n, n))
     M = A @ A.T + np.eye(n)
-    levels = [Level(rng.normal(size=(r, n)), rng.normal(size=r)) for r in ranks]
+    levels = [TaskLevel(rng.normal(size=(r, n)), rng.normal(size=r)) for r in ranks]
     found = task_priority(levels, joint_metric=M)
     np.testing.assert_allclose(found.v, lexicographic(levels, M), atol=1e-8)
     assert found.freedom == max(0, n - sum(ranks))
@@ -72,9 +72,9 @@ def test_lexicographic_optimum(rng, ranks):
 
 def test_projectors_say_the_same_while_there_is_freedom(rng):
     """C-029: the formula with (J_k N)^+; its rounding takes over where no freedom is left."""
-    levels = [Level(rng.normal(size=(r, 8)), rng.normal(size=r)) for r in (2, 3, 2)]
+    levels = [TaskLevel(rng.normal(size=(r, 8)), rng.normal(size=r)) for r in (2, 3, 2)]
     np.testing.assert_allclose(task_priority(levels).v, projectors(levels, 8), atol=1e-8)
-    levels = [Level(rng.normal(size=(r, 8)), rng.normal(size=r)) for r in (4, 6, 1)]
+    levels = [TaskLevel(rng.normal(size=(r, 8)), rng.normal(size=r)) for r in (4, 6, 1)]
     expected = lexicographic(levels, np.eye(8))
     np.testing.assert_allclose(task_priority(levels).v, expected, atol=1e-8)
     assert np.abs(projectors(levels, 8) - expected).max() > 1e3
@@ -83,9 +83,9 @@ def test_projectors_say_the_same_while_there_is_freedom(rng):
 def test_lower_levels_never_disturb_higher_ones(rng):
     """C-029: task 1 is exact under conflict, whatever follows; 1e-10."""
     J = rng.normal(size=(3, 7))
-    first = Level(J, rng.normal(size=3))
-    conflict = Level(J + 1e-3 * rng.normal(size=(3, 7)), 100 * rng.normal(size=3))
-    opposite = Level(J, -first.rate)
+    first = TaskLevel(J, rng.normal(size=3))
+    conflict = TaskLevel(J + 1e-3 * rng.normal(size=(3, 7)), 100 * rng.normal(size=3))
+    opposite = TaskLevel(J, -first.rate)
     for rest in ([conflict], [opposite], [opposite, conflict], [conflict, opposite, conflict]):
         found = task_priority([first, *rest], secondary=rng.normal(size=7))
         assert np.abs(found.levels[0].residual).max() < 1e-10
@@ -99,7 +99,7 @@ def test_lower_levels_never_disturb_higher_ones(rng):
 
 def test_order_decides(rng):
     J = rng.normal(size=(2, 3))
-    levels = [Level(J, np.array([1.0, 0.0])), Level(J, np.array([0.0, 1.0]))]
+    levels = [TaskLevel(J, np.array([1.0, 0.0])), TaskLevel(J, np.array([0.0, 1.0]))]
     np.testing.assert_allclose(J @ task_priority(levels).v, [1, 0], atol=1e-12)
     np.testing.assert_allclose(J @ task_priority(levels[::-1]).v, [0, 1], atol=1e-12)
 
@@ -112,7 +112,7 @@ def test_selection_and_secondary(robot, rng):
         Task(TOOL, [0.0, 0.2], selection=np.eye(6)[:2]),
     ]
     posture = rng.normal(size=robot.nv)
-    found = robot.prioritised_velocity(q, tasks, secondary=posture)
+    found = robot.prioritized_velocity(q, tasks, secondary=posture)
     twist = robot.velocity(q, found.v, TOOL)
     np.testing.assert_allclose(twist[[3, 4, 5, 0, 1]], [0.1, 0.0, -0.05, 0.0, 0.2], atol=1e-10)
     assert found.success
@@ -127,7 +127,7 @@ def test_accelerations(robot, rng):
         Task(TOOL, [0.1, 0.2, 0.3], selection=np.eye(6)[3:]),
         Task('panda_link4', [1.0], 'body', selection=np.eye(6)[[1]]),
     ]
-    found = robot.prioritised_acceleration(q, v, tasks)
+    found = robot.prioritized_acceleration(q, v, tasks)
     assert found.success
     A = robot.acceleration(q, v, found.v, TOOL)
     np.testing.assert_allclose(A[3:], [0.1, 0.2, 0.3], atol=1e-9)
@@ -136,37 +136,44 @@ def test_accelerations(robot, rng):
 
 def test_damping_of_a_level_leaves_the_others_exact(rng):
     J = rng.normal(size=(2, 6))
-    nearly = Level(np.vstack([J[0] + 1e-6 * rng.normal(size=6)]), np.array([1.0]), damping=0.1)
-    found = task_priority([Level(J, np.array([1.0, 2.0])), nearly])
+    nearly = TaskLevel(np.vstack([J[0] + 1e-6 * rng.normal(size=6)]), np.array([1.0]), damping=0.1)
+    found = task_priority([TaskLevel(J, np.array([1.0, 2.0])), nearly])
     assert found.levels[0].success
     assert np.abs(found.v).max() < 10
-    bare = task_priority([Level(J, np.array([1.0, 2.0])), Level(nearly.J, np.array([2.0]))])
+    bare = task_priority([TaskLevel(J, np.array([1.0, 2.0])), TaskLevel(nearly.J, np.array([2.0]))])
     assert np.abs(bare.v).max() > 1e4
 
 
 def test_what_is_refused(robot):
     q = np.zeros(robot.nq)
     with pytest.raises(ArgumentError, match='at least one task'):
-        robot.prioritised_velocity(q, [])
-    for tasks in ([3], 3, [TOOL], TOOL, Task(TOOL, np.zeros(6)), [Level(np.eye(6), np.zeros(6))]):
+        robot.prioritized_velocity(q, [])
+    for tasks in (
+        [3],
+        3,
+        [TOOL],
+        TOOL,
+        Task(TOOL, np.zeros(6)),
+        [TaskLevel(np.eye(6), np.zeros(6))],
+    ):
         with pytest.raises(ArgumentError, match=r'sequence of Task\(link, rate\).* got'):
-            robot.prioritised_velocity(q, tasks)
+            robot.prioritized_velocity(q, tasks)
         with pytest.raises(ArgumentError, match=r'sequence of Task\(link, rate\).* got'):
-            robot.prioritised_acceleration(q, np.zeros(robot.nv), tasks)
+            robot.prioritized_acceleration(q, np.zeros(robot.nv), tasks)
     with pytest.raises(UnknownNameError, match="no link named 'tool'"):
-        robot.prioritised_velocity(q, [Task('tool', np.zeros(6))])
+        robot.prioritized_velocity(q, [Task('tool', np.zeros(6))])
     with pytest.raises(ArgumentError, match=r"rate of the task of 'panda_\w+' must have"):
-        robot.prioritised_velocity(q, [Task(TOOL, np.zeros(6), selection=np.eye(6)[:2])])
+        robot.prioritized_velocity(q, [Task(TOOL, np.zeros(6), selection=np.eye(6)[:2])])
     with pytest.raises(ArgumentError, match=r'selection of the task .* must have shape \(m, 6\)'):
-        robot.prioritised_velocity(q, [Task(TOOL, np.zeros(2), selection=np.eye(2))])
+        robot.prioritized_velocity(q, [Task(TOOL, np.zeros(2), selection=np.eye(2))])
     with pytest.raises(ArgumentError, match=r'rate of the task .* holds NaN'):
-        robot.prioritised_velocity(q, [Task(TOOL, np.full(6, np.nan))])
+        robot.prioritized_velocity(q, [Task(TOOL, np.full(6, np.nan))])
     with pytest.raises(ArgumentError, match='task metric is singular'):
-        robot.prioritised_velocity(q, [Task(TOOL, np.zeros(6), metric=np.zeros(6))])
+        robot.prioritized_velocity(q, [Task(TOOL, np.zeros(6), metric=np.zeros(6))])
     with pytest.raises(ArgumentError, match='joint metric must have shape'):
-        robot.prioritised_velocity(q, [Task(TOOL, np.zeros(6))], joint_metric=np.ones(3))
+        robot.prioritized_velocity(q, [Task(TOOL, np.zeros(6))], joint_metric=np.ones(3))
     with pytest.raises(ArgumentError, match='level 1 must have 2 columns'):
-        task_priority([Level(np.eye(2), np.zeros(2)), Level(np.eye(3), np.zeros(3))])
+        task_priority([TaskLevel(np.eye(2), np.zeros(2)), TaskLevel(np.eye(3), np.zeros(3))])
 
 
 def test_a_zero_rate_is_reached(robot):
@@ -176,10 +183,10 @@ def test_a_zero_rate_is_reached(robot):
         Task(TOOL, [0.1, 0, 0], selection=np.eye(6)[3:]),
         Task(TOOL, [0, 0], selection=np.eye(6)[:2]),
     ]
-    found = robot.prioritised_velocity(q, tasks)
+    found = robot.prioritized_velocity(q, tasks)
     assert found.success
     assert found.message == 'reached'
     for v_0 in (0.1 * np.ones(8), 0.1 * np.arange(8)):
         assert robot.inverse_velocity(q, np.zeros(6), TOOL, secondary=v_0).success
         assert robot.joint_limited_velocity(q, np.zeros(6), TOOL, 0.01, secondary=v_0).success
-        assert robot.prioritised_velocity(q, tasks[1:], secondary=v_0).success
+        assert robot.prioritized_velocity(q, tasks[1:], secondary=v_0).success

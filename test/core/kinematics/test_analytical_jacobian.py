@@ -1,6 +1,6 @@
 """Rates of orientation coordinates: 24 Euler sets, quaternions, rotation vectors.
 
-Spec IDs: B-125 of bruyninckx_1.md with B-047, B-048, B-057 (part), erratum of (5.24) and (3.41).
+Spec IDs: B-125 with B-047, B-048, B-057 (part), erratum of (5.24) and (3.41).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.analytical_jacobians import (
@@ -136,7 +136,7 @@ def test_euler_rates_compile(sequence, backend):
         pytest.importorskip('llvmlite')
     tree = build_tree(random_description(2, 5))
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             f'analytical {sequence}',
             (('q', tree.nq),),
             lambda q: (analytical_jacobian(tree, q, 'link5', sequence),),

@@ -1,7 +1,7 @@
 """Accelerations to snap, rates and partial derivatives of Jacobians, and what the papers print.
 
-Spec IDs: D-04, D-05, D-08 to D-10, D-12 to D-16 of muller.md, B-084 (part) of bruyninckx_1.md, and
-the errata E-02 to E-06, E-08 to E-14, E-16: each as a test in which the printed form fails.
+Spec IDs: D-04, D-05, D-08 to D-10, D-12 to D-16, B-084 (part), and the errata E-02 to E-06, E-08 to
+E-14, E-16: each as a test in which the printed form fails.
 References: poses differentiated in extended precision (`poe_models`), general robots.
 """
 
@@ -68,7 +68,7 @@ def test_rate_of_the_jacobian(seed, representation):
     (q, v), i = random_trajectory(seed, N)[:2], deepest(geometry)
     rate = jacobian_derivative(tree_of(geometry), q, v, f'body{i + 1}', representation)
     reference = Reference(geometry, i)
-    for j, e in enumerate(np.eye(N)):  # V' of a motion with q'' = 0, polarised
+    for j, e in enumerate(np.eye(N)):  # V' of a motion with q'' = 0, polarized
         plus, minus = (reference.twists([q, v + s * e], 1)[representation][1] for s in (1, -1))
         mixed = (plus - minus) / 2  # J'(v) e + J'(e) v
         along_e = jacobian_derivative(tree_of(geometry), q, e, f'body{i + 1}', representation)
@@ -435,13 +435,13 @@ def test_printed_newton_euler_equations_fail():
     Omega = hat(dw) + hat(w) @ hat(w)
     np.testing.assert_allclose(newton_euler(body, Omega, a), np.concatenate([t, f]), atol=1e-11)
     assert off(rotation - m * hat(d) @ a, t) > WRONG  # E-14, read as a vector equation
-    centre = [C[k][:3, :3] @ d + C[k][:3, 3] for k in range(3)]
-    np.testing.assert_allclose((m * centre[2]).astype(float), force.astype(float), atol=1e-11)
-    assert off((m * centre[1]).astype(float), force.astype(float)) > WRONG  # E-16
+    center = [C[k][:3, :3] @ d + C[k][:3, 3] for k in range(3)]
+    np.testing.assert_allclose((m * center[2]).astype(float), force.astype(float), atol=1e-11)
+    assert off((m * center[1]).astype(float), force.astype(float)) > WRONG  # E-16
 
 
 def equivalent_points(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
-    """Return six points and their masses, which have this mass, centre and inertia."""
+    """Return six points and their masses, which have this mass, center and inertia."""
     second_moments = 0.5 * np.trace(inertia.matrix) * np.eye(3) - inertia.matrix
     values, axes = np.linalg.eigh(second_moments)
     assert (values > 0).all()

@@ -1,6 +1,6 @@
 """Partial derivatives of Jacobians by the joint coordinates, to third order.
 
-Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16 of muller.md. References: poses differentiated
+Spec IDs: D-04, D-08, D-09, D-10, D-12 to D-14, D-16. References: poses differentiated
 in extended precision (`poe_models`), and Pinocchio; the closed forms of the papers and what is
 wrong with them are in `test_higher_order.py`.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.kernels import Specification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
@@ -165,7 +165,7 @@ def test_partials_compile(backend, representation):
         pytest.importorskip('llvmlite')
     tree = tree_of(random_geometry(1, 4))
     kernel = make_kernel(
-        Specification(
+        KernelSpecification(
             f'partials {representation}',
             (('q', 4),),
             lambda q: (jacobian_partials(tree, q, 'body4', representation),),

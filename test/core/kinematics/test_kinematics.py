@@ -1,6 +1,6 @@
 """Poses, Jacobians and twists, against golden numbers, matrix exponentials and finite differences.
 
-Spec IDs: K-05, K-09, K-10, K-12 to K-19, K-21, K-25, K-28, K-31, K-34, K-35, K-37 of muller.md.
+Spec IDs: K-05, K-09, K-10, K-12 to K-19, K-21, K-25, K-28, K-31, K-34, K-35, K-37.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def adjoint(C: np.ndarray) -> np.ndarray:
     return np.block([[R, np.zeros((3, 3))], [skew(r) @ R, R]])
 
 
-# --- RCM5: golden numbers of muller.md section 5 (K-37) -------------------------------------------
+# --- RCM5: golden numbers of doc/spec/muller.md (K-37) -------------------------------------------
 
 
 @pytest.fixture(scope='module')

@@ -1,6 +1,6 @@
 """What the four representations cost: operations of programs, and as the papers count.
 
-Spec ID: K-38 of muller.md (section 6), as far as kinematics goes; the backward pass belongs to the
+Spec ID: K-38, as far as kinematics goes; the backward pass belongs to the
 dynamics. Run as a script, this file prints the table of doc/kinematics.md.
 """
 
@@ -120,7 +120,7 @@ def test_linear_growth(representation):
 
 @pytest.mark.parametrize('n', [1, 4, 7])
 def test_counts_of_the_papers(n, monkeypatch):
-    """K-38, the forward pass of section 6: twists and accelerations of a chain of n joints.
+    """K-38, the forward pass: twists and accelerations of a chain of n joints.
 
     The spatial recursion has n brackets instead of n - 1: [V_1, J_1] = 0 is not left out.
     """

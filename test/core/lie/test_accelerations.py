@@ -1,4 +1,4 @@
-"""Accelerations of a rigid body (bruyninckx_1.md B-081 to B-086, B-088)."""
+"""Accelerations of a rigid body (B-081 to B-086, B-088)."""
 
 from math import pi
 

@@ -1,6 +1,6 @@
 """Power and momentum over ten simulated seconds.
 
-Spec IDs D-18, D-29 of muller.md; C-054, C-068 of bruyninckx_2.md.
+Spec IDs D-18, D-29; C-054, C-068.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Euler angles (bruyninckx_1.md B-029, B-042 to B-049, B-053): 24 sets, rates, gimbal lock."""
+"""Euler angles (B-029, B-042 to B-049, B-053): 24 sets, rates, gimbal lock."""
 
 from math import pi
 
@@ -47,7 +47,7 @@ def middle(sequence, sine):
     return np.arcsin(sine) if proper(sequence) else np.arccos(sine)
 
 
-def normalised(sequence, seed, margin=0.0):
+def normalized(sequence, seed, margin=0.0):
     """Random triples in the ranges of the set."""
     rng = np.random.default_rng(seed)
     low, high = (0, pi) if proper(sequence) else (-pi / 2, pi / 2)
@@ -103,7 +103,7 @@ def test_zxz_inverse_as_printed_fails():
 
 @ALL
 def test_against_scipy(sequence):
-    """B-043, B-044: the matrix and the normalised angles of all sets, capitals moving."""
+    """B-043, B-044: the matrix and the normalized angles of all sets, capitals moving."""
     angles = np.random.default_rng(1).uniform(-7, 7, (N, 3))
     R = euler.to_matrix(sequence, angles)
     close(R, Rotation.from_euler(sequence, angles).as_matrix(), 4e-15)
@@ -117,15 +117,15 @@ def test_against_scipy(sequence):
 
 @ALL
 def test_round_trip(sequence):
-    """B-043, B-044: normalised angles come back."""
-    angles = normalised(sequence, 2, margin=1e-3)
+    """B-043, B-044: normalized angles come back."""
+    angles = normalized(sequence, 2, margin=1e-3)
     close(euler.from_matrix(sequence, euler.to_matrix(sequence, angles)).angles, angles, 1e-12)
 
 
 @pytest.mark.parametrize('sequence', euler.MOVING)
 def test_fixed_axes_multiply_in_reverse(sequence):
     """B-044, (3.31)-(3.35): R^f_ijk(a, b, c) = R_k(c) R_j(b) R_i(a) = R^m_kji(c, b, a)."""
-    angles = normalised(sequence, 3)
+    angles = normalized(sequence, 3)
     fixed = euler.to_matrix(sequence.lower(), angles)
     close(fixed, euler.to_matrix(sequence[::-1], angles[:, ::-1]), 4e-15)
     R = np.eye(3)
@@ -147,7 +147,7 @@ def test_fixed_axes_read_as_moving_ones_fail():
 @ALL
 def test_second_solution(sequence):
     """B-042, B-043, B-045: the other triple of the same rotation, and back."""
-    angles = normalised(sequence, 4)
+    angles = normalized(sequence, 4)
     other = euler.second_solution(sequence, angles)
     close(euler.to_matrix(sequence, other), euler.to_matrix(sequence, angles), 1e-14)
     assert (np.abs(other[:, 1] - angles[:, 1]) > 1e-9).all()
@@ -157,7 +157,7 @@ def test_second_solution(sequence):
 
 @ALL
 def test_one_normalised_triple_per_rotation(sequence):
-    """B-046: equal rotations have equal normalised angles, in their ranges."""
+    """B-046: equal rotations have equal normalized angles, in their ranges."""
     angles = np.random.default_rng(5).uniform(-20, 20, (N, 3))
     found = euler.normalize(sequence, angles)
     close(found, euler.from_matrix(sequence, euler.to_matrix(sequence, angles)).angles, 1e-11)
@@ -170,7 +170,7 @@ def test_one_normalised_triple_per_rotation(sequence):
 def test_range_printed_for_zyz_reaches_half_of_the_rotations():
     """Section 3.13: b in [-pi/2, pi/2] gives R33 >= 0 only; [0, pi] gives all."""
     b = np.random.default_rng(6).uniform(-pi / 2, pi / 2, N)
-    reached = euler.to_matrix('ZYZ', np.column_stack([normalised('ZYZ', 7)[:, 0], b, b]))
+    reached = euler.to_matrix('ZYZ', np.column_stack([normalized('ZYZ', 7)[:, 0], b, b]))
     assert (reached[:, 2, 2] >= 0).all()
     R = Rotation.from_quat(np.random.default_rng(8).normal(size=(N, 4))).as_matrix()
     assert (R[:, 2, 2] < 0).any()
@@ -180,7 +180,7 @@ def test_range_printed_for_zyz_reaches_half_of_the_rotations():
 def test_rpy_is_that_of_urdf_and_tf():
     """B-045: the origin of a URDF joint; tf_transformations' 'sxyz', through its base."""
     transforms3d = pytest.importorskip('transforms3d')
-    for rpy in normalised('xyz', 9)[:20]:
+    for rpy in normalized('xyz', 9)[:20]:
         close(euler.to_matrix(euler.RPY, rpy), transforms3d.euler.euler2mat(*rpy, axes='sxyz'))
         numbers = ' '.join(map(repr, map(float, rpy)))
         urdf = (
@@ -222,7 +222,7 @@ def test_zxz_without_nutation():
 @pytest.mark.parametrize('sine', [0.0, 1e-16, 1e-12, 4e-10, 6e-10, 1e-9, 1e-7])
 def test_gimbal_lock(sequence, sine):
     """B-007, B-047: flagged, R rebuilt to 1e-9, the last angle zero where it is undetermined."""
-    angles = normalised(sequence, 10)
+    angles = normalized(sequence, 10)
     for b in (middle(sequence, sine), pi - middle(sequence, sine), -middle(sequence, sine)):
         angles[:, 1] = b
         R = euler.to_matrix(sequence, angles)
@@ -240,7 +240,7 @@ def test_gimbal_lock(sequence, sine):
 @ALL
 def test_previous_angles_are_kept_at_the_lock(sequence):
     """B-047: the last angle stays, the others rebuild R, even some turns away."""
-    angles = normalised(sequence, 11)
+    angles = normalized(sequence, 11)
     for b in (middle(sequence, 0.0), pi - middle(sequence, 0.0)):
         angles[:, 1] = b
         previous = angles + [2 * pi, 0, -4 * pi] + [0.1, 0, 0]
@@ -313,7 +313,7 @@ def test_zxz_rates_entry_by_entry():
 @AXES
 def test_rates_at_the_lock(sequence, axes):
     """B-007, B-048: flagged; the least rates that come nearest to omega; refused by the inverse."""
-    angles = normalised(sequence, 14)
+    angles = normalized(sequence, 14)
     angles[:, 1] = middle(sequence, 0.0)
     omega = np.random.default_rng(15).normal(size=(N, 3))
     found = euler.rates(sequence, angles, omega, axes)
@@ -345,7 +345,7 @@ def test_triples_do_not_add():
 @pytest.mark.parametrize('sequence', euler.MOVING)
 def test_distance_is_at_most_the_sum_of_the_angles(sequence):
     """B-053: the angle of the equivalent axis is the shortest way."""
-    angles = normalised(sequence, 16)
+    angles = normalized(sequence, 16)
     distance = so3.distance(np.eye(3), euler.to_matrix(sequence, angles))
     assert (distance <= np.abs(angles).sum(axis=1) + 1e-12).all()
     assert (distance < np.abs(angles).sum(axis=1) - 0.1).any()

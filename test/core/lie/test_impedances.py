@@ -1,4 +1,4 @@
-"""Impedances, admittances and weighted norms (bruyninckx_1.md B-078, B-079, B-105, B-106)."""
+"""Impedances, admittances and weighted norms (B-078, B-079, B-105, B-106)."""
 
 import numpy as np
 import pytest
@@ -108,13 +108,13 @@ def test_units_need_a_weight():
     t = np.array([0.3, -0.2, 0.5, 0.1, 0.4, -0.7])
     W = np.diag([0.2, 0.2, 0.3, 1, 1, 2.0])
     W[0, 4] = W[4, 0] = 0.1
-    millimetres = np.diag([1, 1, 1, 1000.0, 1000, 1000])
-    inverse = np.linalg.inv(millimetres)
+    millimeters = np.diag([1, 1, 1, 1000.0, 1000, 1000])
+    inverse = np.linalg.inv(millimeters)
     close(
-        impedances.weighted_norm(millimetres @ t, inverse @ W @ inverse),
+        impedances.weighted_norm(millimeters @ t, inverse @ W @ inverse),
         impedances.weighted_norm(t, W),
     )
-    assert np.linalg.norm(millimetres @ t) > 100 * np.linalg.norm(t)
+    assert np.linalg.norm(millimeters @ t) > 100 * np.linalg.norm(t)
 
 
 def test_a_norm_has_no_default_weight():

@@ -1,4 +1,4 @@
-"""Unit quaternions (bruyninckx_1.md B-051, B-054 to B-056), scalar last."""
+"""Unit quaternions (B-051, B-054 to B-056), scalar last."""
 
 from math import pi, sqrt
 
@@ -29,7 +29,7 @@ def close(actual, desired, tolerance=TOLERANCE):
 
 
 def test_golden_values():
-    """G7, G8, G9 of bruyninckx_1.md."""
+    """G7, G8, G9 of doc/spec/bruyninckx_bodies.md."""
     R = [
         [0.3980680463, -0.9166462858, -0.0360751621],
         [0.7821080382, 0.3596694365, -0.5088663017],

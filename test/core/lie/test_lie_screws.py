@@ -1,6 +1,6 @@
 """Screws, twists, wrenches and their representations.
 
-muller.md K-04, K-06 to K-09, K-34, D-01 to D-03; bruyninckx_1.md B-024 to B-028, B-064 to B-073.
+K-04, K-06 to K-09, K-34, D-01 to D-03; B-024 to B-028, B-064 to B-073.
 """
 
 import itertools
@@ -32,7 +32,7 @@ def same_line(a, b, tolerance=TOLERANCE):
 
 
 def test_unit_screw_golden_value():
-    """G3 of bruyninckx_1.md; joint screws of K-04, (2)."""
+    """G3 of doc/spec/bruyninckx_bodies.md; joint screws of K-04, (2)."""
     close(screws.unit_screw([0, 0, 1], [1, 0, 0], 0.5), [0, 0, 1, 0, -1, 0.5], 0)
     close(screws.unit_screw([0, 0, 3]), [0, 0, 1, 0, 0, 0], 0)
     close(screws.unit_screw([0, 0, 3], pitch=0.2), [0, 0, 1, 0, 0, 0.2], 0)
@@ -143,8 +143,8 @@ def test_invariants_of_a_screw(C, X):
     R, r = C[:3, :3], C[:3, 3]
     close(b.direction, R @ a.direction)
     close(np.cross(R @ a.point + r - b.point, b.direction), np.zeros(3), 1e-11 * scale)
-    millimetres = screws.screw_axis(X * [1, 1, 1, 1000, 1000, 1000])
-    close(millimetres.pitch / 1000, a.pitch, 1e-12 * scale)
+    millimeters = screws.screw_axis(X * [1, 1, 1, 1000, 1000, 1000])
+    close(millimeters.pitch / 1000, a.pitch, 1e-12 * scale)
 
 
 # --- products --------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_lines_are_reciprocal_if_and_only_if_coplanar(e1, e2, p1, p2):
 
 
 def test_golden_lines():
-    """G2, G5 of bruyninckx_1.md."""
+    """G2, G5 of doc/spec/bruyninckx_bodies.md."""
     line = screws.unit_screw([0, 0.6, 0.8], [1, 1, 2])
     close(screws.reciprocal_product(screws.unit_screw([1, 0, 0]), line), -0.4)
     close(
@@ -245,7 +245,7 @@ class Motion:
 
 
 def twists_of(C):
-    """The four representations of the twist of t -> C(t) at 0 (muller.md section 1)."""
+    """The four representations of the twist of t -> C(t) at 0 (doc/spec/muller.md)."""
     C0, C_dot = C(0.0), derivative(C, 0.0)
     inverse = np.linalg.inv(C0)
     body, spatial = se3.vee(inverse @ C_dot), se3.vee(C_dot @ inverse)
@@ -389,7 +389,7 @@ def test_body_to_hybrid_with_the_printed_inverse_fails():
 
 
 def test_rcm5_golden_values():
-    """muller.md section 5: pose, twist and Jacobian columns of body 5 in the representations."""
+    """doc/spec/muller.md: pose, twist and Jacobian columns of body 5 in the representations."""
     alpha, beta = np.pi / 3, 5 * np.pi / 9
     e = np.array([[0, 0, 1]] * 3 + [[np.cos(a), 0, -np.sin(a)] for a in (alpha, beta)])
     y = np.zeros((5, 3))

@@ -1,4 +1,4 @@
-"""SE(3) and SO(3) x R^3 (muller.md K-03, K-05, K-06, K-36, D-01, D-02, D-44; I-01 to I-11)."""
+"""SE(3) and SO(3) x R^3 (K-03, K-05, K-06, K-36, D-01, D-02, D-44; I-01 to I-11)."""
 
 from math import pi
 
@@ -67,7 +67,7 @@ def test_bracket(X, Y, Z):
 
 
 def test_motor_product_golden_value():
-    """G5 of bruyninckx_1.md."""
+    """G5 of doc/spec/bruyninckx_bodies.md."""
     close(se3.ad([1, 2, 3, 4, 5, 6]) @ [-1, 0.5, 2, 0, 1, -3], [2.5, -5, 2.5, -2, -11, 8], 0)
 
 
@@ -129,7 +129,7 @@ def test_adjoint_by_conjugation(C, X):
 
 
 def test_screw_transformation_golden_value():
-    """G3, G4 of bruyninckx_1.md."""
+    """G3, G4 of doc/spec/bruyninckx_bodies.md."""
     C = se3.pose(so3.exp([0, 0, pi / 2]), [1, 2, 3])
     close(se3.Ad(C) @ [0, 0, 1, 0, -1, 0.5], [0, 0, 1, 3, -1, 0.5])
 
@@ -154,7 +154,7 @@ def test_exp_against_scipy(X):
 
 
 def test_exp_golden_values():
-    """integration.md section 1 and G10 of bruyninckx_1.md."""
+    """doc/spec/muller_terze.md and G10 of doc/spec/bruyninckx_bodies.md."""
     close(se3.exp(GOLDEN)[:3, 3], [0.520931346311478, 2.282834453565847, -0.599425026360548])
     close(
         se3.exp([0.1, -0.2, 0.3, 1, 2, 3]),
@@ -328,7 +328,7 @@ def test_dexp_is_the_trivialised_derivative(X, a, b):
 
 
 def test_golden_values_of_dexp_inv():
-    """integration.md section 1: dexp_X^-1 and dexp_-X^-1 of (1, ..., 6)."""
+    """doc/spec/muller_terze.md: dexp_X^-1 and dexp_-X^-1 of (1, ..., 6)."""
     Y = np.arange(1.0, 7.0)
     close(
         se3.dexp_inv(GOLDEN) @ Y,
@@ -444,8 +444,8 @@ def test_direct_product_is_not_the_frame_transformation():
 
 @PROPERTY
 @given(twists(3.0), vectors(), vectors())
-def test_trivialisations_of_the_direct_product(X, a, b):
-    """K-36: right trivialisation is the hybrid twist, left trivialisation the mixed twist."""
+def test_trivializations_of_the_direct_product(X, a, b):
+    """K-36: right trivialization is the hybrid twist, left trivialization the mixed twist."""
     rate = np.concatenate([a, b])
     R, R_dot = so3.exp(X[:3]), derivative(lambda t: so3.exp(X[:3] + t * a), 0.0)
     close(so3xr3.dexp(X) @ rate, [*so3.vee(R_dot @ R.T), *b], 1e-9)

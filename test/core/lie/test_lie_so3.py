@@ -1,4 +1,4 @@
-"""SO(3): exp, log up to pi, dexp (muller.md K-01, K-02; integration.md I-02, I-05, I-07)."""
+"""SO(3): exp, log up to pi, dexp (K-01, K-02; I-02, I-05, I-07)."""
 
 from math import pi
 
@@ -94,7 +94,7 @@ def test_exp_with_the_printed_denominator_fails():
 
 
 def test_exp_golden_value():
-    """integration.md section 1: rotation part of the golden value."""
+    """doc/spec/muller_terze.md: rotation part of the golden value."""
     close(
         so3.exp([0.3, -0.2, 0.5]),
         [
@@ -250,7 +250,7 @@ def test_dexp_is_the_trivialised_derivative(x, rate):
 
 
 def test_dexp_inv_golden_value():
-    """integration.md section 1, (11): the first three components of the golden value."""
+    """doc/spec/muller_terze.md, (11): the first three components of the golden value."""
     close(
         so3.dexp_inv([0.3, -0.2, 0.5]) @ [1, 2, 3],
         [1.803354637281867, 2.112779430671453, 2.563098989899461],

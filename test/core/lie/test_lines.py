@@ -1,4 +1,4 @@
-"""Lines and their representations (bruyninckx_1.md B-015, B-017 to B-023, B-030)."""
+"""Lines and their representations (B-015, B-017 to B-023, B-030)."""
 
 from itertools import pairwise
 from math import pi
@@ -152,7 +152,7 @@ def test_common_normal_golden_value():
 
 
 def test_common_normal_is_the_shortest_connection():
-    """B-018: the feet minimise the distance, by least squares over both lines."""
+    """B-018: the feet minimize the distance, by least squares over both lines."""
     line1, line2 = random_lines(6), random_lines(7)
     normal = lines.common_normal(line1, line2)
     for i in range(N):

@@ -1,4 +1,4 @@
-"""Orientations and unit quaternions (bruyninckx_1.md B-035 to B-041, B-050 to B-058)."""
+"""Orientations and unit quaternions (B-035 to B-041, B-050 to B-058)."""
 
 from math import pi, sqrt
 

@@ -1,4 +1,4 @@
-"""Points, vectors, directions, planes (bruyninckx_1.md B-011 to B-014, B-016, B-033)."""
+"""Points, vectors, directions, planes (B-011 to B-014, B-016, B-033)."""
 
 from math import pi
 

@@ -1,4 +1,4 @@
-"""Poses and twists (bruyninckx_1.md B-010, B-029, B-034, B-059 to B-065, B-068, B-074, B-075)."""
+"""Poses and twists (B-010, B-029, B-034, B-059 to B-065, B-068, B-074, B-075)."""
 
 from math import pi
 
@@ -269,7 +269,7 @@ def test_three_kinds_of_twist():
 
 
 def test_planar_arm_golden_value():
-    """G15 of bruyninckx_1.md, B-064, B-084: pose and screw twists, Jacobian columns."""
+    """G15, B-064, B-084: pose and screw twists, Jacobian columns."""
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     q, v = [0.3, 0.5], [0.2, -0.1]
     close(robot.link_pose(q, 'tip')[:3, 3], [1.3036898438, 0.6541982521, 0], 1e-10)

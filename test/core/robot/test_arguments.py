@@ -41,7 +41,7 @@ OTHERS = {
     'constrained_dynamics': ('q', 'v', 'tau', HOLD),
     'payload_torques': ('q', 'v', 'a', {}),
     'geometric_sensitivity': ('q', 'v', 'a', 'joint1'),
-    'linearised': ('q', 'v', 'tau'),
+    'linearized': ('q', 'v', 'tau'),
 }
 
 
@@ -222,13 +222,13 @@ OTHER_ARGUMENTS = {
     'few edges': lambda r, s: friction_pyramid('link5', [0, 0, 1], 0.5, 2),
     'coefficient': lambda r, s: friction_pyramid('link5', [0, 0, 1], 'rough'),
     'joint': lambda r, s: r.geometric_sensitivity(s['q'], s['v'], s['a'], ['joint1']),
-    'stacks': lambda r, s: r.linearised(np.tile(s['q'], (2, 1)), s['v'], s['tau']),
-    'step': lambda r, s: r.linearised(s['q'], s['v'], s['tau']).discretised('x'),
+    'stacks': lambda r, s: r.linearized(np.tile(s['q'], (2, 1)), s['v'], s['tau']),
+    'step': lambda r, s: r.linearized(s['q'], s['v'], s['tau']).discretized('x'),
     'samples': lambda r, s: r.base_parameters(-1),
     'whole samples': lambda r, s: r.base_parameters(2.5),
     'seed': lambda r, s: r.base_parameters(seed='x'),
     'payloads': lambda r, s: r.payload_parameters([1]),
-    'no payload': lambda r, s: payload_parameters(r._tree, None),
+    'no payload': lambda r, s: payload_parameters(r.tree, None),
     'factor': lambda r, s: sampled_motion(r, [0, 1], np.zeros((2, 5))).faster('x'),
     'no link': lambda r, s: r.inverse_kinematics(np.eye(4), None),
     'tolerance': lambda r, s: r.inverse_kinematics(np.eye(4), 'link5', tolerance=np.nan),
@@ -239,8 +239,8 @@ OTHER_ARGUMENTS = {
     'cutoff': lambda r, s: r.inverse_velocity(s['q'], np.ones(6), 'link5', cutoff=np.nan),
     'length': lambda r, s: r.singularity(s['q'], 'link5', length=None),
     'dt': lambda r, s: r.joint_limited_velocity(s['q'], np.ones(6), 'link5', 'x'),
-    'tasks': lambda r, s: r.prioritised_velocity(s['q'], [3]),
-    'no tasks': lambda r, s: r.prioritised_velocity(s['q'], None),
+    'tasks': lambda r, s: r.prioritized_velocity(s['q'], [3]),
+    'no tasks': lambda r, s: r.prioritized_velocity(s['q'], None),
     'sampling time': lambda r, s: r.closed_loop('link5', s['q'], None),
     'gaps': lambda r, s: r.closed_loop('link5', s['q'], 0.01, gaps=[3]),
     'output': lambda r, s: r.fuse(3),
@@ -267,7 +267,7 @@ def test_checks():
     np.testing.assert_array_equal(
         float_array('x', np.array([1, np.nan], dtype=object)), [1, np.nan]
     )
-    with pytest.raises(ArgumentError, match=r'^x must hold real numbers: None is none$'):
+    with pytest.raises(ArgumentError, match=r'^x must hold real numbers: found None$'):
         float_array('x', [1.0, None])
     for value in (0, 1.5, np.float32(2), True):
         check_number('x', value)

@@ -120,7 +120,7 @@ def test_wrong_arguments_of_fused_kernels(robot, state):
 @pytest.mark.parametrize(
     ('output', 'message'),
     [
-        ('torque', 'no function named .torque.; choose one of link_pose'),
+        ('torque', 'no function named .torque.; choose one of integrate'),
         ('jacobian', r"write \('jacobian', link, representation\)"),
         (('jacobian', 'link1'), r"write \('jacobian', link, representation\)"),
         (('mass_matrix', 'link1'), r"write \('mass_matrix'\)"),

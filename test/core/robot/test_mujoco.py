@@ -4,7 +4,7 @@ An arm, trees, and robots with a floating base. MuJoCo gives a free body the vel
 in root axes, and its angular velocity in body axes; its URDF reader knows no mimic joints. Friction
 is left out but for viscous friction, contacts and limits are switched off.
 
-Spec IDs: C-054 of bruyninckx_2.md, D-27, D-37 and D-38 of muller.md.
+Spec IDs: C-054, D-27, D-37 and D-38.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ fixed bases, and joints taken apart. A few run function by function, on the `pyt
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
-* Pinocchio leaves the root link of a fixed base out of mass, centre of mass and potential energy.
+* Pinocchio leaves the root link of a fixed base out of mass, center of mass and potential energy.
 * Its articulated bodies, constrained dynamics and energies refuse mimic joints: the reduced
   equations of the model with independent joints are the oracle; where Pinocchio can reduce by
   itself, that is compared too.

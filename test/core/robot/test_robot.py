@@ -1,4 +1,4 @@
-"""The facade: what a robot says, how it takes arguments, what it refuses (design.md 5)."""
+"""The facade: what a robot says, how it takes arguments, what it refuses."""
 
 from __future__ import annotations
 
@@ -359,7 +359,7 @@ def test_wrenches_in_any_order_and_as_lists(robot, state):
             function(q, v, a, {robot.link_names[0]: np.ones(6)}), function(q, v, a)
         )  # on the ground
         same(function(q, v, a), function(q, v, a, {}))
-    made = [links for _, _, links in robot._kernels if len(links) > 1]
+    made = [links for _, _, links in robot.kernels if len(links) > 1]
     assert len(made) == 2  # for each function one
 
 

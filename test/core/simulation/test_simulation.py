@@ -1,6 +1,6 @@
 """Simulated motion: energy, contact forces, free bases, and a posture that holds.
 
-C-062 of bruyninckx_2.md; the steps themselves are tested in test_integration.py.
+C-062; the steps themselves are tested in test_integration.py.
 """
 
 import re
@@ -150,16 +150,16 @@ def test_free_fall_of_bodies_with_several_freedoms(joint):
 
 
 def test_free_fall_of_a_floating_base():
-    """A tumbling tree with moving joints: energy and the path of its centre of mass."""
+    """A tumbling tree with moving joints: energy and the path of its center of mass."""
     robot = Robot(random_description(1, 3), floating_base=True, backend='python')
     simulated = SimulatedRobot(robot)
     np.testing.assert_array_equal(simulated.q[:7], (0, 0, 0, 0, 0, 0, 1))
     simulated.v = np.linspace(-1.0, 1.0, robot.nv)
-    before, centre = energy(simulated), robot.center_of_mass(simulated.q)
+    before, center = energy(simulated), robot.center_of_mass(simulated.q)
     velocity = robot.center_of_mass_velocity(simulated.q, simulated.v)
     run(simulated, 0.5, 0.005)
     assert energy(simulated) == pytest.approx(before, abs=1e-7)
-    fallen = centre + 0.5 * velocity + 0.125 * robot.gravity
+    fallen = center + 0.5 * velocity + 0.125 * robot.gravity
     np.testing.assert_allclose(robot.center_of_mass(simulated.q), fallen, atol=1e-9)
 
 

@@ -379,8 +379,8 @@ def test_a_free_body_may_fly_as_fast_as_it_likes():
     simulated = SimulatedRobot(robot)
     simulated.v[3:6] = 7000.0, 0.0, 1000.0
     calls = []
-    step = simulated._stepping._integrator.step
-    simulated._stepping._integrator.step = lambda *a: calls.append(a) or step(*a)
+    step = simulated.stepping.integrator.step
+    simulated.stepping.integrator.step = lambda *a: calls.append(a) or step(*a)
     simulated.step(np.zeros(robot.nv), 0.01)
     assert len(calls) == 1
 

@@ -1,7 +1,6 @@
 """Joint states of every kind that drivers send (design 6.1), without middleware."""
 
 import dataclasses
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.name_map import CACHED_NAME_LISTS, NameMap
+from screw_dynamics_ros.ros.joint_states.name_map import CACHED_LAYOUTS, NameMap
 from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 
 # The nodes switch NumPy's remarks on numbers that are not finite off: they look for them.
@@ -32,11 +31,7 @@ def message(names=JOINTS, position=None, velocity=None, effort=None, stamp=0.0):
         np.arange(count) + 10.0 if velocity is None else velocity,
         np.arange(count) + 20.0 if effort is None else effort,
     ]
-    return JointStateMessage(
-        tuple(names),
-        *(np.array(values, dtype=float) for values in fields),
-        START + round(stamp * SECOND),
-    )
+    return JointStateMessage.of(tuple(names), *fields, START + round(stamp * SECOND))
 
 
 def mapper(joints=JOINTS, **options):
@@ -51,37 +46,21 @@ def mapper(joints=JOINTS, **options):
     return made
 
 
-@pytest.fixture(autouse=True, params=['new objects', 'one object again and again'])
-def reuse(request):
-    """The reader of serialized messages fills one object again and again: the short way."""
-    kept.clear()
-    kept_on[0] = request.param != 'new objects'
-
-
-kept, kept_on = {}, [False]
-
-
-def reused(states, sent):
-    """Return a message object that is the same for all messages of one kind to one mapper."""
-    if not kept_on[0]:
-        return sent
-    sizes = [len(values) for values in (sent.position, sent.velocity, sent.effort)]
-    kind = id(states), sent.names, tuple(sizes)
-    if kind not in kept:
-        numbers, ends = np.zeros(sum(sizes)), np.cumsum([0, *sizes])
-        kept[kind] = JointStateMessage(
-            sent.names, *(numbers[a:b] for a, b in pairwise(ends)), 0, numbers
+@pytest.fixture(autouse=True, params=['at once', 'joint by joint'])
+def way(request, monkeypatch):
+    """Return how regular messages are taken that have all of all joints: with the same outcome."""
+    if request.param == 'joint by joint':
+        made = NameMap.of
+        monkeypatch.setattr(
+            NameMap, 'of', lambda *arguments: dataclasses.replace(made(*arguments), whole=None)
         )
-    message = kept[kind]
-    message.stamp = sent.stamp
-    message.numbers[:] = np.concatenate([sent.position, sent.velocity, sent.effort])
-    return message
+    return request.param
 
 
 def feed(states, sent):
     """Send a message at its stamp."""
     states.now = sent.stamp
-    return states.update(reused(states, sent), arrival=(sent.stamp - START) / SECOND)
+    return states.update(sent, arrival=(sent.stamp - START) / SECOND)
 
 
 def count(states, reason):
@@ -139,16 +118,16 @@ def test_messages_with_and_without_a_stranger_agree():
 
 
 @pytest.mark.parametrize('policy', ['reject', 'differentiate', 'zero', 'hold'])
-def test_regular_messages_need_no_policy(policy):
+def test_regular_messages_need_no_policy(policy, way):
     states = mapper(velocity=policy)
     careful = []
-    states._update_carefully = lambda *sent, go=states._update_carefully: (
+    states.update_carefully = lambda *sent, go=states.update_carefully: (
         careful.append(sent) or go(*sent)
     )
     for step in range(3):
         assert feed(states, message(stamp=0.01 * step))
         np.testing.assert_array_equal(states.v, [10, 11, 12])
-    assert len(careful) == (1 if kept_on[0] else 3)  # the short way is taken where it can be
+    assert len(careful) == (1 if way == 'at once' else 3)
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -203,7 +182,7 @@ def test_many_names_cost_time_in_proportion(names):
             Counted.compared += 1
             return str.__eq__(self, other)
 
-    NameMap.of(tuple(map(Counted, names)), JOINTS, {'finger'})
+    NameMap.of(JointStateLayout(tuple(map(Counted, names)), 0, 0, 0), JOINTS, {'finger'})
     assert Counted.compared < 10 * len(names)
 
 
@@ -224,9 +203,9 @@ def test_foreign_names_are_cut_short_on_diagnostics():
 
 def test_endless_variety_of_names_is_not_remembered():
     states = mapper()
-    for step in range(20 * CACHED_NAME_LISTS):
+    for step in range(20 * CACHED_LAYOUTS):
         feed(states, message((*JOINTS, f'stranger{step}'), stamp=0.01 * step))
-    assert len(states._maps) <= CACHED_NAME_LISTS
+    assert len(states.maps) <= CACHED_LAYOUTS
 
 
 # --- several sources -----------------------------------------------------------------------------
@@ -531,7 +510,7 @@ def test_without_stamps_the_time_of_arrival_counts():
     for step in range(3):
         states.now = START + step * SECOND // 100
         sent = dataclasses.replace(message(velocity=[], position=[step] * 3), stamp=0)
-        assert states.update(reused(states, sent), arrival=0.01 * step)
+        assert states.update(sent, arrival=0.01 * step)
         assert states.stamp == states.now
     np.testing.assert_allclose(states.v, 100.0)
     assert count(states, Reason.UNSTAMPED) == 3
@@ -638,16 +617,11 @@ def test_whatever_comes_the_state_stays_finite(
     if calibrated:
         states.calibrate(np.array([50.0, -3.0, 1.0]), None)
     for names, q, v, tau, stamp in sequence:
-        sent = JointStateMessage(
-            tuple(names),
-            np.array(q),
-            np.array(v),
-            np.array(tau),
-            0 if stamp is None else START + round(stamp * SECOND),
-        )
+        time = 0 if stamp is None else START + round(stamp * SECOND)
+        sent = JointStateMessage.of(tuple(names), q, v, tau, time)
         states.now += SECOND // 100
         before, accepted = states.stamp, states.accepted
-        new = states.update(reused(states, sent), arrival=0.0)
+        new = states.update(sent, arrival=0.0)
         assert new == (states.accepted > accepted)
         assert np.isfinite(states.q).all()
         assert np.isfinite(states.tau).all()

@@ -83,7 +83,7 @@ def test_latest_state_is_a_copy_and_gets_out_of_date():
     mapper = JointStateMapper(JOINTS, policies=Policies(state_timeout=1000.0))
     assert latest(mapper) is None
     numbers = np.array([1.0, 2.0, 3.0])
-    sent = JointStateMessage(JOINTS, numbers, numbers, np.zeros(0), 10**9)
+    sent = JointStateMessage.of(JOINTS, numbers, numbers, np.zeros(0), 10**9)
     assert mapper.update(sent)
     state = latest(mapper)
     mapper.q[:] = 0.0
@@ -96,12 +96,12 @@ def test_latest_state_is_a_copy_and_gets_out_of_date():
 def test_no_state_is_the_latest_after_time_went_back_with_a_message_of_no_use():
     """The history is dropped, and zeros are not where the robot is."""
     mapper, numbers = JointStateMapper(JOINTS), np.array([1.0, 2.0, 3.0])
-    assert mapper.update(JointStateMessage(JOINTS, numbers, numbers, numbers, 100 * 10**9))
+    assert mapper.update(JointStateMessage.of(JOINTS, numbers, numbers, numbers, 100 * 10**9))
     assert latest(mapper) is not None
-    bad = JointStateMessage(JOINTS, np.full(3, np.nan), numbers, numbers, 10 * 10**9)
+    bad = JointStateMessage.of(JOINTS, np.full(3, np.nan), numbers, numbers, 10 * 10**9)
     assert not mapper.update(bad)
     assert latest(mapper) is None
-    assert mapper.update(JointStateMessage(JOINTS, numbers, numbers, numbers, 11 * 10**9))
+    assert mapper.update(JointStateMessage.of(JOINTS, numbers, numbers, numbers, 11 * 10**9))
     assert latest(mapper).stamp == 11 * 10**9
 
 

@@ -20,15 +20,10 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.joint_states.reader import from_message, MOST_LAYOUTS, JointStateReader, same
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import time_message
-from screw_dynamics_ros.ros.messages.serialized import (
-    MOST_LAYOUTS,
-    JointStateReader,
-    Template,
-    packed,
-    same,
-)
+from screw_dynamics_ros.ros.messages.serialized import Template, packed
 
 # All that UTF-8 can write; the old names of the arguments are those that every hypothesis knows.
 characters = st.characters(blacklist_categories=['Cs'], blacklist_characters='\0')
@@ -180,7 +175,7 @@ def test_reader(joints, frame_id, data):
 def test_reader_reads_in_place_what_it_knows():
     reader = JointStateReader()
     learnt = []
-    reader._learn = lambda data, learn=reader._learn: learnt.append(data) or learn(data)
+    reader.learn = lambda data, learn=reader.learn: learnt.append(data) or learn(data)
     for step in range(5):
         check_read(reader, joint_state('abc', [step, 2, 3], [4, 5, 6], [7, 8, step]))
     assert len(learnt) == 1
@@ -219,7 +214,7 @@ def test_reader_ignores_padding():
         expected.effort.copy(),
     )
     learnt = []
-    reader._learn = learnt.append
+    reader.learn = learnt.append
     changed = 0
     for offset in range(4, len(data)):
         other = data.copy()
@@ -263,8 +258,8 @@ def test_reader_leaves_foreign_encodings_to_rclpy():
     assert deserialize_message(big_endian, JointState) == message
     reader = JointStateReader()
     for _ in range(2):
-        assert same(reader.read(big_endian), serialized.from_message(message))
-    assert not reader._layouts
+        assert same(reader.read(big_endian), from_message(message))
+    assert not reader.layouts
 
 
 def test_reader_keeps_few_layouts():
@@ -274,7 +269,7 @@ def test_reader_keeps_few_layouts():
         check_read(reader, joint_state([first, 'z'], [1, 2], [], []))
     for count in range(40):
         check_read(reader, joint_state(['joint'] * count, [1] * count, [], []))
-    assert len(reader._layouts) == MOST_LAYOUTS
+    assert len(reader.layouts) == MOST_LAYOUTS
 
 
 def test_memory_stays_after_a_thousand_lengths_of_message():
@@ -299,7 +294,7 @@ def test_reader_keeps_the_layouts_that_are_used():
     """A driver beside endless other messages on the topic is read in place all the time."""
     reader = JointStateReader()
     learnt = []
-    reader._learn = lambda data, learn=reader._learn: learnt.append(data) or learn(data)
+    reader.learn = lambda data, learn=reader.learn: learnt.append(data) or learn(data)
     for step in range(3 * MOST_LAYOUTS):
         check_read(reader, joint_state('abc', [step, 2, 3], [4, 5, 6], [7, 8, 9]))
         check_read(reader, joint_state([f'stranger{step}'], [1], [], []))
@@ -369,7 +364,7 @@ def test_stamps_beyond_the_range_are_written_as_its_ends(stamp, sec, nanosec):
 def test_message_far_larger_than_a_robot_needs_is_refused_unread(message, monkeypatch):
     """Converting 30 000 names would hold everything up for 10 s."""
     reader, data = JointStateReader(), serialize_message(message)
-    monkeypatch.setattr(reader, '_learn', None)
+    monkeypatch.setattr(reader, 'learn', None)
     reason, detail = reader.read(data).refusal
     assert reason is Reason.TOO_LARGE
     assert re.fullmatch(r'\d+ (names, at most 1000|bytes, at most 262144)', detail)

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros.process import deferred_work
-from screw_dynamics_ros.ros.process.deferred_work import APART, IDLE, SpareTime
+from screw_dynamics_ros.ros.process.deferred_work import APART, IDLE, DeferredWork
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def ticks(done, clock, monkeypatch):
 
 @pytest.fixture
 def spare(done, ticks):
-    made = SpareTime(None)
+    made = DeferredWork(None)
     for name in ('status', 'look', 'other'):
         made.every(0.1, lambda name=name: done.append(name))
     return made

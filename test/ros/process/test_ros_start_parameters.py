@@ -88,7 +88,7 @@ def file(tmp_path: Path) -> Callable[[str], list[str]]:
             '/**/dynamics: {ros__parameters: {gravity: 1.0}}',
             ['node dynamics does not have it; bringup has it'],
         ),
-        ('/**/dynamics: {ros__parameters: {colour: 1.0}}', ['there are joints, reference_timeout']),
+        ('/**/dynamics: {ros__parameters: {color: 1.0}}', ['there are joints, reference_timeout']),
         ('/**/dynamics: {ros__parameters: {damping: 1.0}}', ["'damping'", 'does not have it']),
         (
             '/**: {ros__parameters: {gravity: 1.0, state_timout: 0.1}}',

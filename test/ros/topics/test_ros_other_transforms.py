@@ -30,7 +30,7 @@ def others(node):
     """Return the watch of a node that has seen the frame `tool` of somebody else."""
     others = OtherTransforms(node, TFMessage)
     others.watch(['tool'], 1)
-    others._on_static(TFMessage(transforms=[TransformStamped(child_frame_id='tool')]))
+    others.receive_static(TFMessage(transforms=[TransformStamped(child_frame_id='tool')]))
     return others
 
 

@@ -41,7 +41,7 @@ def serve() -> None:
     from llvmlite import binding
 
     settings = json.loads(sys.stdin.buffer.readline())
-    with suppress(RuntimeError):  # newer versions initialise themselves and refuse the call
+    with suppress(RuntimeError):  # newer versions initialize themselves and refuse the call
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()

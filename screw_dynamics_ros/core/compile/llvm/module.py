@@ -7,7 +7,7 @@ everything else. A long program is cut into several functions, because a compile
 faster than the length of a function; what one function hands to the next goes through a workspace.
 
 The text is valid for LLVM with typed pointers (up to 14) and opaque ones (from 15). It is compiled
-without any optimisation pass: the recording has already folded, shared and dropped what a pass
+without any optimization pass: the recording has already folded, shared and dropped what a pass
 would find.
 """
 
@@ -189,7 +189,7 @@ class _Kernel:
     def _assign_targets(self) -> dict[int, list[tuple[str, int]]]:
         """Return the outputs, and the places there, that an operation's result goes to at once.
 
-        Four lanes of a pack that are neighbours in an output go there together.
+        Four lanes of a pack that are neighbors in an output go there together.
         """
         targets: dict[int, list[tuple[str, int]]] = {}
         for (_, elements), base in zip(self.program.outputs, self._outputs):

@@ -27,7 +27,7 @@ def llvm() -> Any:
             'the native backend needs llvmlite, which cannot be imported: install it with '
             '"apt install python3-llvmlite" or "pip install llvmlite", or use backend="python"'
         ) from error
-    with suppress(RuntimeError):  # newer versions initialise themselves and refuse the call
+    with suppress(RuntimeError):  # newer versions initialize themselves and refuse the call
         binding.initialize()
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()

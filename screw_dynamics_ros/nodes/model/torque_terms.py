@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.dynamics.feedforward import feedforward
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.running_model import coordinates, of_joints, scalar_joints
+from screw_dynamics_ros.nodes.model.running_model import coordinates, of_joints, scalar_joints
 
 Source = Output | Formula
 
@@ -75,16 +75,16 @@ def torque_terms(robot: Robot) -> TorqueTerms:
     inertia = Formula('inertial torques', ('mass_matrix', asked), inertial)
     friction = Formula(
         'friction of the reference',
-        (of_joints(robot, robot.elsewhere('friction_torques', v=moved['v'])), 'reference'),
+        (of_joints(robot, robot.substitute('friction_torques', v=moved['v'])), 'reference'),
         given_only,
     )
     gravity, coriolis = (of_joints(robot, f'{name}_torques') for name in ('gravity', 'coriolis'))
     rigid, payload = (
-        of_joints(robot, robot.elsewhere(name, **moved))
+        of_joints(robot, robot.substitute(name, **moved))
         for name in ('inverse_dynamics', 'payload_torques')
     )
     rest = Formula('rest', ('v',), at_rest)
-    carried = of_joints(robot, robot.elsewhere('payload_torques', v=rest, a=rest))
+    carried = of_joints(robot, robot.substitute('payload_torques', v=rest, a=rest))
     weight = Formula('weight', (gravity, carried, 'shares'), weighed)
     return TorqueTerms(
         gravity,

@@ -1,7 +1,7 @@
 """System Jacobians as products, recursions in four representations, axes, several links.
 
-Spec IDs: K-19, K-20, K-22, K-23, K-25 to K-33, D-05, D-06, D-10, D-14 of muller.md with the erratum
-E-25; B-117, B-119, B-120, B-122, B-123, B-126 of bruyninckx_1.md with golden numbers G15.
+Spec IDs: K-19, K-20, K-22, K-23, K-25 to K-33, D-05, D-06, D-10, D-14 with the erratum
+E-25; B-117, B-119, B-120, B-122, B-123, B-126 with golden numbers G15.
 References: poses differentiated in extended precision (`poe_models`).
 """
 

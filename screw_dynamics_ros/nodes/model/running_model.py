@@ -59,7 +59,7 @@ class Model:
         self.joints = scalar_joints(robot)
         self.held = tuple(name for name in robot.joint_names if name not in self.joints)
         self._positions, self._velocities = coordinates(robot, self.joints)
-        self.q, self.v = neutral(robot), np.zeros(robot.nv)
+        self.q, self.v = robot.neutral(), np.zeros(robot.nv)
         self.payload = robot.payload_parameters({})
         self._parameters = {
             'measured': np.zeros(len(self.joints)),
@@ -71,7 +71,7 @@ class Model:
         self.results: dict[Output | Formula, Array] = {}
         self._kernel: FusedKernel | None = None
         if wanted and robot.nv:
-            # Not a finite number just if one of the outputs is not.
+            # Finite if and only if all outputs are.
             total = Formula('total', tuple(dict.fromkeys(outputs)), sum_of_all)
             self._kernel = robot.fuse(
                 *wanted,
@@ -83,7 +83,7 @@ class Model:
 
     def connect(
         self,
-        mapper: JointStateMapper,
+        state: Array,
         gravity: Array,
         targets: Mapping[Output | Formula, Array] | None = None,
     ) -> None:
@@ -91,17 +91,17 @@ class Model:
 
         Parameters
         ----------
-        mapper : JointStateMapper
-            Has the states of `joints`.
+        state : (3, n) array
+            Positions, velocities and measured torques of `joints`; read at each evaluation.
         gravity : (3,) array
             Read at each evaluation.
         targets : mapping
             Arrays that some of the results are written into.
         """
-        self.mapper = mapper
-        self._parameters['measured'] = mapper.tau
+        self._state = state
+        self._parameters['measured'] = state[2]
         if not self.held:
-            self.q, self.v = mapper.q, mapper.v
+            self.q, self.v = state[0], state[1]
         for output, array in (targets or {}).items():
             self.results[output] = array.reshape(self.results[output].shape)
         self._inputs = {'q': self.q, 'v': self.v, 'gravity': gravity, **self._parameters}
@@ -110,12 +110,12 @@ class Model:
             self._results = list(self.results.values())
 
     def evaluate(self) -> bool:
-        """Compute all results for the state of the mapper; return whether they are finite."""
+        """Compute all results for the present state; return whether they are finite."""
         if self._kernel is None:
             return True
         if self.held:
-            self.q[self._positions] = self.mapper.q
-            self.v[self._velocities] = self.mapper.v
+            self.q[self._positions] = self._state[0]
+            self.v[self._velocities] = self._state[1]
         self._kernel(*self._arguments, out=self._results)
         return math.isfinite(self._total)
 
@@ -214,16 +214,6 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
         known={joint.name for joint in joints},
         **settings,
     )
-
-
-def neutral(robot: Robot) -> Array:
-    """Return the configuration (nq,) in which all joints are at zero."""
-    q = np.zeros(robot.nq)
-    for name in robot.joint_names:
-        where = robot.joint_coordinates(name)[0]
-        if where.stop - where.start == 7:  # floating: unit quaternion
-            q[where.stop - 1] = 1.0
-    return q
 
 
 def joints_that_move(robot: Robot, link: str) -> set[str]:

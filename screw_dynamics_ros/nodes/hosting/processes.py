@@ -1,11 +1,11 @@
-"""Starting a process with one host and its parts."""
+"""Starting a process with one host and its output groups."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import rclpy
@@ -14,12 +14,12 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Part
+from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup
 from screw_dynamics_ros.ros.process.executor import Ending, end_process, spin, start
 from screw_dynamics_ros.ros.process.start_parameters import check_parameters
 
-#: Makes a part whose topics and parameters belong to a node.
-PartFactory = Callable[[Node, ModelHost], Part]
+#: Makes a group whose topics and parameters belong to a node.
+OutputGroupFactory = Callable[[Node, ModelHost], OutputGroup[Any]]
 
 # Threads take turns this often [s], so that compiling does not hold up joint states.
 SWITCH_INTERVAL = 0.0005
@@ -46,8 +46,10 @@ class Process:
     endings: Sequence[Ending] = ()
 
 
-def run(name: str, factories: Sequence[PartFactory]) -> None:
-    """Run a node `name` that hosts parts, until the process is asked to end."""
+def run(
+    name: str, factories: Sequence[OutputGroupFactory], is_known: Callable[[str], bool]
+) -> None:
+    """Run a node `name` that hosts output groups, until the process is asked to end."""
 
     def make() -> Process:
         node = Node(name)
@@ -57,11 +59,14 @@ def run(name: str, factories: Sequence[PartFactory]) -> None:
         host.start()
         return Process([node], host.parameters['executor'], host.services.nodes, host.endings)
 
-    run_nodes(make)
+    run_nodes(make, is_known)
 
 
-def run_nodes(make: Callable[[], Process]) -> NoReturn:
-    """Run what `make` returns, unless the process was started with something wrong; end it."""
+def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:
+    """Run what `make` returns, unless the process was started with something wrong; end it.
+
+    `is_known` tells whether some node of the package has a parameter.
+    """
     status = 0
     sys.setswitchinterval(SWITCH_INTERVAL)
     np.seterr(all='ignore')  # numbers that are not finite are looked for and told by the nodes
@@ -77,32 +82,3 @@ def run_nodes(make: Callable[[], Process]) -> NoReturn:
         pass
     rclpy.try_shutdown()
     end_process(status)
-
-
-def is_known(parameter: str) -> bool:
-    """Whether some node of the package has a parameter, be it in this process or not.
-
-    Those of drives have the names of joints in them; the node that has drives checks them.
-    """
-    from screw_dynamics_ros.nodes import bringup, dynamics, kinematics, simulator, wrench_estimator
-    from screw_dynamics_ros.nodes.outputs import commands
-    from screw_dynamics_ros.nodes.parameters import shared_parameters
-    from screw_dynamics_ros.ros import diagnostics
-
-    tables = (
-        shared_parameters.TABLE,
-        *(
-            module.TABLE
-            for module in (
-                bringup,
-                commands,
-                diagnostics,
-                dynamics,
-                kinematics,
-                simulator,
-                wrench_estimator,
-            )
-        ),
-    )
-    names = {specification.name for table in tables for specification in table}
-    return parameter in names or parameter.startswith('drives.')

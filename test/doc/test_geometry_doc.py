@@ -1,4 +1,4 @@
-"""doc/spec_geometry.md and doc/orientations_and_lines.md: complete, and true about names."""
+"""doc/spec/coverage_geometry.md, doc/orientations_and_lines.md: complete, and names exist."""
 
 import ast
 import doctest
@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.description import rigid_body
 from screw_dynamics_ros.ros.messages import conversions
 from support.paths import ROOT
 
-TABLE = (ROOT / 'doc' / 'spec_geometry.md').read_text()
+TABLE = (ROOT / 'doc' / 'spec' / 'coverage_geometry.md').read_text()
 PAGE = ROOT / 'doc' / 'orientations_and_lines.md'
 HOMES = {
     **{name: getattr(lie, name) for name in lie.__all__},
@@ -39,7 +39,7 @@ def rows():
 def docstrings():
     """Docstrings of all tests by name; several files may use one name."""
     found = {}
-    for path in sorted((ROOT / 'test').glob('test_*.py')):
+    for path in sorted((ROOT / 'test').rglob('test_*.py')):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name.startswith('test_'):
                 found.setdefault(node.name, []).append(ast.get_docstring(node) or '')

@@ -1,0 +1,105 @@
+"""The parameters of every model node, at work: what each joint state needs of them is at hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.torque_terms import TERMS
+from screw_dynamics_ros.nodes.parameters import payload, shared_parameters
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters
+
+#: Parameters that make torques step.
+STEPPING = {'gravity', *(specification.name for specification in payload.TABLE)}
+
+
+class ModelParameters:
+    """Checks, applies and spreads the parameters of `shared_parameters`.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Has the parameters.
+    model : callable
+        Returns the model in force, or None. Names are those of its robot, also while another one
+        is being compiled: what has been accepted is in force at once.
+    check, apply : callable
+        Further checks, which raise `ScrewDynamicsError`, and what else follows, both with the
+        changed values.
+
+    Attributes
+    ----------
+    declared : Parameters
+    gravity : (3,) array
+        Always the same array.
+    effort_shares : (5,) array
+        1 for each of `TERMS` that is part of the measured efforts, else 0; always the same array.
+    longest_delay : float
+        Up to which states are answered [s].
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        model: Callable[[], Model | None],
+        check: Callable[[Mapping[str, Any]], None],
+        apply: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._model, self._check_elsewhere, self._apply_elsewhere = model, check, apply
+        self._step_callbacks: list[Callable[[], None]] = []
+        self.gravity = np.zeros(3)
+        self.effort_shares = np.ones(len(TERMS))
+        self.longest_delay = math.inf
+        self.declared = Parameters(node, shared_parameters.TABLE, self._check, self._apply)
+        self._follow()
+        shared_parameters.policies(self.declared)
+        payload.check(self.declared, {}, None)
+
+    def on_step(self, callback: Callable[[], None]) -> None:
+        """Call back when gravity or the payload have changed: results may have made a step."""
+        self._step_callbacks.append(callback)
+
+    def set_up(self, mapper: JointStateMapper) -> None:
+        """Let a mapper follow the parameters as they are now; raises `ScrewDynamicsError`."""
+        calibration = shared_parameters.effort_calibration(self.declared, mapper.joints)
+        mapper.policies = shared_parameters.policies(self.declared)
+        mapper.calibrate(*calibration)
+
+    def load_payload(self, model: Model) -> None:
+        """Let the kernel see the payload; another one compiles nothing."""
+        carried = payload.on_robot(self.declared, model.robot)
+        model.payload[:] = model.robot.payload_parameters(carried)
+
+    def _check(self, values: dict[str, Any]) -> None:
+        """Refuse what cannot be; raises `ScrewDynamicsError`."""
+        model = self._model()
+        shared_parameters.policies(self.declared, values)
+        robot: Robot | None = None
+        if model is not None:
+            robot = model.robot
+            shared_parameters.effort_calibration(self.declared, model.joints, values)
+        payload.check(self.declared, values, robot)
+        self._check_elsewhere(values)
+
+    def _follow(self) -> None:
+        self.gravity[:] = self.declared['gravity']
+        self.effort_shares[:] = shared_parameters.effort_shares(self.declared)
+        self.longest_delay = self.declared['max_delay'] or math.inf
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        self._follow()
+        model = self._model()
+        if model is not None:
+            model.robot.gravity = self.gravity
+            self.load_payload(model)
+        self._apply_elsewhere(values)
+        if values.keys() & STEPPING:
+            for stepped in self._step_callbacks:
+                stepped()

@@ -1,0 +1,113 @@
+"""Robots of the descriptions that a topic and a parameter offer, made in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core import DescriptionError, Robot
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.nodes.parameters.drives import DriveParameters
+from screw_dynamics_ros.ros.description import DescriptionLoader, DescriptionSource, Outcome
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics import qos
+
+T = TypeVar('T')
+
+
+class RobotSource(Generic[T]):
+    """Follows the topic and the parameter `robot_description`.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Those of every model node.
+    drives : DriveParameters
+    build : callable
+        Makes what the node needs of the text and its robot; runs in another thread.
+
+    Attributes
+    ----------
+    descriptions : DescriptionSource
+        What is offered, what is in force, and why it is not what is wanted.
+    loader : DescriptionLoader
+        Builds in the background.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        drives: DriveParameters,
+        build: Callable[[str, Robot], T],
+    ) -> None:
+        self._parameters, self._drives, self._build = parameters, drives, build
+        self.descriptions = DescriptionSource()
+        self.loader: DescriptionLoader[T] = DescriptionLoader(self._make)
+        self._robot: tuple[str, dict[str, Any], Robot] | None = None
+
+    def subscribe(self, node: Node) -> None:
+        """Follow parameter and topic from now on."""
+        self.descriptions.from_parameter = self._parameters['robot_description']
+        self.reload()
+        node.create_subscription(
+            String,
+            'robot_description',
+            FAULTS.guarded('a robot description', self.receive),
+            qos.LATCHED,
+        )
+
+    @property
+    def compiling(self) -> bool:
+        """Whether a new description is being worked on."""
+        return self.loader.busy
+
+    def reload(self) -> None:
+        """Compile again: other outputs of a group, other drives, another description."""
+        candidates = self.descriptions.candidates()
+        if candidates:
+            self.loader.submit(candidates)
+
+    def receive(self, message: String) -> None:
+        """Take what the topic offers."""
+        descriptions = self.descriptions
+        descriptions.from_topic = message.data
+        if descriptions.is_wanted and not self.compiling:
+            descriptions.reason = ''
+        else:
+            self.reload()
+
+    def follow_parameter(self, is_changed: bool) -> None:
+        """Take what the parameter offers; what was refused may be good now."""
+        self.descriptions.from_parameter = self._parameters['robot_description']
+        if is_changed or self.descriptions.reason:
+            self.reload()
+
+    def poll(self) -> Outcome[T] | None:
+        """Return what has been built once, None if there is nothing new."""
+        return self.loader.poll()
+
+    def read(self, text: str) -> Robot:
+        """Return the robot of a description; raises `DescriptionError` and others."""
+        if '<' not in text:  # a path would be opened
+            raise DescriptionError(
+                f'the robot description is not XML but {text[:60]!r}; publish '
+                'the text of the URDF, not its name'
+            )
+        description = read_urdf(text, inertia_check=self._parameters['inertia_check'])
+        # Friction is a term of its own: fed back from a measured velocity it can drive a robot.
+        return Robot(
+            description,
+            backend=self._parameters['backend'],
+            drives=self._drives.on(description),
+            friction=False,
+        )
+
+    def _make(self, text: str) -> T:
+        made_of = text, self._drives.values
+        if self._robot is None or self._robot[:2] != made_of:
+            self._robot = *made_of, self.read(text)
+        return self._build(text, self._robot[2])

@@ -1,0 +1,251 @@
+"""The way of a joint state: serialized message, state of all joints, kernel, messages.
+
+Joint states that come faster than they can be answered wait for their turn, the newest one alone.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.load import Load
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
+from screw_dynamics_ros.ros.messages.serialized import packed
+from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.status import Status
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.subscriptions import subscribe
+from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
+
+IDLE = 2e-4  # s after an answer from which the next state need not wait its turn
+TURN_LOST = 0.1  # s after which nothing waits for its turn any more
+
+
+class StatePipeline:
+    """Answers joint states with the messages somebody listens to.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Its `joint_states` are followed.
+
+    Attributes
+    ----------
+    model : Model or None
+        The robot, with the kernel that computes everything.
+    mapper : JointStateMapper or None
+        The state of the joints of that robot.
+    channels : sequence of Channel
+        All topics.
+    model_since : float
+        When this robot was taken over, on the monotonic clock [s].
+    longest_delay : float
+        States that come later than this after they were sent are not answered [s].
+    load : Load
+        Counts and times for diagnostics.
+    deferred_work : DeferredWork
+        Work between joint states.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.model: Model | None = None
+        self.mapper: JointStateMapper | None = None
+        self.channels: Sequence[Channel] = ()
+        self.model_since = -math.inf
+        self.longest_delay = math.inf
+        self.load = Load()
+        self.deferred_work = DeferredWork(node)
+        self._listened: list[Channel] = []
+        self._observers: list[Callable[[JointStateMapper], None]] = []
+        self._preparations: list[Callable[[], None]] = []
+        self._consumers: list[Callable[[JointStateMapper, float], None]] = []
+        self._reader = JointStateReader()
+        self._delay = TransportDelay()
+        self._gaps = SequenceGaps()
+        self._has_one_driver = False
+        self._waiting: float | None = None  # when the state that is to be answered was sent
+        self._free_since = -math.inf
+
+    def observe(self, observer: Callable[[JointStateMapper], None]) -> None:
+        """Call `observer` with every state when it has been answered, even if nobody listens."""
+        self._observers.append(observer)
+
+    def prepare(self, preparation: Callable[[], None]) -> None:
+        """Call `preparation` before anything is computed for a state."""
+        self._preparations.append(preparation)
+
+    def consume(self, consumer: Callable[[JointStateMapper, float], None]) -> None:
+        """Call ``consumer(mapper, time)`` with the results of a state, before they are published.
+
+        `time` is when the state was sent, on the monotonic clock of this process [s].
+        """
+        self._consumers.append(consumer)
+
+    def subscribe(self) -> None:
+        """Receive joint states from now on."""
+        subscribe(
+            self._node,
+            JointState,
+            'joint_states',
+            self.receive,
+            qos.JOINT_STATES,
+            raw=True,
+            qos_overriding_options=qos.OVERRIDABLE,
+        )
+
+    def use(self, model: Model, mapper: JointStateMapper) -> None:
+        """Take over a model; a state of another robot that waits is given up."""
+        if mapper is not self.mapper:
+            self.model_since = time.monotonic()
+            self._waiting = None
+        self.model, self.mapper = model, mapper
+
+    def look_for_listeners(self) -> None:
+        """See which topics are listened to, and whether there is one driver."""
+        for channel in self.channels:
+            channel.count_listeners()
+        self._listened = sorted(
+            (channel for channel in self.channels if channel.listened),
+            key=lambda channel: channel.rank,
+        )
+        topic = self._node.resolve_topic_name('joint_states')
+        self._has_one_driver = self._node.count_publishers(topic) == 1
+
+    def status(self, timeout: float, scheduling_fault: str) -> Status:
+        """Report whether states arrive, and what was wrong with them."""
+        return statuses.joint_state_status(
+            self._node,
+            self.model,
+            self.mapper,
+            self.load,
+            self.channels,
+            timeout=timeout,
+            model_since=self.model_since,
+            scheduling_fault=scheduling_fault,
+        )
+
+    # --- one joint state ------------------------------------------------------------------------
+
+    def receive(self, data: bytes, info: dict[str, Any]) -> None:
+        """Take in one serialized joint state, and answer it if it is its turn.
+
+        One that comes right after an answer waits until all that came meanwhile has been handled,
+        parameters and timers among it; the newest of those that wait is answered. Otherwise a node
+        with too many joint states would do nothing else.
+        """
+        arrival = time.monotonic()
+        delay = self._delay.of(info.get('source_timestamp', 0), time.time_ns(), self.longest_delay)
+        load = self.load
+        load.arrived(arrival)
+        load.lost += self._gaps.before(
+            info.get('publication_sequence_number'), self._has_one_driver
+        )
+        if not self._take_in(data, arrival):
+            return
+        sent = arrival - delay
+        waits = self._waiting is not None
+        if waits:
+            load.lost += 1
+        if (
+            arrival - self._free_since > (TURN_LOST if waits else IDLE)
+            or self.longest_delay == math.inf
+            or self._node.executor is None
+        ):
+            self._answer(sent)
+            return
+        if not waits:
+            # The EventsExecutor has no guard conditions, and dies of a task that raises.
+            self._node.executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
+        self._waiting = sent
+
+    def _on_turn(self) -> None:
+        """Answer the newest state that waits, unless that has been done or the robot is another."""
+        if self._waiting is not None:
+            self._answer(self._waiting)
+
+    def _take_in(self, data: bytes, arrival: float) -> bool:
+        """Note a joint state; return whether there is one to answer."""
+        mapper = self.mapper
+        if mapper is None or not mapper.joints:
+            return False
+        try:
+            try:
+                message = self._reader.read(data)
+            except Exception as error:  # rclpy has no class of its own for it
+                self.load.unreadable(arrival, error)
+                return False
+            with mapper.lock:  # services read the state in another thread
+                return mapper.update(message, arrival)
+        except Exception as error:
+            self._give_up(error)
+            return False
+
+    def _answer(self, sent: float) -> None:
+        """Publish what belongs to the state of the robot; it was sent at `sent`, monotonic [s]."""
+        start = time.monotonic()
+        self._waiting = None
+        try:
+            if start - sent > self.longest_delay:
+                self.load.was_late(start, start - sent)
+                return
+            self._evaluate(sent)
+            self.load.served(time.monotonic() - start)
+            with FAULTS.caught('work between joint states'):
+                self.deferred_work.use()
+        except Exception as error:
+            self._give_up(error)
+        finally:
+            self._free_since = time.monotonic()
+
+    def _give_up(self, error: Exception) -> None:
+        """Forget a state of which half may have been taken in."""
+        FAULTS.record('a joint state', error)
+        if self.mapper is not None:
+            self.mapper.reset()
+
+    def _evaluate(self, sent: float) -> None:
+        """Turn the state of the robot into all messages somebody listens to."""
+        model, mapper = self.model, self.mapper
+        assert model is not None
+        assert mapper is not None
+        if self._listened:
+            for prepare in self._preparations:
+                prepare()
+            if model.evaluate():
+                for consume in self._consumers:
+                    consume(mapper, sent)
+                self.publish()
+            else:
+                self.load.overflowed(time.monotonic())
+        for observer in self._observers:
+            observer(mapper)
+
+    def publish(self) -> None:
+        """Publish all messages somebody listens to, those that are computed elsewhere last."""
+        mapper = self.mapper
+        assert mapper is not None
+        stamp = packed(mapper.stamp)
+        lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
+        for channel in self._listened:
+            if (
+                not channel.enabled
+                or (lacking_velocity and channel.velocity)
+                or (lacking_effort and channel.effort)
+            ):
+                continue
+            try:
+                if channel.is_valid is None or channel.is_valid():
+                    channel.publish(stamp)
+            except Exception as error:  # the others are still to come
+                FAULTS.record(f'output {channel.topic}', error)

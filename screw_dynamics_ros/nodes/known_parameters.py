@@ -1,0 +1,31 @@
+"""All parameters of the nodes of this package, wherever they run."""
+
+from screw_dynamics_ros.nodes.outputs import (
+    commands,
+    dynamics_outputs,
+    kinematics_outputs,
+    simulated_driver,
+    wrench_outputs,
+)
+from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
+from screw_dynamics_ros.ros import diagnostics
+
+#: The tables of parameters by what has them.
+TABLES = {
+    'bringup': hosted_nodes.TABLE,
+    'every model node': shared_parameters.TABLE,
+    'kinematics': kinematics_outputs.TABLE,
+    'dynamics': (*dynamics_outputs.TABLE, *commands.TABLE),
+    'wrench_estimator': wrench_outputs.TABLE,
+    'simulator': simulated_driver.TABLE,
+    'diagnostics': diagnostics.TABLE,
+}
+
+
+def is_known(parameter: str) -> bool:
+    """Whether some node of the package has a parameter, be it in this process or not.
+
+    Those of drives have the names of joints in them; the node that has drives checks them.
+    """
+    names = {specification.name for table in TABLES.values() for specification in table}
+    return parameter in names or parameter.startswith('drives.')

@@ -1,0 +1,391 @@
+"""Outputs of the node `dynamics`: torques, mass matrix, constraint wrenches and more."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.model import torque_terms
+from screw_dynamics_ros.nodes.model.running_model import Model, scalar_joints, velocity_labels
+from screw_dynamics_ros.nodes.model.torque_terms import (
+    CORIOLIS,
+    FRICTION,
+    GIVEN,
+    GRAVITY,
+    PAYLOAD,
+    TERMS,
+    TorqueTerms,
+    rows,
+)
+from screw_dynamics_ros.nodes.outputs import constraint_wrenches
+from screw_dynamics_ros.nodes.outputs.commands import Commands
+from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
+from screw_dynamics_ros.nodes.parameters import constraints, payload
+from screw_dynamics_ros.nodes.services import dynamics_services
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import MOMENTUM_ROWS, swap_linear_angular
+from screw_dynamics_ros.ros.messages.reference import check_limits, read_reference
+from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+TABLE = (
+    Specification(
+        'joints',
+        [''],
+        'Order of the elements of ~/commands, as in the parameter joints of the controller they '
+        'are for. Empty: all movable joints in the order of the description.',
+        rule='joints of the robot',
+    ),
+    Specification(
+        'compensated_terms',
+        [''],
+        'Torques the robot adds to its commands by itself; they are left out of ~/feedforward and '
+        '~/commands.',
+        choices=TERMS,
+    ),
+    Specification(
+        'reference_timeout',
+        0.5,
+        'Time after which a reference is no longer followed [s]; feedforward then follows the '
+        'measured state. 0: never.',
+        minimum=0.0,
+    ),
+    constraints.SPECIFICATION,
+    *constraint_wrenches.TABLE,
+)
+
+#: Parameters that topics are made of.
+SHAPING = {
+    'joints',
+    constraints.SPECIFICATION.name,
+    *(specification.name for specification in constraint_wrenches.TABLE),
+}
+
+MASS_MATRIX, ENERGIES = 'mass_matrix', torque_terms.energies()
+MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What there is to publish for one robot, and the arrays that decide about it.
+
+    Attributes
+    ----------
+    terms : TorqueTerms
+    order : tuple of str
+        Joints of the commands; empty if some of the wanted ones are absent.
+    absent : tuple of str
+    reference : (4 n,) array
+        See `torque_terms.GIVEN`.
+    constraints : ConstraintWrenches
+    """
+
+    terms: TorqueTerms
+    order: tuple[str, ...]
+    absent: tuple[str, ...]
+    reference: Array
+    constraints: ConstraintWrenches
+
+
+@dataclass(frozen=True)
+class DynamicsPlan(Plan):
+    """What `Dynamics` publishes of a robot."""
+
+    chosen: Outputs = field(kw_only=True)
+
+
+class Dynamics:
+    """Torques term by term, `~/feedforward`, `~/commands`, mass matrix, constraint wrenches, ...
+
+    Feedforward is what moves the robot along the reference: inverse dynamics of its first point.
+    Without one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
+    """
+
+    _model: Model  # as long as there are outputs
+    _mapper: JointStateMapper
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._host = host
+        self._publishers = Publishers(node)
+        self._channels: list[Channel] = []
+        self.outputs: Outputs | None = None
+        self.shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
+        self._is_followed = self._is_late = False
+        self._reference: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
+        self._refused = ''
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        constraints.read(self._parameters['constraints'])
+        self._apply({})
+        self.commands = Commands(node, host)
+        host.endings.append(self.commands)
+        node.create_subscription(
+            JointTrajectory,
+            '~/reference',
+            FAULTS.guarded('a reference', self.receive_reference),
+            qos.COMMAND,
+        )
+        host.states.prepare(self._expire)
+        dynamics_services.register(host, node, host.parameters)
+        host.diagnostics.add(self._constraint_status, node)
+
+    def plan(self, robot: Robot) -> DynamicsPlan:
+        """Choose the order of the commands."""
+        wanted, joints = tuple(self._parameters['joints']), scalar_joints(robot)
+        absent = tuple(name for name in wanted if name not in joints)
+        order = () if absent else wanted or joints
+        terms = torque_terms.torque_terms(robot)
+        outputs = Outputs(
+            terms,
+            order,
+            absent,
+            np.zeros(4 * len(joints)),
+            ConstraintWrenches(*constraints.choose(self._parameters['constraints'], robot), robot),
+        )
+        return DynamicsPlan(
+            [
+                terms.gravity,
+                terms.coriolis,
+                terms.friction,
+                terms.inertia,
+                terms.payload,
+                terms.weight,
+                terms.feedforward,
+                MASS_MATRIX,
+                ENERGIES,
+                MOMENTUM,
+            ],
+            parameters={'shares': self.shares, 'reference': outputs.reference},
+            chosen=outputs,
+        )
+
+    def bind(self, model: Model, mapper: JointStateMapper, plan: DynamicsPlan) -> list[Channel]:
+        """Take over a new model."""
+        is_first = self.outputs is None
+        is_new = is_first or mapper is not self._mapper
+        self._model, self._mapper, outputs = model, mapper, plan.chosen
+        self.outputs = outputs
+        self._is_followed, self._is_late, self._refused = False, False, ''
+        limits = model.robot.limits
+        self._limits = dict(
+            zip(
+                model.robot.joint_names,
+                zip(limits.lower.tolist(), limits.upper.tolist(), limits.velocity.tolist()),
+            )
+        )
+        self._follow_reference(is_first)
+        self._channels = []
+        if model.results:
+            terms = outputs.terms
+            for topic, output, velocity in (
+                ('~/gravity', terms.gravity, False),
+                ('~/coriolis', terms.coriolis, True),
+                ('~/friction', terms.friction, True),
+                ('~/inertia', terms.inertia, False),
+                ('~/payload', terms.payload, True),
+            ):
+                self._add(
+                    JointState, topic, templates.joint_efforts(model.joints), output, velocity
+                )
+            labels = velocity_labels(model.robot)
+            self._add(
+                Float64MultiArray,
+                '~/mass_matrix',
+                templates.matrix(labels, labels),
+                MASS_MATRIX,
+                False,
+            )
+            self._add(
+                Float64MultiArray,
+                '~/energy',
+                templates.matrix(('kinetic', 'potential')),
+                ENERGIES,
+                True,
+            )
+            self._add(
+                Float64MultiArray, '~/momentum', templates.matrix(MOMENTUM_ROWS), MOMENTUM, True
+            )
+            self._channels += self.commands.bind(
+                model,
+                self._publishers,
+                model.results[terms.feedforward],
+                model.results[terms.weight],
+                outputs.order,
+                is_new,
+            )
+            self._channels += outputs.constraints.bind(
+                model,
+                mapper,
+                self._moving_torques,
+                model.payload,
+                self._publishers,
+                self._host.parameters['frame_prefix'],
+                self._parameters,
+            )
+        return self._channels
+
+    def _add(
+        self, kind: type, topic: str, template: Template, output: Output | Formula, velocity: bool
+    ) -> None:
+        """Add a topic whose numbers are one output."""
+        self._channels.append(
+            Channel(
+                self._publishers.get(kind, topic),
+                template,
+                {output: template.array(0)},
+                velocity=velocity,
+            )
+        )
+
+    def status(self) -> Status:
+        """Report the outputs, the reference and what is compensated elsewhere."""
+        status = Status('outputs')
+        if self.outputs is None:
+            return status
+        if self.outputs.absent:
+            status.report(
+                Level.ERROR,
+                'no ~/commands: the robot has no joint '
+                f'{shorten(self.outputs.absent)}; correct the parameter joints',
+            )
+        self._expire()
+        if self._refused:
+            status.report(Level.WARN, f'reference refused: {self._refused}')
+        if self._is_late:
+            status.report(
+                Level.WARN,
+                'the reference is older than reference_timeout: feedforward '
+                'follows the measured state',
+            )
+        status.values['feedforward follows'] = (
+            'reference' if self._is_followed else 'measured state'
+        )
+        status.values['compensated by the robot'] = (
+            ', '.join(self._parameters['compensated_terms']) or 'nothing'
+        )
+        status.values['order of ~/commands'] = ', '.join(self.outputs.order)
+        payload.report(status, self._host.parameters, self._model.robot)
+        statuses.report_channels(status, self._channels, self._host.mapper)
+        return status
+
+    def _constraint_status(self) -> Status:
+        if self.outputs is None:
+            return Status('constraints')
+        return self.outputs.constraints.status()
+
+    def _moving_torques(self) -> Array:
+        """Return what the drives give less what friction takes of it, (n,) [N m, N].
+
+        Measured efforts are short of the terms that are not part of them (`effort_terms`).
+        """
+        assert self.outputs is not None
+        model, terms = self._model, self.outputs.terms
+        if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
+            shares = self._host.effort_shares
+            torques = self._mapper.tau - shares[FRICTION] * model.results[terms.friction]
+            torques += (1.0 - shares[GRAVITY]) * model.results[terms.gravity]
+            torques += (1.0 - shares[CORIOLIS]) * model.results[terms.coriolis]
+            if not shares[PAYLOAD]:
+                torques += model.of_joints(
+                    model.robot.payload_torques(
+                        model.q, model.v, np.zeros_like(model.v), model.payload
+                    )
+                )
+        else:
+            torques = model.results[terms.feedforward] - model.results[terms.friction]
+            for term, share in zip(TERMS, self.shares):
+                torques += (1.0 - share) * model.results[getattr(terms, term)]
+        return torques
+
+    # --- reference ------------------------------------------------------------------------------
+
+    def _expire(self) -> None:
+        """Follow the measured state again if the reference is too old."""
+        if self._is_followed and not self._is_recent():
+            assert self.outputs is not None
+            self.outputs.reference[:] = 0.0
+            self._is_followed, self._is_late = False, True
+            self.commands.blend()
+
+    def _is_recent(self) -> bool:
+        timeout = self._parameters['reference_timeout'] or np.inf
+        return self._reference is not None and time.monotonic() - self._reference[1] <= timeout
+
+    def receive_reference(self, message: JointTrajectory) -> None:
+        """Follow the first point of a trajectory, or refuse it by name."""
+        if self.outputs is None:  # it is followed as soon as there is a robot
+            self._reference = message, time.monotonic()
+            return
+        self._refused = self._read_reference(message)
+        if not self._refused:
+            self._reference = message, time.monotonic()
+
+    def _read_reference(self, message: JointTrajectory) -> str:
+        """Follow a reference; return why not, or an empty text."""
+        assert self.outputs is not None
+        robot = self._model.robot
+        known = [joint.name for joint in robot.description.joints]
+        try:
+            reference = read_reference(message, self._model.joints, known)
+            check_limits(reference, self._model.joints, self._limits)
+        except ScrewDynamicsError as error:
+            return printable(str(error))
+        given = reference.given.astype(float)
+        names_others = not np.array_equal(rows(self.outputs.reference)[GIVEN], given)
+        rows(self.outputs.reference)[:] = [given, reference.q, reference.v, reference.a]
+        if names_others or not self._is_followed:
+            self.commands.blend()
+        self._is_followed, self._is_late = True, False
+        return ''
+
+    def _follow_reference(self, is_first: bool) -> None:
+        """Let a robot follow the reference there is, which may be meant for the one before."""
+        if self._reference is None:
+            return
+        if self._is_recent():
+            refused = self._read_reference(self._reference[0])
+            self._refused = refused if is_first else ''
+            if refused:
+                self._reference = None
+        else:
+            self._is_late = True
+
+    # --- callbacks ------------------------------------------------------------------------------
+
+    def _check(self, values: dict[str, Any]) -> None:
+        model = self._host.model
+        constraints.check(values, model.robot if model is not None else None)
+        if model is None:
+            return
+        for name in values.get('joints', ()):
+            if name not in model.joints:
+                raise UnknownNameError(
+                    f'joints: the robot has no joint {name!r}; it has {shorten(model.joints, 30)}'
+                )
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        compensated = self._parameters['compensated_terms']
+        self.shares[:] = [term not in compensated for term in TERMS]
+        if 'compensated_terms' in values:
+            self.commands.blend()
+        if values.keys() & SHAPING:
+            self._host.reload()

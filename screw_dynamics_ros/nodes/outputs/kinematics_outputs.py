@@ -1,0 +1,306 @@
+"""Outputs of the node `kinematics`: frames, Jacobians, twists, singularities, markers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import TwistStamped
+from numpy.typing import NDArray
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.model.running_model import (
+    Model,
+    coordinates,
+    of_joints,
+    scalar_joints,
+    velocity_labels,
+)
+from screw_dynamics_ros.nodes.outputs import kinematics_markers, markers, singularities
+from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.singularities import Singularities
+from screw_dynamics_ros.nodes.outputs.transforms import TransformPublisher
+from screw_dynamics_ros.nodes.parameters import frames
+from screw_dynamics_ros.nodes.parameters.frames import Frames
+from screw_dynamics_ros.nodes.services import kinematics_services
+from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import TWIST_ROWS, swap_linear_angular
+from screw_dynamics_ros.ros.names import twist_frame
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+
+def representation(name: str, of: str) -> Specification:
+    """Return the parameter for the representation of something."""
+    return Specification(
+        name,
+        'hybrid',
+        f'Representation of {of}. hybrid: velocity of the link origin, both parts in root axes; '
+        'body: the same in link axes; spatial: velocity of the body point at the root origin, in '
+        'root axes; mixed: linear part as in hybrid, angular part in link axes.',
+        choices=REPRESENTATIONS,
+    )
+
+
+TABLE = (
+    frames.specification('Jacobian, twist and singularity measures'),
+    representation('jacobian_representation', 'Jacobians'),
+    representation('twist_representation', 'twists'),
+    Specification(
+        'publish_tf',
+        True,
+        'Publish /tf and /tf_static. They are left to a robot_state_publisher in the same '
+        'namespace while there is one.',
+    ),
+    *singularities.TABLE,
+    *markers.TABLE,
+    *kinematics_markers.TABLE,
+)
+
+
+#: Parameters that decide about what is computed, and those that only decide how it is shown.
+SHAPING = {
+    'frames',
+    'jacobian_representation',
+    'twist_representation',
+    'joint_metric',
+    'publish_tf',
+}
+DRAWN = {
+    each.name for each in (*singularities.TABLE, *markers.TABLE, *kinematics_markers.TABLE)
+} - SHAPING
+
+
+@dataclass(frozen=True)
+class LinkOutputs:
+    """The outputs for one link: what is published, and what singularities and markers need.
+
+    Attributes
+    ----------
+    jacobian, velocity : Formula
+        As they are published, linear part first.
+    body_jacobian, body_velocity : output or Formula
+        Angular part first; the Jacobian has the columns of joints with one coordinate.
+    """
+
+    jacobian: Formula
+    velocity: Formula
+    body_jacobian: Output | Formula
+    body_velocity: Output | Formula
+
+    @property
+    def outputs(self) -> list[Output | Formula]:
+        """All of them."""
+        return [self.jacobian, self.velocity, self.body_jacobian, self.body_velocity]
+
+
+@dataclass(frozen=True)
+class KinematicsPlan(Plan):
+    """What `Kinematics` publishes of a robot.
+
+    Attributes
+    ----------
+    frames : Frames
+    transforms : list of Formula
+        What /tf needs.
+    links : dict of str to LinkOutputs
+    inertia : Formula, optional
+        The joint metric, if it is the mass matrix.
+    """
+
+    frames: Frames = field(kw_only=True)
+    transforms: list[Formula] = field(kw_only=True)
+    links: dict[str, LinkOutputs] = field(kw_only=True)
+    inertia: Formula | None = field(kw_only=True)
+
+
+class Kinematics:
+    """Topics `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`.
+
+    And `~/markers`, and the services of `kinematics_services`.
+    """
+
+    _mapper: JointStateMapper  # as long as there is a model
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._host = host
+        self._publishers = Publishers(node)
+        self._frames: Frames | None = None
+        self._singularities: Singularities | None = None
+        self._markers = MarkerTopic(self._publishers, host.drawing)
+        self._model: Model | None = None
+        self._links: dict[str, LinkOutputs] = {}
+        self._channels: list[Channel] = []
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._transforms = TransformPublisher(
+            node, host.parameters['frame_prefix'], self._parameters['publish_tf']
+        )
+        kinematics_services.register(host, node)
+        host.diagnostics.add(self._singularity_status, node)
+
+    def plan(self, robot: Robot) -> KinematicsPlan:
+        """Choose the frames."""
+        chosen = Frames.choose(self._parameters['frames'], robot)
+        transforms = self._transforms.outputs(robot)
+        links = {
+            link: LinkOutputs(
+                in_ros_order('jacobian', link, self._parameters['jacobian_representation']),
+                in_ros_order('velocity', link, self._parameters['twist_representation']),
+                of_joints(robot, ('jacobian', link, 'body')),
+                ('velocity', link, 'body'),
+            )
+            for link in chosen.tokens
+        }
+        inertia = (
+            inertia_of_joints(robot) if self._parameters['joint_metric'] == 'inertia' else None
+        )
+        outputs = [output for link in links.values() for output in link.outputs]
+        return KinematicsPlan(
+            [*transforms, *outputs, *([inertia] if inertia else [])],
+            frames=chosen,
+            transforms=transforms,
+            links=links,
+            inertia=inertia,
+        )
+
+    def bind(self, model: Model, mapper: JointStateMapper, plan: KinematicsPlan) -> list[Channel]:
+        """Take over a new model."""
+        self._frames, links = plan.frames, plan.links if model.results else {}
+        self._channels, self._singularities = self._transforms.bind(model, plan.transforms), None
+        self._model, self._mapper, self._links = model, mapper, links
+        if links:
+            self._singularities = Singularities(
+                model,
+                mapper,
+                {name: link.body_jacobian for name, link in links.items()},
+                plan.inertia,
+                self._parameters,
+            )
+        for name, link in links.items():
+            self._channels += self._link_channels(model, name, link)
+        self._channels += self._markers.bind(self._pictures(model), self._parameters['marker_rate'])
+        return self._channels
+
+    def _link_channels(self, model: Model, name: str, link: LinkOutputs) -> list[Channel]:
+        """Return the topics of one link."""
+        assert self._frames is not None
+        assert self._singularities is not None
+        get, token = self._publishers.get, self._frames.tokens[name]
+        prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
+        columns = velocity_labels(model.robot)
+        jacobian = templates.matrix(TWIST_ROWS, columns)
+        twist = templates.twist(
+            twist_frame(self._parameters['twist_representation'], prefix + root, prefix + name)
+        )
+        channels = [
+            Channel(
+                get(Float64MultiArray, f'~/jacobian/{token}'),
+                jacobian,
+                {link.jacobian: jacobian.array(0, 6 * len(columns))},
+            ),
+            Channel(
+                get(TwistStamped, f'~/twist/{token}'),
+                twist,
+                {link.velocity: twist.array(0, 6)},
+                velocity=True,
+            ),
+        ]
+        if self._singularities.is_defined:
+            publisher = get(Float64MultiArray, f'~/singularity/{token}')
+            channels.append(self._singularities.channel(name, publisher, self._host.drawing))
+        return channels
+
+    def _pictures(self, model: Model) -> list[Picture]:
+        """Return what `~/markers` show."""
+        parameters, prefix = self._parameters, self._host.parameters['frame_prefix']
+        wanted, singularities = parameters['markers'], self._singularities
+        pictures = []
+        if 'joint_axes' in wanted and model.results:
+            pictures += kinematics_markers.joint_axes(model.robot, prefix, parameters)
+        for name, link in self._links.items():
+            frame = prefix + name
+            if 'twists' in wanted:
+                pictures.append(
+                    kinematics_markers.twist(
+                        frame, parameters, partial(self._known_twist, link.body_velocity)
+                    )
+                )
+            kinds = [kind for kind in wanted if kind in kinematics_markers.ELLIPSOIDS]
+            if kinds and singularities is not None and singularities.is_defined:
+                pictures.append(
+                    kinematics_markers.ellipsoids(
+                        frame,
+                        parameters,
+                        kinds,
+                        partial(model.results.__getitem__, link.body_jacobian),
+                        singularities.joint_metric,
+                    )
+                )
+        return pictures
+
+    def _known_twist(self, output: Output | Formula) -> Array:
+        """Return the body twist of a link in the present state, (6,); zero while it is unknown."""
+        assert self._model is not None
+        return self._model.results[output] if self._mapper.has_velocity else np.zeros(6)
+
+    def status(self) -> Status:
+        """Report the outputs."""
+        status = Status('outputs')
+        if self._frames is not None:
+            self._frames.report(status)
+            self._transforms.report(status)
+            statuses.report_channels(status, self._channels, self._host.mapper)
+        return status
+
+    def _singularity_status(self) -> Status:
+        if self._singularities is None:
+            return Status('singularities')
+        return self._singularities.status()
+
+    def _check(self, values: dict[str, Any]) -> None:
+        frames.check(values, self._host.model.robot if self._host.model else None)
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        if 'publish_tf' in values:
+            self._transforms.want(values['publish_tf'])
+        if values.keys() & SHAPING:
+            self._host.reload()
+        elif values.keys() & DRAWN and self._model is not None:
+            self._redraw(self._model)
+
+    def _redraw(self, model: Model) -> None:
+        """Follow parameters that are not part of what the kernel computes."""
+        if self._singularities is not None:
+            self._singularities.redraw()
+        self._markers.redraw(self._pictures(model), self._parameters['marker_rate'])
+
+
+def in_ros_order(what: str, link: str, representation: str) -> Formula:
+    """Return the 'jacobian' or 'velocity' of a link, linear part first."""
+    return Formula('linear first', ((what, link, representation),), swap_linear_angular)
+
+
+def inertia_of_joints(robot: Robot) -> Formula:
+    """Return the mass matrix of the joints with one coordinate."""
+    _, where = coordinates(robot, scalar_joints(robot))
+    return Formula(
+        'mass matrix of scalar joints', ('mass_matrix',), block, (tuple(where.tolist()),)
+    )
+
+
+def block(M: NDArray[np.float64], indices: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return some rows of a matrix, and the same columns."""
+    return M[np.ix_(indices, indices)]

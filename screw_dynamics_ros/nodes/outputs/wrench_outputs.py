@@ -1,0 +1,442 @@
+"""Outputs of the node `wrench_estimator`: what pushes the robot, from its joint efforts."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation import (
+    contact_wrench,
+    external_torques,
+    observability_pivots,
+    smallest_singular_value,
+)
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.model.running_model import (
+    Model,
+    joints_that_move,
+    of_joints,
+    scalar_joints,
+)
+from screw_dynamics_ros.nodes.model.torque_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    at_rest,
+)
+from screw_dynamics_ros.nodes.outputs import markers, tare, wrench_markers
+from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.tare import TareStates
+from screw_dynamics_ros.nodes.parameters import frames
+from screw_dynamics_ros.nodes.parameters.frames import Frames
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+TABLE = (
+    frames.specification('the wrench of a contact there'),
+    Specification(
+        'damping',
+        0.001,
+        'Damping of the least squares [m]: a direction with singular value s is estimated short by '
+        's^2 / (s^2 + damping^2).',
+        minimum=0.0,
+    ),
+    Specification(
+        'characteristic_length',
+        0.2,
+        'Lever arm at which a moment counts as much as a force [m]; scales the rotational rows of '
+        'the Jacobian before its singular values are taken.',
+        minimum=1e-6,
+    ),
+    Specification(
+        'singularity_threshold',
+        0.02,
+        'Smallest singular value of the scaled Jacobian [m] at which a wrench is published.',
+        minimum=0.0,
+    ),
+    *tare.TABLE,
+    *markers.TABLE,
+    *wrench_markers.TABLE,
+)
+
+
+#: Parameters that only decide how things are drawn.
+DRAWN = {each.name for each in (*markers.TABLE, *wrench_markers.TABLE)}
+
+
+@dataclass(frozen=True)
+class Contact:
+    """The outputs for a contact at one link.
+
+    Attributes
+    ----------
+    jacobian : output or Formula
+        Body Jacobian, columns of joints with one coordinate.
+    wrench, pivots : Formula
+        Force and moment in the frame; numbers that are all positive if they can be told.
+    joints : int
+        How many of these joints move the link.
+    """
+
+    jacobian: Output | Formula
+    wrench: Formula
+    pivots: Formula
+    joints: int
+
+
+class Finite:
+    """Tells whether the numbers of an output may be published, and remembers when not.
+
+    Parameters
+    ----------
+    topic : str
+    numbers : array
+    mapper : JointStateMapper
+        Has the efforts that are to blame.
+    """
+
+    def __init__(self, topic: str, numbers: Array, mapper: JointStateMapper) -> None:
+        self._topic, self._numbers, self._mapper = topic, numbers, mapper
+        self._count, self._last, self._cause = 0, -math.inf, ''
+
+    def __call__(self) -> bool:
+        """Whether all of the numbers are finite."""
+        if are_finite(self._numbers):
+            return True
+        worst = int(np.argmax(np.abs(self._mapper.tau)))
+        self._cause = f'effort {self._mapper.tau[worst]:.3g} at {self._mapper.joints[worst]}'
+        self._count, self._last = self._count + 1, time.monotonic()
+        return False
+
+    def report(self, status: Status) -> None:
+        """Say what was not published of late, and why."""
+        if time.monotonic() - self._last < statuses.RECENT:
+            status.report(
+                Level.WARN,
+                f'not published because numbers are not finite: {self._topic}, '
+                f'{self._count} times so far ({self._cause})',
+            )
+
+
+@dataclass(frozen=True)
+class WrenchPlan(Plan):
+    """What `WrenchEstimator` publishes of a robot, and the torques (n,) taken as zero."""
+
+    frames: Frames = field(kw_only=True)
+    contacts: dict[str, Contact] = field(kw_only=True)
+    offset: Array = field(kw_only=True)
+
+
+class WrenchEstimator:
+    """`~/external_torque`, `~/wrench/<frame>`, `~/markers`, `~/tare` and `~/reset`.
+
+    Torques and wrenches are those of the environment on the robot. A wrench is at the origin of its
+    frame and resolved in it, and assumes that all external torque comes from a contact there.
+    """
+
+    _model: Model  # as long as there are frames
+    _mapper: JointStateMapper
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._host = host
+        self._publishers = Publishers(node)
+        self._channels: list[Channel] = []
+        self._markers = MarkerTopic(self._publishers, host.drawing)
+        self._frames: Frames | None = None
+        self._contacts: dict[str, Contact] = {}
+        self._checks: list[Finite] = []
+        self._offset, self._is_tared = np.zeros(0), False
+        self._options = np.zeros(3)  # damping, characteristic length, threshold
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._tare_states = TareStates(self._parameters)
+        self._apply({})
+        node.create_service(Trigger, '~/tare', self._on_tare)
+        node.create_service(Trigger, '~/reset', self._on_reset)
+        host.states.observe(self._tare_states.observe)
+
+    def plan(self, robot: Robot) -> WrenchPlan:
+        """Choose the frames."""
+        chosen = Frames.choose(self._parameters['frames'], robot)
+        offset = np.zeros(len(scalar_joints(robot)))
+        contacts = {link: contact(robot, link) for link in chosen.tokens}
+        return WrenchPlan(
+            [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
+            [
+                external_torque(robot),
+                *(output for c in contacts.values() for output in (c.wrench, c.pivots)),
+            ],
+            {'offset': offset, 'contact': self._options, 'effort_shares': self._host.effort_shares},
+            frames=chosen,
+            contacts=contacts,
+            offset=offset,
+        )
+
+    def bind(self, model: Model, mapper: JointStateMapper, plan: WrenchPlan) -> list[Channel]:
+        """Take over a new model; another robot starts without tare."""
+        is_new = self._frames is None or mapper is not self._mapper
+        before, self._model, self._mapper = self._offset, model, mapper
+        self._frames, self._contacts, self._offset = plan.frames, plan.contacts, plan.offset
+        if is_new:
+            self._is_tared = False
+            self._tare_states.forget()
+        else:
+            self._offset[:] = before
+        self._channels, self._checks = [], []
+        if model.results:
+            prefix = self._host.parameters['frame_prefix']
+            self._add(
+                JointState,
+                '~/external_torque',
+                templates.joint_efforts(model.joints),
+                external_torque(model.robot),
+            )
+            for link, contact in self._contacts.items():
+                self._add(
+                    WrenchStamped,
+                    f'~/wrench/{self._frames.tokens[link]}',
+                    templates.wrench(prefix + link),
+                    contact.wrench,
+                    partial(is_observable, contact, model.results[contact.pivots]),
+                )
+        self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
+        return self._channels
+
+    def _add(
+        self,
+        kind: type,
+        topic: str,
+        template: Template,
+        output: Formula,
+        is_valid: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Add a topic whose numbers are one output, published when they are finite and valid."""
+        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
+        self._checks.append(is_finite)
+        self._channels.append(
+            Channel(
+                publisher,
+                template,
+                {output: numbers},
+                velocity=True,
+                effort=True,
+                is_valid=lambda: is_valid() and is_finite(),
+            )
+        )
+
+    def status(self) -> Status:
+        """Report the outputs, the tare, and frames too near to a singularity."""
+        status = Status('outputs')
+        if self._frames is None:
+            return status
+        self._frames.report(status)
+        for link, contact in self._contacts.items() if self._is_heard() else ():
+            value = smallest_singular_value(
+                self._model.results[contact.jacobian], self._parameters['characteristic_length']
+            )
+            status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
+            if not is_observable(contact, self._model.results[contact.pivots]):
+                status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
+        for check in self._checks:
+            check.report(status)
+        status.values['tared'] = 'yes' if self._is_tared else 'no'
+        statuses.report_channels(status, self._channels, self._host.mapper)
+        return status
+
+    def _pictures(self) -> list[Picture]:
+        """Return what `~/markers` show."""
+        prefix = self._host.parameters['frame_prefix']
+        return [
+            wrench_markers.wrench(
+                prefix + link, self._parameters, partial(self._known_wrench, contact)
+            )
+            for link, contact in self._contacts.items()
+            if self._model.results
+        ]
+
+    def _known_wrench(self, contact: Contact) -> Array:
+        """Return the present wrench of a contact (6,), zero if it may not be shown."""
+        return self._model.results[contact.wrench] if self._is_known(contact) else np.zeros(6)
+
+    def _is_known(self, contact: Contact) -> bool:
+        """Whether the present wrench of a contact may be shown."""
+        mapper = self._mapper
+        return (
+            mapper.has_velocity
+            and mapper.has_effort
+            and is_observable(contact, self._model.results[contact.pivots])
+            and are_finite(self._model.results[contact.wrench])
+        )
+
+    def _is_heard(self) -> bool:
+        """Whether there are present results."""
+        return self._mapper.accepted > 0 and any(c.listened for c in self._channels)
+
+    def _explain(self, contact: Contact, value: float) -> str:
+        if contact.joints < 6:
+            return (
+                f'it is moved by {contact.joints} joints, and the six components of a wrench '
+                'need six'
+            )
+        return (
+            f'near a singularity, smallest singular value {value:.4f} m is not above '
+            f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m'
+        )
+
+    # --- tare -----------------------------------------------------------------------------------
+
+    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self._tare()
+            response.success = True
+        except ScrewDynamicsError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _tare(self) -> str:
+        """Take the present external torque as zero; return what it is, for people.
+
+        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
+        """
+        if self._frames is None:
+            raise ScrewDynamicsError('no robot description so far; see /diagnostics')
+        model, chosen = self._model, self._tare_states
+        fault = chosen.fault(self._mapper, model.robot)
+        if fault:
+            raise ScrewDynamicsError(fault)
+        output, untared, states = (
+            external_torque(model.robot),
+            np.zeros_like(self._offset),
+            chosen.states,
+        )
+        offset = np.mean(
+            [model.results_at(q, v, measured=tau, offset=untared)[output] for q, v, tau in states],
+            axis=0,
+        )
+        for name, torque in zip(model.joints, offset.tolist()):
+            if not math.isfinite(torque):
+                raise ScrewDynamicsError(
+                    f'the mean external torque of {name} is {torque}: the efforts of the driver '
+                    'are too large to compute with'
+                )
+        self._offset[:], self._is_tared = offset, True
+        return f'offset of {len(states)} states: ' + ', '.join(
+            f'{name} {torque:.4g}' for name, torque in zip(model.joints, offset)
+        )
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._frames is not None:
+            self._offset[:] = 0.0
+        self._is_tared = False
+        self._tare_states.forget()
+        response.success, response.message = True, 'no offset'
+        return response
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def _check(self, values: dict[str, Any]) -> None:
+        frames.check(values, self._host.model.robot if self._host.model else None)
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        self._options[:] = [
+            self._parameters[name]
+            for name in ('damping', 'characteristic_length', 'singularity_threshold')
+        ]
+        if 'frames' in values:
+            self._host.reload()
+        elif values.keys() & DRAWN:
+            self._markers.redraw(self._pictures(), self._parameters['marker_rate'])
+        self._tare_states.resize()
+
+
+def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
+    """Return the torques that may be part of measured efforts, by their places in `TERMS`.
+
+    Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
+    static, so that there are no inertial torques among them.
+    """
+    payload = robot.substitute('payload_torques', a=Formula('rest', ('v',), at_rest))
+    return {
+        term: of_joints(robot, output)
+        for term, output in (
+            (GRAVITY, 'gravity_torques'),
+            (CORIOLIS, 'coriolis_torques'),
+            (FRICTION, 'friction_torques'),
+            (PAYLOAD, payload),
+        )
+    }
+
+
+def external_torque(robot: Robot) -> Formula:
+    """Return the external torques of the joints with one coordinate."""
+    terms = effort_terms(robot)
+    return Formula(
+        'external torques',
+        ('effort_shares', 'measured', 'offset', *terms.values()),
+        external_torque_of_terms,
+        (tuple(terms),),
+    )
+
+
+def external_torque_of_terms(
+    shares: Array,
+    measured: Array,
+    offset: Array,
+    *torques_and_places: Any,
+) -> Array:
+    """Return external torques; last come the torques of each term, and their places in `TERMS`."""
+    *torques, places = torques_and_places
+    return external_torques(torques, shares[list(places)], measured, offset)
+
+
+def contact(robot: Robot, link: str) -> Contact:
+    """Return what has to be computed for a contact at a link."""
+    jacobian = of_joints(robot, ('jacobian', link, 'body'))
+    return Contact(
+        jacobian,
+        Formula('contact wrench', (jacobian, external_torque(robot), 'contact'), wrench_there),
+        Formula('observability pivots', (jacobian, 'contact'), pivots_there),
+        len(joints_that_move(robot, link)),
+    )
+
+
+def wrench_there(J: Array, torques: Array, options: Array) -> Array:
+    """Return force and moment of a contact; options are damping and characteristic length."""
+    return swap_linear_angular(contact_wrench(J, torques, options[0], options[1]))
+
+
+def pivots_there(J: Array, options: Array) -> Array:
+    """Return the numbers that are positive if a wrench can be told with these options."""
+    return observability_pivots(J, options[2], options[1])
+
+
+def are_finite(numbers: Array) -> bool:
+    """Whether none of some numbers (n,) is infinite or NaN."""
+    return all(map(math.isfinite, numbers.tolist()))
+
+
+def is_observable(contact: Contact, pivots: Array) -> bool:
+    """Whether the six components of the wrench can be told in the state of the pivots."""
+    return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())
