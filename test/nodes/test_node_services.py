@@ -1,5 +1,7 @@
 """Typed services of `kinematics` through DDS, against Pinocchio; refusals; without the package."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -360,6 +362,59 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
     client.close()
     assert node.stop() == 0
     assert 'Traceback' not in node.output
+
+
+#: Which node has which services, wherever they are answered.
+OWNED = {
+    'kinematics': ('ForwardKinematics', 'InverseKinematics', 'Jacobian'),
+    'dynamics': (
+        'AnnotateTrajectory',
+        'ForwardDynamics',
+        'HybridDynamics',
+        'InverseDynamics',
+        'Linearize',
+        'MassMatrix',
+        'PayloadCapacity',
+    ),
+}
+
+
+def typed_services(client):
+    """Return the names of the typed services that there are, with their types."""
+    return {
+        name: types[0].removeprefix('screw_dynamics_msgs/srv/')
+        for name, types in client.node.get_service_names_and_types()
+        if types[0].startswith('screw_dynamics_msgs/')
+    }
+
+
+def snake(name):
+    return re.sub('(?<!^)(?=[A-Z])', '_', name).lower()
+
+
+def test_services_belong_to_the_node_whose_subject_they_are(client):
+    """In bringup, too, which answers them."""
+    expected = {
+        f'/services/{node}/{snake(kind)}': kind for node, kinds in OWNED.items() for kind in kinds
+    }
+    client.wait(lambda: expected.items() <= typed_services(client).items(), what=expected)
+    assert {name for name in typed_services(client) if name.startswith('/services/')} == set(
+        expected
+    )
+
+
+def test_names_of_services_follow_name_and_remappings_of_their_node(start, connect):
+    node = start(
+        'kinematics',
+        {},
+        ['-r', '__ns:=/left', '-r', '__node:=arm', '-r', '~/jacobian:=/jacobian_of_left'],
+    )
+    client = connect('left')
+    expected = {'/left/arm/forward_kinematics', '/left/arm/inverse_kinematics', '/jacobian_of_left'}
+    client.wait(lambda: expected <= typed_services(client).keys(), what=expected)
+    assert not any(name.endswith('/jacobian') for name in typed_services(client) if 'left' in name)
+    client.close()
+    assert node.stop() == 0
 
 
 def test_without_the_package_all_else_works(start, connect, q, robot, tmp_path, monkeypatch):
