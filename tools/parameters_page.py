@@ -10,8 +10,7 @@ from pathlib import Path
 
 from rclpy.parameter import Parameter
 
-from screw_dynamics_ros.nodes import bringup, dynamics, kinematics, simulator, wrench_estimator
-from screw_dynamics_ros.nodes.outputs import commands
+from screw_dynamics_ros.nodes.known_parameters import TABLES
 from screw_dynamics_ros.nodes.parameters import drives, shared_parameters
 from screw_dynamics_ros.ros import diagnostics
 from screw_dynamics_ros.ros.parameters import Specification
@@ -54,11 +53,11 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
         'Shared, too: one set for each of `drive_joints`, named `drives.<joint>.<name>`.',
         drives.TABLE,
     ),
-    ('bringup', '', bringup.TABLE),
-    ('kinematics', '', kinematics.TABLE),
-    ('dynamics', '', (*dynamics.TABLE, *commands.TABLE)),
-    ('wrench_estimator', '', wrench_estimator.TABLE),
-    ('simulator', '', (*simulator.TABLE, *diagnostics.TABLE)),
+    ('bringup', '', TABLES['bringup']),
+    ('kinematics', '', TABLES['kinematics']),
+    ('dynamics', '', TABLES['dynamics']),
+    ('wrench_estimator', '', TABLES['wrench_estimator']),
+    ('simulator', '', (*TABLES['simulator'], *diagnostics.TABLE)),
 )
 
 

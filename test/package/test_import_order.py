@@ -37,7 +37,8 @@ ORDER = """
     core
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
-    ros.diagnostics  ros.description  ros.parameters  ros.launch_arguments
+    ros.description  ros.parameters  ros.launch_arguments
+    ros.diagnostics
     ros.services
     ros.messages
     ros.joint_states

@@ -1,6 +1,6 @@
 """The articulated-body recursion: what a subtree looks like to the joint that carries it.
 
-A body with all its successors, their joints free to yield, resists an acceleration dV by the wrench
+A body with all its successors, their joints free to move, resists an acceleration dV by the wrench
 P dV + beta, with the articulated inertia P and the bias wrench beta. In three passes,
 
 velocities, from the root to the tips, with p the predecessor of i and (xi, eta) = X_i q_i',
@@ -21,7 +21,7 @@ accelerations, from the root to the tips,
 
 dV = (domega, ddr) is the angular acceleration of a body and the acceleration of its origin, in its
 own frame, as in `inverse_dynamics`. Gravity enters as acceleration of the root frame. Joints whose
-motion is prescribed do not yield: X_i a_i is part of c_i, and P passes through them unchanged
+motion is prescribed are not free: X_i a_i is part of c_i, and P passes through them unchanged
 (hybrid dynamics). The inward passes are `inward`, the outward one is `outward`.
 
 Two unit masses on a straight arm of unit lengths: the inner joint does not feel the outer mass,
@@ -83,7 +83,7 @@ class ArticulatedBodies:
     c : (6,) arrays
         Acceleration the joint adds by itself: centripetal and Coriolis terms, prescribed motion.
     P, beta : (6, 6) and (6,) arrays
-        Articulated inertia and bias wrench, before the body's own joint yields.
+        Articulated inertia and bias wrench, without what the body's own joint changes.
     X : (6, k) arrays
         Screws of the free directions of the joint.
     free : lists of k int
@@ -198,7 +198,7 @@ def beyond_joint(
     body: Body, P: Array, beta: Array, X: Array, U: Array, D: Array, u: Array
 ) -> tuple[Array, Array]:
     """Return P - U D^-1 U^T and beta + U D^-1 u: what the predecessor feels through the joint."""
-    if X.shape[1] == 0:  # prescribed: the joint does not yield
+    if X.shape[1] == 0:  # no free direction: all prescribed
         return P, beta
     P_a = symmetric(P - U @ solve_positive_definite(D, U.T))
     P_a = without_rounding(P_a, body, X)

@@ -15,7 +15,7 @@ hybrid          (M^h V)' + (r' x p, 0),                   lever r_i - r_p
                 M^h' = ad_omega M^h - M^h ad_omega
 ==============  ========================================  =============================
 
-Gravity is a wrench -M (0, g) on each body. The arm of unit lengths and masses turns slowly about
+Gravity is a wrench -M (0, g) on each body. The arm of unit lengths and masses turns about
 the shoulder, q = (t, 0): Q = (30 cos t, 10 cos t) for g = 10, so at t = 0 Q' = 0 and Q'' = -Q.
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm

@@ -1,6 +1,6 @@
 """Hybrid dynamics: each joint is given by its motion or by its torque.
 
-Two formulations that agree: articulated bodies in which prescribed joints do not yield, O(n)
+Two formulations that agree: articulated bodies in which prescribed joints are not free, O(n)
 (`articulated_body`); and composite inertias, for free joints f and moving, prescribed ones m
 
     M_ff a_f = tau_f - h_f - M_fm a_m,    tau_m = M_mf a_f + M_mm a_m + h_m

@@ -7,7 +7,7 @@ feels (`articulated_body`). Three cases need care:
 the joint moves no mass in any configuration    D_i = 0: `InertiaError`
 its own body has no inertia about the joint,    D_i > 0 in most configurations; NaN where D_i is
 but what the body carries has                   less than 1e-12 of the inertia P_i
-the joint yields, d_i = 0                       P_i^a X_i = 0 but for rounding: exact zeros
+the joint is free, d_i = 0                      P_i^a X_i = 0 but for rounding: exact zeros
 ==============================================  ================================================
 
 The second case occurs after regrouping (`regrouped_tree`): of three axes without mass between them,

@@ -37,7 +37,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie.se3 import ad
 from screw_dynamics_ros.core.lie.se3 import hat as se3_hat
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import symmetric
+from screw_dynamics_ros.core.linear import symmetric, zeros
 from screw_dynamics_ros.core.types import Array
 
 
@@ -90,7 +90,7 @@ def bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array:
     if representation in ('body', 'spatial'):
         return -ad(V).T @ M
     omega = hat(V[:3])
-    B = np.zeros((6, 6), dtype=np.result_type(float, M, V))
+    B = zeros((6, 6), M, V)
     B[:3, :3] = omega @ M[:3, :3]
     B[3:, :3] = (omega if representation == 'hybrid' else R @ omega @ R.T) @ M[3:, :3]
     return B
@@ -103,10 +103,10 @@ def skew_bias_matrix(M: Array, V: Array, R: Array, representation: str) -> Array
     this property in the spatial representation only.
     """
     if representation == 'mixed':  # the body-fixed one, turned by T = diag(1, R), less M T' T^-1
-        T = np.zeros((6, 6), dtype=np.result_type(float, R))
+        T = zeros((6, 6), R)
         T[:3, :3], T[3:, 3:] = np.eye(3), R
         V_b = T.T @ V
-        turning = np.zeros((6, 6), dtype=np.result_type(float, R, V))
+        turning = zeros((6, 6), R, V)
         turning[3:, 3:] = R @ hat(V[:3]) @ R.T
         return T @ skew_bias_matrix(T.T @ M @ T, V_b, R, 'body') @ T.T - M @ turning
     return M @ ad(frame_twist(V, representation)) - ad(V).T @ M

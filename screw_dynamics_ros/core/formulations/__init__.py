@@ -23,9 +23,12 @@ The straight arm of unit lengths and masses under g = 10: weights' torques 10 + 
 >>> rest, gravity = np.zeros(2), np.array([0.0, -10.0, 0.0])
 >>> recursive_inverse_dynamics(planar_arm(), rest, rest, rest, gravity, None, 'spatial')
 array([30., 10.])
+
+Main functions are found here as well, `articulated_torques.articulated_torques` in its module only:
+a function of the same name would hide the module.
 """
 
-from screw_dynamics_ros.core.formulations.articulated_torques import articulated_torques
+from screw_dynamics_ros.core.formulations import articulated_torques
 from screw_dynamics_ros.core.formulations.christoffel import christoffel_symbols
 from screw_dynamics_ros.core.formulations.closed_forms import (
     SystemMatrices,

@@ -20,7 +20,7 @@ way, and shows what each representation costs (doc/kinematics.md).
 
 The arm of unit lengths, elbow at a right angle, turns about the shoulder: the lower link turns
 along. Its origin, at x = 1, moves at 1 in the direction y of the root (hybrid), which is the
-direction x of the link (body); what passes by the origin of the root is at rest (spatial).
+direction x of the link (body); its point at the origin of the root is at rest (spatial).
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, v = np.array([0.0, np.pi / 2]), np.array([1.0, 0.0])

@@ -108,7 +108,7 @@ INVERSE_DYNAMICS: list[Row] = [
     ),
     ('`projected_torques`, body', formulations.projected_torques, MOTION),
     ('`kane_torques`', formulations.kane_torques, MOTION),
-    ('`articulated_torques`', formulations.articulated_torques, MOTION),
+    ('`articulated_torques`', formulations.articulated_torques.articulated_torques, MOTION),
     ('`inverse_dynamics.inverse_dynamics`', inverse_dynamics, MOTION),
 ]
 

@@ -225,7 +225,7 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
     which goes on with what it has loaded, and must not leave that for the next one."""
     pytest.importorskip('rclpy')
     path, folder = copied_package(tmp_path / 'installed'), tmp_path / 'cache'
-    module = path / 'screw_dynamics_ros' / 'nodes' / 'outputs' / 'torque_terms.py'
+    module = path / 'screw_dynamics_ros' / 'nodes' / 'model' / 'torque_terms.py'
     old = module.read_text()
     new = old.replace('return feedforward(', 'return -feedforward(')
     assert new != old

@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.joint_states.reader import MOST_LAYOUTS, JointStateReader, same
+from screw_dynamics_ros.ros.joint_states.reader import from_message, MOST_LAYOUTS, JointStateReader, same
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.messages.serialized import Template, packed
@@ -258,7 +258,7 @@ def test_reader_leaves_foreign_encodings_to_rclpy():
     assert deserialize_message(big_endian, JointState) == message
     reader = JointStateReader()
     for _ in range(2):
-        assert same(reader.read(big_endian), serialized.from_message(message))
+        assert same(reader.read(big_endian), from_message(message))
     assert not reader.layouts
 
 
