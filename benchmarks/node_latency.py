@@ -45,7 +45,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     try:
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.cli.demo.processes import Children, free_domain
+        from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
     except ImportError as error:
         print(f'node latency is not measured: {error}', file=sys.stderr)
         return

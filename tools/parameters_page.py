@@ -11,7 +11,7 @@ from pathlib import Path
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.nodes.known_parameters import TABLES
-from screw_dynamics_ros.nodes.parameters import drives, shared_parameters
+from screw_dynamics_ros.nodes.parameters import drive_parameters, shared_parameters
 from screw_dynamics_ros.ros import diagnostics
 from screw_dynamics_ros.ros.parameters import Specification
 
@@ -51,7 +51,7 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
     (
         'Drives',
         'Shared, too: one set for each of `drive_joints`, named `drives.<joint>.<name>`.',
-        drives.TABLE,
+        drive_parameters.TABLE,
     ),
     ('bringup', '', TABLES['bringup']),
     ('kinematics', '', TABLES['kinematics']),

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.arguments import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import BACKENDS

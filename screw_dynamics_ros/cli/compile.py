@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.arguments import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.processes import OutputGroupFactory, Process, run_nodes
+from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory, Process, run_nodes
 from screw_dynamics_ros.nodes.known_parameters import is_known
 from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics

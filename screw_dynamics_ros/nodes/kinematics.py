@@ -1,6 +1,6 @@
 """Node `kinematics`: frames, Jacobians, twists, singularities and markers of a robot."""
 
-from screw_dynamics_ros.nodes.hosting.processes import run
+from screw_dynamics_ros.nodes.hosting.node_process import run
 from screw_dynamics_ros.nodes.known_parameters import is_known
 from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics
 

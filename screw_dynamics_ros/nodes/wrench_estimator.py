@@ -1,6 +1,6 @@
 """Node `wrench_estimator`: what pushes the robot, from its joint efforts."""
 
-from screw_dynamics_ros.nodes.hosting.processes import run
+from screw_dynamics_ros.nodes.hosting.node_process import run
 from screw_dynamics_ros.nodes.known_parameters import is_known
 from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
 

@@ -173,7 +173,7 @@ def test_e14_coupling_of_translation_and_rotation(chain):
 
 
 @SEEDS
-def test_e17_momentum_balance_off_the_centre_of_mass(chain):
+def test_e17_momentum_balance_off_the_center_of_mass(chain):
     """[D](52): dPi^h/dt = W^h holds at the center of mass only; in general W^h + ad_{vV}^T Pi^h."""
     robot, h = chain.robot, 1e-2
 

@@ -20,7 +20,12 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_point,
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.nodes.parameters.constraints import BlockedMotions, check, choose, read
+from screw_dynamics_ros.nodes.parameters.constraint_parameters import (
+    BlockedMotions,
+    check,
+    choose,
+    read,
+)
 from support.robots import urdf_path
 from support.ros_harness import ERROR, OK, WARN, vector
 

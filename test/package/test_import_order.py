@@ -49,7 +49,7 @@ ORDER = """
     nodes.hosting
     nodes.outputs
     nodes
-    cli.arguments
+    cli.command_line
     cli.doctor
     cli
     cli.demo

@@ -31,7 +31,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.demo.processes import end_with_parent
+from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
 from support.paths import ROOT
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
-from screw_dynamics_ros.cli.arguments import own_arguments
+from screw_dynamics_ros.cli.command_line import own_arguments
+from screw_dynamics_ros.cli.demo.node_processes import ChildError, free_domain
 from screw_dynamics_ros.cli.demo.picture import save_picture
-from screw_dynamics_ros.cli.demo.processes import ChildError, free_domain
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import Recording
 from screw_dynamics_ros.cli.demo.report import as_text, make_report, save

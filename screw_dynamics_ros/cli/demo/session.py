@@ -10,7 +10,7 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from screw_dynamics_ros.cli.demo.processes import Children
+from screw_dynamics_ros.cli.demo.node_processes import Children
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import Recording
 from screw_dynamics_ros.cli.demo.snapshot import take_snapshot

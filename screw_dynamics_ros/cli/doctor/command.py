@@ -11,14 +11,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.arguments import (
+from screw_dynamics_ros.cli.command_line import (
     LONGEST,
     UnusableError,
     own_arguments,
     read_description,
     seconds,
 )
-from screw_dynamics_ros.cli.doctor.description import description_sections
+from screw_dynamics_ros.cli.doctor.description_report import description_sections
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED

@@ -12,7 +12,7 @@ from itertools import compress
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.parameters import TERMS, Configuration
+from screw_dynamics_ros.cli.doctor.running_parameters import TERMS, Configuration
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.types import Array

@@ -19,8 +19,8 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.arguments import UnusableError
-from screw_dynamics_ros.cli.doctor.parameters import Configuration, read_configuration
+from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.cli.doctor.running_parameters import Configuration, read_configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array

@@ -84,7 +84,7 @@ def newton_euler_torques(
     motions = body_states(tree, q, v, a, gravity)
     applied = applied_wrenches(tree, wrenches)
     W = {
-        i: newton_euler(body, s.Omega, s.ddr) - applied.get(i, 0.0)
+        i: hybrid_body_wrench(body, s.Omega, s.ddr) - applied.get(i, 0.0)
         for i, (body, s) in enumerate(zip(tree.bodies, motions))
     }
     Q = zeros(tree.nv, *W.values())
@@ -153,7 +153,7 @@ def joint_motion(
     return omega, domega, ddr
 
 
-def newton_euler(body: Body, Omega: Array, ddr: Array) -> Array:
+def hybrid_body_wrench(body: Body, Omega: Array, ddr: Array) -> Array:
     """Return the wrench (6,) that gives the body its motion: D-21 in Binet's form.
 
     With theta = 1/2 tr(I) 1 - I (D-17) the moment is the vector of the skew matrix

@@ -66,7 +66,7 @@ class VelocityInertia:
 
 
 @dataclass
-class SpatialMotion:
+class SpatialBody:
     """One body.
 
     Attributes
@@ -93,9 +93,9 @@ class SpatialMotion:
     B: VelocityInertia
 
 
-def spatial_motions(tree: Tree, q: Array, v: Array) -> list[SpatialMotion]:
+def spatial_motions(tree: Tree, q: Array, v: Array) -> list[SpatialBody]:
     """Return the motion of every body (K-25, K-26, D-10)."""
-    motions: list[SpatialMotion] = []
+    motions: list[SpatialBody] = []
     C = central_poses(tree, q)
     for i, body in enumerate(tree.bodies):
         V_p = np.zeros(6) if body.parent == GROUND else motions[body.parent].V
@@ -105,7 +105,7 @@ def spatial_motions(tree: Tree, q: Array, v: Array) -> list[SpatialMotion]:
         Psi = bracket(V_p, J)
         dJ = Psi + to_root(C[i], bracket(body.X @ rate, body.X))  # [X q', X] = 0 if k = 1
         M = transported(C[i], (body.m, body.h, body.I))
-        motions.append(SpatialMotion(C[i], V_p, V, J, dJ, Psi, M, VelocityInertia.of(M, V)))
+        motions.append(SpatialBody(C[i], V_p, V, J, dJ, Psi, M, VelocityInertia.of(M, V)))
     return motions
 
 

@@ -27,7 +27,7 @@ from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.parameters import shared_parameters
-from screw_dynamics_ros.nodes.parameters.drives import DriveParameters
+from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.ros.description import Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics

@@ -12,12 +12,12 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.torque_terms import TERMS
-from screw_dynamics_ros.nodes.parameters import payload, shared_parameters
+from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 
 #: Parameters that make torques step.
-STEPPING = {'gravity', *(specification.name for specification in payload.TABLE)}
+STEPPING = {'gravity', *(specification.name for specification in payload_parameters.TABLE)}
 
 
 class ModelParameters:
@@ -60,7 +60,7 @@ class ModelParameters:
         self.declared = Parameters(node, shared_parameters.TABLE, self._check, self._apply)
         self._follow()
         shared_parameters.policies(self.declared)
-        payload.check(self.declared, {}, None)
+        payload_parameters.check(self.declared, {}, None)
 
     def on_step(self, callback: Callable[[], None]) -> None:
         """Call back when gravity or the payload have changed: results may have made a step."""
@@ -74,7 +74,7 @@ class ModelParameters:
 
     def load_payload(self, model: Model) -> None:
         """Let the kernel see the payload; another one compiles nothing."""
-        carried = payload.on_robot(self.declared, model.robot)
+        carried = payload_parameters.on_robot(self.declared, model.robot)
         model.payload[:] = model.robot.payload_parameters(carried)
 
     def _check(self, values: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ class ModelParameters:
         if model is not None:
             robot = model.robot
             shared_parameters.effort_calibration(self.declared, model.joints, values)
-        payload.check(self.declared, values, robot)
+        payload_parameters.check(self.declared, values, robot)
         self._check_elsewhere(values)
 
     def _follow(self) -> None:

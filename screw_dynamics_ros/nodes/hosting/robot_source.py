@@ -10,7 +10,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import DescriptionError, Robot
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.nodes.parameters.drives import DriveParameters
+from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.ros.description import DescriptionLoader, DescriptionSource, Outcome
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.parameters.constraints import BlockedMotions
+from screw_dynamics_ros.nodes.parameters.constraint_parameters import BlockedMotions
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates

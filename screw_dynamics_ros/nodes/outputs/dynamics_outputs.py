@@ -34,7 +34,7 @@ from screw_dynamics_ros.nodes.model.torque_terms import (
 from screw_dynamics_ros.nodes.outputs import constraint_wrenches
 from screw_dynamics_ros.nodes.outputs.commands import Commands
 from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
-from screw_dynamics_ros.nodes.parameters import constraints, payload
+from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -70,14 +70,14 @@ TABLE = (
         'measured state. 0: never.',
         minimum=0.0,
     ),
-    constraints.SPECIFICATION,
+    constraint_parameters.SPECIFICATION,
     *constraint_wrenches.TABLE,
 )
 
 #: Parameters that topics are made of.
 SHAPING = {
     'joints',
-    constraints.SPECIFICATION.name,
+    constraint_parameters.SPECIFICATION.name,
     *(specification.name for specification in constraint_wrenches.TABLE),
 }
 
@@ -134,7 +134,7 @@ class Dynamics:
         self._reference: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
         self._refused = ''
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        constraints.read(self._parameters['constraints'])
+        constraint_parameters.read(self._parameters['constraints'])
         self._apply({})
         self.commands = Commands(node, host)
         host.endings.append(self.commands)
@@ -154,12 +154,13 @@ class Dynamics:
         absent = tuple(name for name in wanted if name not in joints)
         order = () if absent else wanted or joints
         terms = torque_terms.torque_terms(robot)
+        chosen = constraint_parameters.choose(self._parameters['constraints'], robot)
         outputs = Outputs(
             terms,
             order,
             absent,
             np.zeros(4 * len(joints)),
-            ConstraintWrenches(*constraints.choose(self._parameters['constraints'], robot), robot),
+            ConstraintWrenches(*chosen, robot),
         )
         return DynamicsPlan(
             [
@@ -283,7 +284,7 @@ class Dynamics:
             ', '.join(self._parameters['compensated_terms']) or 'nothing'
         )
         status.values['order of ~/commands'] = ', '.join(self.outputs.order)
-        payload.report(status, self._host.parameters, self._model.robot)
+        payload_parameters.report(status, self._host.parameters, self._model.robot)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
@@ -373,7 +374,7 @@ class Dynamics:
 
     def _check(self, values: dict[str, Any]) -> None:
         model = self._host.model
-        constraints.check(values, model.robot if model is not None else None)
+        constraint_parameters.check(values, model.robot if model is not None else None)
         if model is None:
             return
         for name in values.get('joints', ()):

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.inverse.manipulability import velocity_ellipsoid
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.nodes.outputs.markers import Drawing, Picture, color, scale, screw
+from screw_dynamics_ros.nodes.outputs.marker_topic import Drawing, Picture, color, scale, screw
 from screw_dynamics_ros.ros.messages.conversions import quaternion
 from screw_dynamics_ros.ros.messages.markers import Shape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

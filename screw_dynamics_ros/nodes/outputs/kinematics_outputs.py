@@ -27,12 +27,12 @@ from screw_dynamics_ros.nodes.model.running_model import (
     scalar_joints,
     velocity_labels,
 )
-from screw_dynamics_ros.nodes.outputs import kinematics_markers, markers, singularities
-from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.outputs.singularities import Singularities
+from screw_dynamics_ros.nodes.outputs import kinematics_markers, marker_topic, singularity_measures
+from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.singularity_measures import Singularities
 from screw_dynamics_ros.nodes.outputs.transforms import TransformPublisher
-from screw_dynamics_ros.nodes.parameters import frames
-from screw_dynamics_ros.nodes.parameters.frames import Frames
+from screw_dynamics_ros.nodes.parameters import frame_parameters
+from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -56,7 +56,7 @@ def representation(name: str, of: str) -> Specification:
 
 
 TABLE = (
-    frames.specification('Jacobian, twist and singularity measures'),
+    frame_parameters.specification('Jacobian, twist and singularity measures'),
     representation('jacobian_representation', 'Jacobians'),
     representation('twist_representation', 'twists'),
     Specification(
@@ -65,8 +65,8 @@ TABLE = (
         'Publish /tf and /tf_static. They are left to a robot_state_publisher in the same '
         'namespace while there is one.',
     ),
-    *singularities.TABLE,
-    *markers.TABLE,
+    *singularity_measures.TABLE,
+    *marker_topic.TABLE,
     *kinematics_markers.TABLE,
 )
 
@@ -80,7 +80,8 @@ SHAPING = {
     'publish_tf',
 }
 DRAWN = {
-    each.name for each in (*singularities.TABLE, *markers.TABLE, *kinematics_markers.TABLE)
+    each.name
+    for each in (*singularity_measures.TABLE, *marker_topic.TABLE, *kinematics_markers.TABLE)
 } - SHAPING
 
 
@@ -271,7 +272,7 @@ class Kinematics:
         return self._singularities.status()
 
     def _check(self, values: dict[str, Any]) -> None:
-        frames.check(values, self._host.model.robot if self._host.model else None)
+        frame_parameters.check(values, self._host.model.robot if self._host.model else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
         if 'publish_tf' in values:

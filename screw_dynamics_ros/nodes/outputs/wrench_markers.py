@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.lie.screws import wrench_axis
 from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.nodes.outputs.markers import Picture, color, scale, screw
+from screw_dynamics_ros.nodes.outputs.marker_topic import Picture, color, scale, screw
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.markers import Shape
 from screw_dynamics_ros.ros.parameters import Parameters

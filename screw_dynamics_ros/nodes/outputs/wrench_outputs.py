@@ -41,11 +41,11 @@ from screw_dynamics_ros.nodes.model.torque_terms import (
     PAYLOAD,
     at_rest,
 )
-from screw_dynamics_ros.nodes.outputs import markers, tare, wrench_markers
-from screw_dynamics_ros.nodes.outputs.markers import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs import marker_topic, tare, wrench_markers
+from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.outputs.tare import TareStates
-from screw_dynamics_ros.nodes.parameters import frames
-from screw_dynamics_ros.nodes.parameters.frames import Frames
+from screw_dynamics_ros.nodes.parameters import frame_parameters
+from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -55,7 +55,7 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
-    frames.specification('the wrench of a contact there'),
+    frame_parameters.specification('the wrench of a contact there'),
     Specification(
         'damping',
         0.001,
@@ -77,13 +77,13 @@ TABLE = (
         minimum=0.0,
     ),
     *tare.TABLE,
-    *markers.TABLE,
+    *marker_topic.TABLE,
     *wrench_markers.TABLE,
 )
 
 
 #: Parameters that only decide how things are drawn.
-DRAWN = {each.name for each in (*markers.TABLE, *wrench_markers.TABLE)}
+DRAWN = {each.name for each in (*marker_topic.TABLE, *wrench_markers.TABLE)}
 
 
 @dataclass(frozen=True)
@@ -357,7 +357,7 @@ class WrenchEstimator:
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: dict[str, Any]) -> None:
-        frames.check(values, self._host.model.robot if self._host.model else None)
+        frame_parameters.check(values, self._host.model.robot if self._host.model else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
         self._options[:] = [

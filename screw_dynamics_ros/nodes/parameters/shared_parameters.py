@@ -10,7 +10,7 @@ import numpy as np
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.nodes.model.torque_terms import TERMS
-from screw_dynamics_ros.nodes.parameters import drives, payload
+from screw_dynamics_ros.nodes.parameters import drive_parameters, payload_parameters
 from screw_dynamics_ros.ros.joint_states.policies import (
     EFFORT_POLICIES,
     POSITION_POLICIES,
@@ -136,8 +136,8 @@ TABLE = (
         'external torques lack all.',
         choices=TERMS,
     ),
-    drives.JOINTS,
-    *payload.TABLE,
+    drive_parameters.JOINTS,
+    *payload_parameters.TABLE,
     Specification(
         'frame_prefix',
         '',

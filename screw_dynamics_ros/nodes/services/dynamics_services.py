@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.trajectory.motion import with_rates
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import coordinates, velocity_labels
-from screw_dynamics_ros.nodes.parameters import payload
+from screw_dynamics_ros.nodes.parameters import payload_parameters
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
     ServiceHost,
@@ -55,7 +55,7 @@ def register(host: ServiceHost, node: Node, parameters: Parameters) -> None:
         ('AnnotateTrajectory', 'annotate_trajectory', annotate_trajectory),
         ('PayloadCapacity', 'payload_capacity', payload_capacity),
     ):
-        host.serve(node, kind, f'~/{name}', query, lambda: payload.payloads(parameters))
+        host.serve(node, kind, f'~/{name}', query, lambda: payload_parameters.payloads(parameters))
 
 
 def inverse_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from screw_dynamics_ros.cli.demo import processes as demo_processes
-from screw_dynamics_ros.cli.demo.processes import ChildError, Children, free_domain
+from screw_dynamics_ros.cli.demo import node_processes as demo_processes
+from screw_dynamics_ros.cli.demo.node_processes import ChildError, Children, free_domain
 from support.paths import ROOT
 from support.processes import is_running, wait_for
 
@@ -87,7 +87,7 @@ def test_children_end_with_a_killed_parent(modules: Callable[[str, str], str]):
         'killed',
         f"""
 import time
-from screw_dynamics_ros.cli.demo.processes import Children
+from screw_dynamics_ros.cli.demo.node_processes import Children
 with Children() as children:
     children.start('orphan', {name!r}, [])
     print(children.pids()['orphan'], flush=True)

@@ -15,9 +15,9 @@ import pytest
 
 from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.doctor.command import BROKEN, HEALTHY, ILL
-from screw_dynamics_ros.cli.doctor.description import carried_masses
+from screw_dynamics_ros.cli.doctor.description_report import carried_masses
 from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
-from screw_dynamics_ros.cli.doctor.parameters import Configuration
+from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import middle_of_range

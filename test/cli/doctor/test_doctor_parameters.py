@@ -13,7 +13,7 @@ from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.qos import qos_profile_parameters  # noqa: E402
 
-from screw_dynamics_ros.cli.doctor.parameters import (  # noqa: E402
+from screw_dynamics_ros.cli.doctor.running_parameters import (  # noqa: E402
     NAMES,
     parameter_services,
     read_configuration,

@@ -53,9 +53,9 @@ def test_joints():
     close(screws.power(constraint.wrenches.T, 3 * hinge), np.zeros(5))
     spherical = Constraint.allowing(screws.unit_screw(np.eye(3), [0.1, 0.2, 0.3]).T)
     force = np.array([1.0, -2, 0.5])
-    through_centre = np.concatenate([np.cross([0.1, 0.2, 0.3], force), force])
-    assert rank(np.column_stack([spherical.wrenches, through_centre])) == 3
-    assert rank(np.column_stack([spherical.wrenches, through_centre + np.eye(6)[0]])) == 4
+    through_center = np.concatenate([np.cross([0.1, 0.2, 0.3], force), force])
+    assert rank(np.column_stack([spherical.wrenches, through_center])) == 3
+    assert rank(np.column_stack([spherical.wrenches, through_center + np.eye(6)[0]])) == 4
 
 
 def test_vertex_on_face():

@@ -238,7 +238,7 @@ def test_one_rigid_object_has_nothing_to_move():
 # --- units ---------------------------------------------------------------------------------------
 
 
-def test_centre_of_mass_in_millimetres():
+def test_center_of_mass_in_millimetres():
     robot = chain(('revolute', Inertia(1.0, [12.0, 0, 35.0], SOLID.matrix)))
     finding = only(robot, 'warning')
     assert finding.subject == 'link l1'

@@ -38,7 +38,7 @@ def test_two_masses():
     close(np.diag(body.matrix), [0, 0.12, 0.12])  # reduced mass 3/4 times 0.4^2
 
 
-def test_centre_of_mass_of_a_chain():
+def test_center_of_mass_of_a_chain():
     """B-090: the mass-weighted mean of those of the links, in any configuration."""
     for seed in range(3):
         robot = Robot(random_description(seed, joints=6), backend='reference')

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import hybrid_body_wrench
 from screw_dynamics_ros.core.lie import accelerations as acc
 from screw_dynamics_ros.core.lie import screws, se3
 from support.lie import derivative
@@ -53,7 +53,7 @@ def test_newton_euler_of_particles(seed):
     close(body.wrench(V, material, 'material'), expected, 1e-10)
     close(body.wrench(V, screw), expected, 1e-10)
     data = SimpleNamespace(m=body.mass, h=body.first_moment, I=body.inertia)
-    close(newton_euler(data, skew(alpha) + skew(omega) @ skew(omega), a), expected, 1e-10)
+    close(hybrid_body_wrench(data, skew(alpha) + skew(omega) @ skew(omega), a), expected, 1e-10)
     close(body.acceleration(V, expected), screw, 1e-10)
     # In another frame, an inertial one for instance, everything moves along.
     C = random_pose(seed)

@@ -284,7 +284,7 @@ def test_split_equations(case):
 
 
 @SEEDS
-def test_at_the_centre_of_mass_the_hybrid_equations_decouple(seed):
+def test_at_the_center_of_mass_the_hybrid_equations_decouple(seed):
     """D-21, [D](48)-(50), E-16: Theta w' + w x Theta w = t and m r'' = f; m r' is the momentum."""
     case = Case(seed, at_com=True)
     m, _, Theta = case.inertia
@@ -301,7 +301,7 @@ def test_at_the_centre_of_mass_the_hybrid_equations_decouple(seed):
 
 
 @SEEDS
-def test_rate_of_the_shift_to_the_centre_of_mass(seed):
+def test_rate_of_the_shift_to_the_center_of_mass(seed):
     """E-17: d/dt Ad_d^-1 = -ad_d' = ad_w Ad_d^-1 - Ad_d^-1 ad_w, printed with the opposite sign."""
     case = Case(seed)
     d = case.body.com

@@ -97,7 +97,7 @@ def test_kanes_equations(floating):
     close(kane_torques(tree, q, v, a, GRAVITY, W), expected, 1e-12)
 
 
-def test_kanes_equations_need_centres_of_mass():
+def test_kanes_equations_need_centers_of_mass():
     """Regrouped masses have none; projection does without."""
     tree = regrouped(build_tree(random_description(2, 5, ('revolute',), chain=True)))
     q, v, a = np.random.default_rng(2).uniform(-1, 1, (3, 5))

@@ -219,7 +219,7 @@ def test_acceleration(arm):
     close(twist_derivatives(own, RCM5_Q, [RCM5_V, RCM5_A], 'body5', 'body')[1], DV5_BODY)
 
 
-def test_remote_centre_of_motion(arm):
+def test_remote_center_of_motion(arm):
     """K-37: P stays where it is under q4, q5; the axes 4 and 5 pass through it for every q."""
     e, y = rcm5_axes()
     P = np.append(y[3] + RHO * e[3], 1.0)

@@ -191,7 +191,7 @@ def test_frame_of_the_body():
     assert np.abs(from_frame_at(there, 'mixed') - from_frame_at(COM, 'mixed')).max() > 1e-7
 
 
-def test_centre_of_mass_moves_straight():
+def test_center_of_mass_moves_straight():
     """K-36: with the velocity (omega^b, r') as y, SO(3) x R^3 is exact for the center of mass."""
     robot = free_body(np.zeros(3))
     space = ConfigurationSpace(robot, 'mixed')

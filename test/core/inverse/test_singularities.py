@@ -104,7 +104,7 @@ def test_factors_of_the_determinant(arm, rng):
     assert np.linalg.det(arm.jacobian(Q, 'tool')) == pytest.approx(arm_321.DETERMINANT, abs=1e-9)
 
 
-def wrist_centre(q):
+def wrist_center(q):
     height = L2 * np.sin(q[1]) + L3 * np.sin(q[1] + q[2])
     return np.array(
         [
@@ -154,7 +154,7 @@ def test_reciprocal_wrenches_of_321(arm):
     """C-022: a force along the stretched arm; one through the wrist center normal to the arm."""
     q = SINGULAR['elbow']
     W = arm.singularity(q, 'tool', 'spatial').reciprocal_wrenches[:, 0]
-    center, shoulder = wrist_centre(q), np.array([0, 0, L1])
+    center, shoulder = wrist_center(q), np.array([0, 0, L1])
     along = (center - shoulder) / np.linalg.norm(center - shoulder)
     force = W[3:] / np.linalg.norm(W[3:])
     np.testing.assert_allclose(np.abs(force @ along), 1.0, atol=1e-9)
@@ -162,7 +162,7 @@ def test_reciprocal_wrenches_of_321(arm):
 
     q = SINGULAR['shoulder']
     W = arm.singularity(q, 'tool', 'spatial').reciprocal_wrenches[:, 0]
-    center, normal = wrist_centre(q), np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
+    center, normal = wrist_center(q), np.array([np.cos(q[0]), np.sin(q[0]), 0.0])
     assert abs(W[3:] @ normal) == pytest.approx(np.linalg.norm(W[3:]))
     np.testing.assert_allclose(np.cross(center, W[3:]), W[:3], atol=1e-9)
 

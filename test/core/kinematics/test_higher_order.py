@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.description import Inertia
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import hybrid_body_wrench
 from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.higher_order import (
     jacobian_derivative,
@@ -433,7 +433,9 @@ def test_printed_newton_euler_equations_fail():
     a = dv + np.cross(w, v)
     np.testing.assert_allclose(rotation + m * hat(d) @ a, t, atol=1e-11)
     Omega = hat(dw) + hat(w) @ hat(w)
-    np.testing.assert_allclose(newton_euler(body, Omega, a), np.concatenate([t, f]), atol=1e-11)
+    np.testing.assert_allclose(
+        hybrid_body_wrench(body, Omega, a), np.concatenate([t, f]), atol=1e-11
+    )
     assert off(rotation - m * hat(d) @ a, t) > WRONG  # E-14, read as a vector equation
     center = [C[k][:3, :3] @ d + C[k][:3, 3] for k in range(3)]
     np.testing.assert_allclose((m * center[2]).astype(float), force.astype(float), atol=1e-11)

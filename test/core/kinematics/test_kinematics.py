@@ -203,7 +203,7 @@ def test_rcm5_twists(rcm5, representation):
     )
 
 
-def test_rcm5_centre_of_motion_stays_where_it_is(rcm5):
+def test_rcm5_center_of_motion_stays_where_it_is(rcm5):
     """The point P on axes 4 and 5 does not move with q4, q5."""
     e, y = rcm5_axes()
     at_zero = np.append(y[3] + RHO * e[3], 1.0)
