@@ -68,7 +68,7 @@ CALLS = [
         'pin.computePotentialEnergy(model, data, Q)',
         float('nan'),
     ),
-    ('centre of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', float('nan')),
+    ('center of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', float('nan')),
 ]
 
 # name, ours, Pinocchio's; required is a ratio of 4 for Panda and of 3 for TALOS

@@ -63,7 +63,7 @@ def _far_masses(description: RobotDescription) -> Iterator[Finding]:
             yield Finding(
                 'warning',
                 f'link {link.name}',
-                f'centre of mass is {distance:.4g} m from the link frame, while the whole robot is '
+                f'center of mass is {distance:.4g} m from the link frame, while the whole robot is '
                 f'at most {reach:.4g} m long',
                 'check the units (m) and the <origin> of its <inertial>',
             )

@@ -206,7 +206,7 @@ REFUSED_INERTIA = {
         ['inertia ixy', 'nan'],
     ),
     'absurd mass': (f'<mass value="1e40"/>{UNIT_INERTIA}', ['mass value', '1e40', 'at most']),
-    'NaN centre': (f'<origin xyz="0 0 nan"/><mass value="1"/>{UNIT_INERTIA}', ['xyz', 'nan']),
+    'NaN center': (f'<origin xyz="0 0 nan"/><mass value="1"/>{UNIT_INERTIA}', ['xyz', 'nan']),
 }
 
 

@@ -162,7 +162,7 @@ def described(seed: int) -> dict[str, tuple[geometry.Geometry, Tree]]:
     moved = [moved_inertia(inertia, C) for inertia, C in zip(inertias, A)]
     robots['ConstructionScrews'] = geometry.ConstructionScrews.of(own), moved
     central = [moved_inertia(inertia, se3.inverse(S)) for inertia, S in zip(inertias, at_com)]
-    robots['centres of mass'] = own.with_body_frames(at_com), central
+    robots['centers of mass'] = own.with_body_frames(at_com), central
     return {name: (made, tree_of(made, inertias=own)) for name, (made, own) in robots.items()}
 
 
@@ -186,12 +186,12 @@ def test_joint_screws_in_the_frames_of_the_bodies_are_sparse():
     """D-31: with frames on the axes each screw has one entry; at the centers of mass it has not."""
     on_axes = build_tree(random_description(0, 5, ('revolute',), chain=True))
     assert all(np.count_nonzero(body.X) == 1 for body in on_axes.bodies)
-    assert all(np.count_nonzero(body.X) > 2 for body in described(0)['centres of mass'][1].bodies)
+    assert all(np.count_nonzero(body.X) > 2 for body in described(0)['centers of mass'][1].bodies)
 
 
 def test_frames_at_the_centres_of_mass_decouple_the_hybrid_equations():
     """D-31, D-21: M^h is block diagonal there and nowhere else."""
-    for name, decoupled in (('centres of mass', True), ('BodyScrews', False)):
+    for name, decoupled in (('centers of mass', True), ('BodyScrews', False)):
         for body in described(1)[name][1].bodies:
             M = represented_inertia((body.m, body.h, body.I), np.eye(4), 'hybrid')
             assert (np.abs(M[:3, 3:]).max() < 1e-12) == decoupled

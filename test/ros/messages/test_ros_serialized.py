@@ -20,7 +20,12 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.joint_states.reader import from_message, MOST_LAYOUTS, JointStateReader, same
+from screw_dynamics_ros.ros.joint_states.reader import (
+    MOST_LAYOUTS,
+    JointStateReader,
+    from_message,
+    same,
+)
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.messages.serialized import Template, packed
@@ -240,8 +245,6 @@ def deserialize_equals(data, message):
 
 def test_reader_leaves_foreign_encodings_to_rclpy():
     """Big-endian data is not little-endian CDR: it is never read in place."""
-    from screw_dynamics_ros.ros.messages import serialized
-
     message = joint_state(['a', 'b'], [1.0, 2.0], [], [])
     big_endian = (
         b'\0\0\0\0'
