@@ -46,7 +46,7 @@ FILE = re.compile(
 
 def files() -> list[Path]:
     """Return what may cite something: Python files and pages."""
-    found = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'CHANGELOG.rst']
+    found = [*sorted(ROOT.glob('*.md')), ROOT / 'CHANGELOG.rst']
     for folder in FOLDERS:
         for kind in ('*.py', '*.md'):
             found += sorted((ROOT / folder).rglob(kind))

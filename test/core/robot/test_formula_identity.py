@@ -122,12 +122,12 @@ def test_parameters_of_other_sizes(backend, folder):
 
 
 @BACKENDS
-def test_formulas_elsewhere_are_of_their_robot(backend, folder):
+def test_substituted_formulas_are_of_their_robot(backend, folder):
     robots = [Robot(random_description(seed, 3), backend=backend) for seed in (0, 1)]
     zero = Formula('zero', ('q',), lambda q: 0.0 * q)
     formulas = [robot.substitute('mass_matrix', q=zero) for robot in robots]
     assert formulas[0] != formulas[1]
-    assert formulas[0] == Robot(DESCRIPTION, backend=backend).elsewhere('mass_matrix', q=zero)
+    assert formulas[0] == Robot(DESCRIPTION, backend=backend).substitute('mass_matrix', q=zero)
     for result, robot in zip(robots[0].fuse(*formulas)(Q), robots):
         np.testing.assert_allclose(result, robot.mass_matrix(np.zeros(3)), rtol=0, atol=1e-13)
 
@@ -203,7 +203,7 @@ TORQUES = """
     from support.models import random_description
     import screw_dynamics_ros
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.nodes.outputs import torque_terms
+    from screw_dynamics_ros.nodes.model import torque_terms
     folder, swapped = Path(sys.argv[1]), sys.argv[2]
     assert folder == Path(screw_dynamics_ros.__file__).parents[1]
     if swapped:

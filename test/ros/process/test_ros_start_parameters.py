@@ -14,7 +14,7 @@ import rclpy
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.nodes.hosting.main import is_known
+from screw_dynamics_ros.nodes.known_parameters import is_known
 from screw_dynamics_ros.ros.process.start_parameters import (
     check_arguments,
     check_parameters,
