@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS
@@ -100,29 +100,6 @@ class Function:
             for name, value in values.items()
         }
 
-    @cached_property
-    def takes_wrenches(self) -> bool:
-        """Whether the method takes external wrenches, as its last parameter."""
-        return WRENCHES in self.signature.parameters
-
-    @cached_property
-    def defaults(self) -> tuple[Any, ...]:
-        """The default values of the last parameters."""
-        parameters = self.signature.parameters.values()
-        return tuple(p.default for p in parameters if p.default is not p.empty)
-
-    def arguments(self, positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the values of all parameters; raises `TypeError` as Python does."""
-        missing = len(self.signature.parameters) - len(positional)
-        if not named and 0 <= missing <= len(self.defaults):
-            return positional + self.defaults[len(self.defaults) - missing :]
-        try:
-            bound = self.signature.bind(*positional, **named)
-        except TypeError as error:
-            raise TypeError(f'{self.name}(): {error}') from None
-        bound.apply_defaults()
-        return tuple(bound.arguments.values())
-
 
 #: All functions by name; `robot.Robot` fills it.
 FUNCTIONS: dict[str, Function] = {}
@@ -146,17 +123,31 @@ def compiled(
 
     def decorate(method: Method) -> Method:
         function = registered(Function(recursion, inputs, method, branching))
-        numbers, options = len(function.given), len(function.given) + len(function.options)
-
-        @wraps(method)
-        def evaluate(self: Any, *positional: Any, **named: Any) -> Any:
-            values = function.arguments(positional, named)
-            wrenches = values[-1] if function.takes_wrenches else None
-            return self._evaluate(function, values[:numbers], values[numbers:options], wrenches)
-
+        evaluate = evaluator(function)
+        evaluate.__defaults__ = method.__defaults__
+        update_wrapper(evaluate, method)
         return cast(Method, evaluate)
 
     return decorate
+
+
+def evaluator(function: Function) -> Any:
+    """Return a method with the parameters of a function, which evaluates it.
+
+    Its text is made, as that of methods of data classes is: sorting any arguments into inputs,
+    options and wrenches would take longer than the call.
+    """
+    names = list(function.signature.parameters)
+    numbers, options = len(function.given), len(function.given) + len(function.options)
+    groups = names[:numbers], names[numbers:options]
+    passed = [f'({"".join(f"{name}, " for name in group)})' for group in groups] + names[options:]
+    text = (
+        f'def {function.name}(self, {", ".join(names)}):\n'
+        f'    return self._evaluate(function, {", ".join(passed)})\n'
+    )
+    names_of_text: dict[str, Any] = {'function': function}
+    exec(text, names_of_text)
+    return names_of_text[function.name]
 
 
 def prepared(recursion: Callable[..., Any], *inputs: str) -> Callable[[Method], Method]:

@@ -153,7 +153,7 @@ def test_all_ways_to_pass_arguments(robot):
             lambda: robot.jacobian(q, link, 'body', 1),
             lambda: robot.jacobian(q, lnik=link),
         ):
-            with pytest.raises(TypeError, match=r'^jacobian\(\): '):
+            with pytest.raises(TypeError, match=r'jacobian\(\)'):
                 call()
 
 
