@@ -65,7 +65,7 @@ class Function:
 
     evaluate: Callable[..., Array | tuple[Array, ...]]
     inputs: tuple[str, ...]
-    method: Callable[..., Any]
+    method: Any
     branching: frozenset[str] = frozenset()
 
     @cached_property
@@ -80,6 +80,12 @@ class Function:
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters of the method, without `self`."""
+        code = self.method.__code__
+        return code.co_varnames[1 : code.co_argcount]
+
+    @cached_property
     def given(self) -> tuple[str, ...]:
         """The inputs that callers pass."""
         return tuple(name for name in self.inputs if name != 'gravity')
@@ -87,18 +93,15 @@ class Function:
     @cached_property
     def options(self) -> tuple[str, ...]:
         """What else selects the output: names of parameters."""
-        rest = list(self.signature.parameters)[len(self.given) :]
+        rest = self.parameters[len(self.given) :]
         return tuple(name for name in rest if name != WRENCHES)
 
     @cached_property
     def option_defaults(self) -> dict[str, str | None]:
         """What stands for each option that is not given; None if it must be."""
-        parameters = self.signature.parameters
-        values = {name: parameters[name].default for name in self.options}
-        return {
-            name: None if value is inspect.Parameter.empty else value
-            for name, value in values.items()
-        }
+        defaults = self.method.__defaults__ or ()
+        known = dict(zip(self.parameters[len(self.parameters) - len(defaults) :], defaults))
+        return {name: known.get(name) for name in self.options}
 
 
 #: All functions by name; `robot.Robot` fills it.
@@ -137,7 +140,7 @@ def evaluator(function: Function) -> Any:
     Its text is made, as that of methods of data classes is: sorting any arguments into inputs,
     options and wrenches would take longer than the call.
     """
-    names = list(function.signature.parameters)
+    names = list(function.parameters)
     numbers, options = len(function.given), len(function.given) + len(function.options)
     groups = names[:numbers], names[numbers:options]
     passed = [f'({"".join(f"{name}, " for name in group)})' for group in groups] + names[options:]
@@ -165,7 +168,7 @@ def prepared(recursion: Callable[..., Any], *inputs: str) -> Callable[[Method], 
 
 def registered(function: Function) -> Function:
     """Add a function to `FUNCTIONS`; raises `ValueError` if its parameters are not its inputs."""
-    parameters = tuple(function.signature.parameters)
+    parameters = function.parameters
     if function.name in FUNCTIONS or parameters[: len(function.given)] != function.given:
         raise ValueError(f'{function.name}{parameters} cannot be a function of {function.inputs}')
     FUNCTIONS[function.name] = function
