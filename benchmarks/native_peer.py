@@ -200,7 +200,9 @@ class NativeStack:
     ) -> None:
         self._peer, self._function, self._threads = peer, function, threads
         self._states = [np.array(x, float) for x in states]
-        self.out = np.zeros_like(self._states[0])
+        samples, n = self._states[0].shape
+        is_matrix = FUNCTIONS[function] == 'mass matrix'
+        self.out = np.zeros((samples, n, n) if is_matrix else (samples, n))
 
     def __call__(self, n: int) -> float:
         """Return the seconds that n passes over the stack take."""

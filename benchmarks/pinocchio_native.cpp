@@ -189,12 +189,13 @@ void peer_each(void* handle, int function, long n, const double* q, const double
   }
 }
 
-// Seconds for n passes over a stack (samples, nv), on several threads; `out` is (samples, nv).
-// Rows are copied into vectors: that is less than 1 % of the time, and half of the compile time.
+// Seconds for n passes over a stack (samples, nv), on several threads; `out` is (samples, nv), or
+// (samples, nv, nv) for mass matrices, of which the upper triangle counts. Rows are copied into
+// vectors: that is less than 1 % of the time, and half of the compile time.
 double peer_stack(void* handle, int function, long n, int threads, long samples, const double* q,
                   const double* v, const double* a, double* out) {
   Peer& peer = *static_cast<Peer*>(handle);
-  const int size = peer.model.nv;
+  const int size = peer.model.nv, width = function == mass_matrix ? size * size : size;
   const auto start = Clock::now();
   for (long k = 0; k < n; ++k) {
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -207,10 +208,11 @@ double peer_stack(void* handle, int function, long n, int threads, long samples,
         std::memcpy(V.data(), v + i * size, size * sizeof(double));
         std::memcpy(A.data(), a + i * size, size * sizeof(double));
         call(peer, function, data, Q, V, A);
-        const Vector& result = function == forward_dynamics ? data.ddq
-                               : function == gravity        ? data.g
-                                                            : data.tau;
-        std::memcpy(out + i * size, result.data(), size * sizeof(double));
+        const double* result = function == forward_dynamics ? data.ddq.data()
+                               : function == gravity        ? data.g.data()
+                               : function == mass_matrix    ? data.M.data()
+                                                            : data.tau.data();
+        std::memcpy(out + i * width, result, width * sizeof(double));
       }
     }
   }

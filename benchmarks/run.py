@@ -97,10 +97,17 @@ def main() -> None:
 
 def write(path: Path, figures: list[Figure], load_before: float) -> None:
     """Write the figures of one part, one in each line, with what they depend on."""
+    from native_peer import NAME as CPP
+    from native_peer import compiler_version
+
     load = [round(load_before, 2), round(os.getloadavg()[0], 2)]
-    where = json.dumps({**environment(), 'load before and after': load}, indent=1)
+    where = environment()
+    if any(figure.peer == CPP for figure in figures):
+        where['C++'] = compiler_version()
+    where['load before and after'] = load
+    header = json.dumps(where, indent=1)
     lines = ',\n  '.join(json.dumps(figure.as_dict()) for figure in figures)
-    indented = where.replace('\n', '\n ')
+    indented = header.replace('\n', '\n ')
     path.write_text(f'{{\n "environment": {indented},\n "figures": [\n  {lines}\n ]\n}}\n')
 
 
@@ -151,8 +158,6 @@ def importable(name: str) -> bool:
 
 def environment() -> dict[str, Any]:
     """Return what the times depend on, without the name of the host."""
-    from native_peer import compiler_version
-
     from screw_dynamics_ros.core.compile.llvm import native
 
     where: dict[str, Any] = {
@@ -163,7 +168,6 @@ def environment() -> dict[str, Any]:
         'system': f'{platform.system()} {platform.machine()}',
         'python': platform.python_version(),
         'ROS': os.environ.get('ROS_DISTRO') or 'none sourced',
-        'C++': compiler_version() or 'not measured',
     }
     for name, package in PACKAGES.items():
         try:

@@ -58,7 +58,7 @@ REQUIRED = {PANDA: 40.0, UR5: 40.0, TALOS: 25.0}
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Measure on one core and on all."""
-    repeats = 5 if quick else 40
+    repeats = 5 if quick else 25
     width = 1.0 if native.available() and native.simd_lanes() >= 8 else 0.5
     all_cores = len(os.sched_getaffinity(0))
     for robot in (PANDA, UR5, TALOS):
@@ -102,7 +102,7 @@ def candidates(
         runs[PARALLEL] = loop(
             stacked, pin=pin, threads=cores, pool=pool, QT=QT, VT=VT, AT=AT, out=out
         )
-    if peer is not None and name != 'mass matrix':
+    if peer is not None:
         runs[CPP] = peer.stack(name, Q, V, A, threads=cores)
     if cores == 1:
         names = {'pin': pin, 'model': both.model, 'data': both.data, 'rows': range(SAMPLES)}
@@ -113,6 +113,12 @@ def candidates(
 def check(both: Pair, pool: pin.ModelPool, peer: NativePeer | None) -> None:
     """Make sure that all compute the same."""
     (q, v, a), (Q, V, A) = both.states(64)
+
+    def stack(name: str) -> np.ndarray:
+        run = peer.stack(name, Q, V, A, threads=peer.threads)
+        run(1)
+        return run.out
+
     transposed = [np.asfortranarray(x.T) for x in (Q, V, A)]
     for name, ours, stacked in (
         ('inverse dynamics', both.robot.inverse_dynamics, pin.rneaInParallel),
@@ -123,10 +129,13 @@ def check(both: Pair, pool: pin.ModelPool, peer: NativePeer | None) -> None:
         stacked(pool.size(), pool, *transposed, out)
         results = [out.T]
         if peer is not None:
-            run = peer.stack(name, Q, V, A, threads=peer.threads)
-            run(1)
-            results.append(run.out)
+            results.append(stack(name))
         for theirs in results:
             np.testing.assert_allclose(
                 theirs, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max()
             )
+    if peer is not None:
+        M = both.robot.mass_matrix(q)[:, both.order][:, :, both.order]
+        upper = np.triu(np.ones(M.shape[1:], bool))
+        found = stack('mass matrix').swapaxes(1, 2)  # column by column
+        np.testing.assert_allclose(found[:, upper], M[:, upper], rtol=1e-7, atol=1e-9)
