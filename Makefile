@@ -1,10 +1,12 @@
 # make demo and make test do all the set-up they need. Variables:
 #   PYTHON=python3.12   interpreter to use      VENV=.venv         virtual environment
 #   DURATION=20         seconds of the demo     PYTEST_ARGS='-x'   arguments of the tests
+#   BENCH_ARGS='--only stacks'   arguments of the benchmark
 VENV ?= .venv
 PYTHON ?=
 DURATION ?=
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 export VENV PYTHON
 
 # Nothing that is started here talks to other machines.
@@ -15,16 +17,17 @@ endif
 
 IN_VENV = . '$(VENV)/bin/activate' && exec
 
-.PHONY: help demo test bench lint setup clean
+.PHONY: help demo test bench tables lint setup clean
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the whole test suite'
-	@echo 'make bench   speed against Pinocchio and of the nodes'
+	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
+	@echo 'make tables  the tables of README.md from benchmarks/results'
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
-	@sed -n '2,3s/^# */    /p' Makefile
+	@sed -n '2,4s/^# */    /p' Makefile
 
 demo:
 	@tools/setup.sh run
@@ -36,7 +39,12 @@ test:
 
 bench:
 	@tools/setup.sh all
-	@$(IN_VENV) python benchmarks/run.py
+	@$(IN_VENV) python benchmarks/run.py $(BENCH_ARGS)
+
+# The tables of README.md from what bench has written.
+tables:
+	@tools/setup.sh run
+	@$(IN_VENV) python tools/readme_tables.py
 
 lint:
 	@tools/setup.sh all

@@ -8,7 +8,8 @@ are kept awake, as those of a robot's computer are (idle=poll, or 0 in /dev/cpu_
 What is late may be the machine's doing: on each processor a process before all others does nothing
 but sleep, and notes when it slept for too long. A state is late by itself if no processor paused
 between its being sent and its last output, nor so shortly before that the others were not done
-with what had piled up.
+with what had piled up. Late states that a pause excuses are counted too, and limited: where a
+machine pauses too often, the benchmark proves nothing, and ends with status 1.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ RECORDING = [
     'qos_overrides./joint_states.subscription.depth:=1000',
 ]
 GROWTH = 1000.0  # kB: pages that threads touch for the first time
+EXCUSED = 1.0  # percent of the states that may be late because the machine paused
 GROUP = 'A driver at 500 Hz'
 
 # On processor argv[1], until told to end; then prints begin and end of its pauses [s]: sleeps that
@@ -124,6 +126,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         unit='',
         required=0.0,
         meaning='ours at most',
+        fails=True,
         note=what,
     )
     yield Figure(
@@ -134,25 +137,28 @@ def figures(quick: bool) -> Iterator[Figure]:
         unit='',
         required=0.0,
         meaning='ours at most',
+        fails=bool(priority),
         note=f'last output after the next state; {scheduling}',
     )
     yield Figure(
         GROUP,
         'Panda',
-        'late in all',
-        int(late.sum()),
-        theirs=len(pauses),
-        unit='',
-        note=f'theirs: pauses of the machine, which {paused.sum()} states met',
+        'late, excused by pauses',
+        100.0 * int((late & paused).sum()) / result['states'],
+        unit='%',
+        required=EXCUSED,
+        meaning='ours at most',
+        fails=True,
+        note=f'{(late & paused).sum()} of {late.sum()} late states; the machine paused '
+        f'{len(pauses)} times, which {paused.sum()} states met',
     )
     yield Figure(
         GROUP,
         'Panda',
         'state to last output',
         float(np.median(result['delays'])) * 1e6,
-        unit='us',
-        ours_median=float(np.quantile(result['delays'], 0.99)) * 1e6,
-        note='median column: 99th percentile',
+        float(np.quantile(result['delays'], 0.99)) * 1e6,
+        note=f'longest {1e3 * result["delays"].max():.1f} ms',
     )
     yield Figure(
         GROUP,

@@ -8,6 +8,9 @@ publishes the same to the echo, and waits for its answer: thousands of times, in
 are single messages taken by the same executor; all other outputs are subscribed and delivered too,
 but by a node that does not spin, so that the time the client would need to take them is not counted
 as that of `bringup`.
+
+The echo uses the profiles of the middleware, the quality of service and the executor of our nodes;
+that all processes got the same is looked up and part of the output.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         import rclpy  # noqa: F401
 
         from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+        from screw_dynamics_ros.ros.process.middleware import use_profiles
     except ImportError as error:
         print(f'node latency is not measured: {error}', file=sys.stderr)
         return
@@ -57,6 +61,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         ),
     }
     os.environ.update(environment)
+    use_profiles()  # all processes inherit what this sets
     with Children() as children:
         children.start(
             'bringup',
@@ -64,6 +69,7 @@ def figures(quick: bool) -> Iterator[Figure]:
             ['--ros-args', '-p', 'enabled:=true', '-p', 'max_delay:=0.0'],
         )
         children.start('echo', 'echo_node', [])
+        profiles = same_profiles(children.pids().values())
         results = {}
         for what in ('state', 'everything'):
             done = subprocess.run(
@@ -77,31 +83,53 @@ def figures(quick: bool) -> Iterator[Figure]:
                 return
             results[what] = json.loads(done.stdout)
     for what, result in results.items():
-        yield from compared_with_echo(what, result)
+        yield from compared_with_echo(what, result, profiles)
 
 
-def compared_with_echo(outputs: str, result: dict[str, Any]) -> Iterator[Figure]:
+def compared_with_echo(outputs: str, result: dict[str, Any], profiles: str) -> Iterator[Figure]:
     """Return the figures of one run of the client."""
     ours = result['times']['bringup']
-    note = f'{len(result["outputs"])} messages out, last: {result["last"]}, lost: {result["lost"]}'
+    note = (
+        f'{len(result["outputs"])} messages out, last: {result["last"]}, lost: {result["lost"]}; '
+        f'echo and ours: {profiles}, {result["qos"]}'
+    )
     for name, what, required in (
-        ('echo', 'echo of message objects', MOST),
-        ('raw', 'echo of bytes', float('nan')),
+        ('echo', 'echo of objects in rclpy', MOST),
+        ('raw', 'echo of bytes in rclpy', float('nan')),
     ):
         theirs = result['times'][name]
         yield Figure(
-            'Node latency: median (median column: 99th percentile)',
+            'Node latency, message in to last message out; ratio: ours / theirs',
             'Panda',
-            f'{outputs} against {what}',
+            outputs,
             ours['median'],
-            theirs['median'],
             ours['p99'],
+            what,
+            theirs['median'],
             theirs['p99'],
-            ratio=ours['median'] / theirs['median'],
+            ratio=theirs['ratio'][1],
+            ratio_low=theirs['ratio'][0],
+            ratio_high=theirs['ratio'][2],
             required=required,
             meaning='ratio at most',
             note=note,
         )
+
+
+def same_profiles(processes: Iterable[int]) -> str:
+    """Return the middleware and the profiles of it that processes were started with."""
+    from screw_dynamics_ros.ros.process.middleware import PROFILES
+
+    names = ('RMW_IMPLEMENTATION', *(variable for variable, *_ in PROFILES))
+    found = set()
+    for process in processes:
+        variables = Path(f'/proc/{process}/environ').read_text().split('\0')
+        found.add(tuple(v for name in names for v in variables if v.startswith(f'{name}=')))
+    if len(found) > 1:
+        raise RuntimeError(f'the processes differ in {sorted(found)}')
+    (values,) = found
+    files = [Path(value.partition('=')[2]).name for value in values]
+    return f'profiles {", ".join(files)}' if files else 'no profiles'
 
 
 def description() -> str:
@@ -212,6 +240,31 @@ class Client:
             raise RuntimeError(f'not all outputs arrive, missing at the end: {sorted(missing)}')
         return max(set(last), key=last.count)
 
+    def same_qos(self, last: str) -> str:
+        """Return the quality of service in which both answers, and both questions, agree."""
+        found = []
+        for answers, ours, echo in (
+            (True, last, '/echo_out'),
+            (False, '/joint_states', '/echo_in'),
+        ):
+            both = []
+            for topic in (ours, echo):
+                look_up = (
+                    self.node.get_publishers_info_by_topic
+                    if answers
+                    else self.node.get_subscriptions_info_by_topic
+                )
+                both.append(
+                    {
+                        f'{q.reliability.name} {q.durability.name}'.lower()
+                        for q in (info.qos_profile for info in look_up(topic))
+                    }
+                )
+            if both[0] != both[1]:
+                raise RuntimeError(f'{ours} and {echo} differ: {both}')
+            found.append(f'{"answers" if answers else "states"} {", ".join(sorted(both[0]))}')
+        return '; '.join(found)
+
     def run(self, what: str, samples: int) -> dict[str, object]:
         """Measure with topics of the 'state', or 'everything': medians and 99 % in microseconds."""
         ready = self.wait(
@@ -240,6 +293,7 @@ class Client:
         self.listen('bringup', last, outputs[last])
         self.wait(lambda: False, 1.0)
         times: dict[str, list[float]] = {name: [] for name in self.publishers}
+        qos = self.same_qos(last)
         lost = 0
         for k in range(samples + 50):
             for name in times:
@@ -247,21 +301,30 @@ class Client:
                 start = self.publish(name)
                 if not self.wait(lambda name=name: name in self.arrived, LOST):
                     lost += 1
-                elif k >= 50:  # the first ones warm up
+                    self.arrived[name] = start + round(1e9 * LOST)
+                if k >= 50:  # the first ones warm up
                     times[name].append((self.arrived[name] - start) / 1e3)
                 time.sleep(5e-4)
         return {
             'outputs': sorted(outputs),
             'last': last,
             'lost': lost,
+            'qos': qos,
             'times': {
                 name: {
                     'median': statistics.median(values),
                     'p99': statistics.quantiles(values, n=100)[98],
+                    'ratio': ratio_of_turns(times['bringup'], values),
                 }
                 for name, values in times.items()
             },
         }
+
+
+def ratio_of_turns(ours: list[float], theirs: list[float]) -> list[float]:
+    """Return ours / theirs, compared turn by turn: all but a tenth above, median, below."""
+    tenths = statistics.quantiles((a / b for a, b in zip(ours, theirs)), n=10)
+    return [tenths[0], tenths[4], tenths[8]]
 
 
 if __name__ == '__main__':

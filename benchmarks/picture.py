@@ -12,22 +12,27 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 from figures import Figure
 
-COLORS = {'Panda': '#2a6f97', 'TALOS': '#c1663a'}
+COLOURS = {'Panda': '#2a6f97', 'UR5': '#6a994e', 'TALOS': '#c1663a'}
+PYTHON, PARALLEL = 'Pinocchio from Python', 'Pinocchio ...InParallel'
 
 
-def draw(figures: Sequence[Figure], path: Path, title: str) -> None:
-    """Draw ratios of single calls and stacks, and times against the chain length."""
-    single = [f for f in figures if f.group.startswith('Single') and 'as is' not in f.robot]
-    stacks = [f for f in figures if f.group.startswith('Stacks')]
+def draw(figures: Sequence[Figure], path: Path, title: str) -> bool:
+    """Draw ratios and times against the chain length; return whether there were any."""
+    single = [
+        f
+        for f in figures
+        if f.group.startswith('Single') and f.peer == PYTHON and 'as is' not in f.robot
+    ]
+    stacks = [f for f in figures if f.group.startswith('Stacks') and f.peer == PARALLEL]
     chains = [f for f in figures if f.group.startswith('Chains')]
     panels = [
-        (draw_ratios, single, 'Single calls from Python: times faster than Pinocchio'),
-        (draw_ratios, stacks, 'Stacks of 4096: times faster than a loop over Pinocchio'),
+        (draw_ratios, single, 'Single calls: times faster than Pinocchio from Python'),
+        (draw_ratios, stacks, 'Stacks of 4096: times faster than Pinocchio ...InParallel'),
         (draw_chains, chains, 'Single calls against the length of a chain'),
     ]
     panels = [panel for panel in panels if panel[1]]
     if not panels:
-        return
+        return False
     figure, axes = plt.subplots(
         1, len(panels), figsize=(6.4 * len(panels), 6.2), layout='constrained', squeeze=False
     )
@@ -38,20 +43,21 @@ def draw(figures: Sequence[Figure], path: Path, title: str) -> None:
     figure.suptitle(title, fontsize=9, color='0.35')
     figure.savefig(path, dpi=110)
     plt.close(figure)
+    return True
 
 
 def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
     """Draw one bar for each figure, with the required ratio as a mark."""
     labels = list(dict.fromkeys(label(f) for f in figures))
-    height = 0.38
-    for k, (robot, color) in enumerate(COLORS.items()):
+    height = 0.27
+    for k, (robot, colour) in enumerate(COLOURS.items()):
         chosen = [f for f in figures if f.robot.startswith(robot)]
-        rows = [labels.index(label(f)) + (k - 0.5) * height for f in chosen]
+        rows = [labels.index(label(f)) + (k - 1) * height for f in chosen]
         axis.barh(
             rows,
             [f.ratio for f in chosen],
             height,
-            color=color,
+            color=colour,
             label=chosen[0].robot if chosen else robot,
         )
         for row, f in zip(rows, chosen):
@@ -70,14 +76,13 @@ def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
     axis.minorticks_off()
     axis.set_yticks(range(len(labels)), labels, fontsize=9)
     axis.invert_yaxis()
-    axis.set_xlabel("Pinocchio's time / ours (smallest of all repeats)")
+    axis.set_xlabel("Pinocchio's time / ours (median of turns)")
     axis.legend(fontsize=8, loc='lower right')
 
 
 def label(figure: Figure) -> str:
     """Return the name of a bar."""
-    cores = figure.group.rpartition(', ')[2] if figure.group.startswith('Stacks') else ''
-    return f'{figure.name}\n{cores}' if cores else figure.name
+    return figure.name.replace(', ', '\n')
 
 
 def draw_chains(axis: plt.Axes, figures: Sequence[Figure]) -> None:

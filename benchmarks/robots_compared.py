@@ -13,8 +13,9 @@ from screw_dynamics_ros.core.description import read_urdf
 from support.robots import urdf_path
 
 PANDA, TALOS = 'panda_description/urdf/panda', 'talos_full_v2'
-TIPS = {PANDA: 'panda_hand', TALOS: 'gripper_left_base_link'}
-NAMES = {PANDA: 'Panda', TALOS: 'TALOS'}
+UR5 = 'ur_description/urdf/ur5_robot'
+TIPS = {PANDA: 'panda_hand', UR5: 'tool0', TALOS: 'gripper_left_base_link'}
+NAMES = {PANDA: 'Panda', UR5: 'UR5', TALOS: 'TALOS'}
 
 
 @dataclass

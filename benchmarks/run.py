@@ -1,8 +1,11 @@
-"""Measure speed side by side with Pinocchio, in one process: `python benchmarks/run.py [--quick]`.
+"""Measure speed side by side with others, in turns: `python benchmarks/run.py [--quick]`.
 
-Prints a table of ratios with what is required beside each, and writes results/benchmark.json and
-results/benchmark.png. Times are the smallest of many interleaved repeats, medians beside them;
-ratios are of the smallest. Nothing here fails because of a time.
+Prints tables with what is required beside each figure and a mark where a peer is better. Each part
+writes its figures, with what they depend on, to benchmarks/results/<part>.json, which is committed;
+`python tools/readme_tables.py` makes the tables of the README from these files. With `--quick` they
+go to results/ instead, as the picture does. Times are medians, 99th percentiles beside them, and
+ratios are medians of turns. A time that misses what is required is told and nothing else; the
+benchmark ends with status 1 if a count is beyond its limit: lost and excused states.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import platform
 import sys
 import tempfile
 from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +40,29 @@ MODULES = (
     'node_beside_requests',
     'parameter_gap',
 )
+COMMITTED = ROOT / 'benchmarks' / 'results'
+#: Packages whose version the figures may depend on.
+PACKAGES = {
+    'numpy': 'numpy',
+    'llvmlite': 'llvmlite',
+    'pinocchio': 'pin',
+    'rclpy': 'ros-jazzy-rclpy',
+    'fastrtps': 'ros-jazzy-rmw-fastrtps-cpp',
+    'pink': 'pin-pink',
+    'Robotics Toolbox': 'roboticstoolbox-python',
+    'EAIK': 'EAIK',
+}
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(
-        description='Speed side by side with Pinocchio, and of the nodes.'
-    )
+    parser = argparse.ArgumentParser(description='Speed side by side with others, in turns.')
     parser.add_argument('--quick', action='store_true', help='fewer repeats and shorter chains')
     parser.add_argument(
         '--only', choices=MODULES, action='append', help='run only this part (repeatable)'
     )
     parser.add_argument(
-        '--results', type=Path, default=ROOT / 'results', help='where files are written'
+        '--results', type=Path, help='where JSON files are written, instead of benchmarks/results'
     )
     options = parser.parse_args()
     missing = [name for name in ('pinocchio', 'matplotlib') if not importable(name)]
@@ -60,37 +74,77 @@ def main() -> None:
             'NumPy 2: beside an older ROS 2 use "make bench VENV=.venv-wheels" in a '
             'terminal where it is not sourced.\n',
         )
+    folder = options.results or (ROOT / 'results' if options.quick else COMMITTED)
+    folder.mkdir(parents=True, exist_ok=True)
     found: list[Figure] = []
-    with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
-        os.environ['SCREW_DYNAMICS_CACHE'] = folder
+    with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as cache:
+        os.environ['SCREW_DYNAMICS_CACHE'] = cache
         for name in options.only or MODULES:
             print(f'measuring: {name} ...', file=sys.stderr, flush=True)
+            before = os.getloadavg()[0]
             new = list(importlib.import_module(name).figures(options.quick))
             found += new
             print(table(sorted(new, key=lambda figure: figure.group)), flush=True)
+            if new:  # else it said why not
+                write(folder / f'{name}.json', new, before)
+    pictured = draw_picture(found)
+    tell(found)
+    print(f'written: {shown(folder)}/*.json{pictured}')
+    if folder == COMMITTED:
+        print('python tools/readme_tables.py brings them into the README')
+    sys.exit(any(figure.fails and figure.fulfilled is False for figure in found))
+
+
+def write(path: Path, figures: list[Figure], load_before: float) -> None:
+    """Write the figures of one part, one in each line, with what they depend on."""
+    from native_peer import NAME as CPP
+    from native_peer import compiler_version
+
+    load = [round(load_before, 2), round(os.getloadavg()[0], 2)]
     where = environment()
-    options.results.mkdir(parents=True, exist_ok=True)
-    (options.results / 'benchmark.json').write_text(
-        json.dumps(
-            {'environment': where, 'figures': [figure.as_dict() for figure in found]}, indent=1
-        )
-    )
+    if any(figure.peer == CPP for figure in figures):
+        where['C++'] = compiler_version()
+    where['load before and after'] = load
+    header = json.dumps(where, indent=1)
+    lines = ',\n  '.join(json.dumps(figure.as_dict()) for figure in figures)
+    indented = header.replace('\n', '\n ')
+    path.write_text(f'{{\n "environment": {indented},\n "figures": [\n  {lines}\n ]\n}}\n')
+
+
+def draw_picture(found: list[Figure]) -> str:
+    """Draw ratios and chains if there are any; return what to say about it."""
     from picture import draw
 
-    draw(
-        found,
-        options.results / 'benchmark.png',
+    where = environment()
+    (ROOT / 'results').mkdir(exist_ok=True)
+    path = ROOT / 'results' / 'benchmark.png'
+    title = (
         f'{where["processor"]}, {where["cores"]} cores, {where["vectors"]} doubles per vector; '
-        f'Python '
-        f'{where["python"]}, llvmlite {where["llvmlite"]}, Pinocchio {where["pinocchio"]}',
+        f'Python {where["python"]}, Pinocchio {where["pinocchio"]}'
     )
+    return f', {shown(path)}' if draw(found, path, title) else ''
+
+
+def tell(found: list[Figure]) -> None:
+    """Print what was missed and where others are better."""
     missed = [figure for figure in found if figure.fulfilled is False]
-    print(
-        f'\n{sum(figure.fulfilled is True for figure in found)} requirements met, '
-        f'{len(missed)} missed'
-        + ''.join(f'\n  missed: {figure.group}: {figure.robot}: {figure.name}' for figure in missed)
-    )
-    print(f'written: {options.results / "benchmark.json"}, {options.results / "benchmark.png"}')
+    met = sum(figure.fulfilled is True for figure in found)
+    print(f'\n{met} requirements met, {len(missed)} missed')
+    for figure in missed:
+        against = f' against {figure.peer}' if figure.peer else ''
+        print(f'  missed: {figure.group}: {figure.robot}: {figure.name}{against}')
+    worse = [figure for figure in found if figure.worse]
+    print(f'{len(worse)} of {sum(bool(figure.peer) for figure in found)} comparisons lost')
+    for figure in worse:
+        print(
+            f'  lost: {figure.group}: {figure.robot}: {figure.name}: {figure.peer} is better in '
+            f'{", ".join(figure.worse)}'
+        )
+
+
+def shown(path: Path) -> Path:
+    """Return a path as seen from the repository, if it is in there."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def importable(name: str) -> bool:
@@ -103,30 +157,24 @@ def importable(name: str) -> bool:
 
 
 def environment() -> dict[str, Any]:
-    """Return what the times depend on."""
-    import numpy
-    import pinocchio
-
+    """Return what the times depend on, without the name of the host."""
     from screw_dynamics_ros.core.compile.llvm import native
 
-    try:
-        import llvmlite
-
-        version, lanes = llvmlite.__version__, native.simd_lanes()
-    except ImportError:
-        version, lanes = 'none', 1
-    return {
-        'date': datetime.now(timezone.utc).isoformat(timespec='seconds'),
+    where: dict[str, Any] = {
+        'date': datetime.now(timezone.utc).date().isoformat(),
         'processor': processor(),
         'cores': len(os.sched_getaffinity(0)),
-        'vectors': lanes,
-        'load average': os.getloadavg(),
-        'system': platform.platform(),
+        'vectors': native.simd_lanes() if native.available() else 1,
+        'system': f'{platform.system()} {platform.machine()}',
         'python': platform.python_version(),
-        'numpy': numpy.__version__,
-        'llvmlite': version,
-        'pinocchio': pinocchio.__version__,
+        'ROS': os.environ.get('ROS_DISTRO') or 'none sourced',
     }
+    for name, package in PACKAGES.items():
+        try:
+            where[name] = version(package)
+        except PackageNotFoundError:
+            where[name] = 'none'
+    return where
 
 
 def processor() -> str:

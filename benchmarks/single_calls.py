@@ -1,30 +1,41 @@
-"""Single calls from Python, each returning a new array, against Pinocchio."""
+"""Single calls: ours from Python, each returning a new array, and Pinocchio's from Python and C++.
+
+From C++ nothing is copied: a result stays where Pinocchio leaves it. Both of its programs get the
+same model with the same independent joints as ours.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
-from figures import Figure, compared
-from robots_compared import PANDA, TALOS, Pair, pair
-from timing import loop, measure
+from figures import NAN, Figure, compared
+from native_peer import NAME as CPP
+from native_peer import NativePeer, library
+from robots_compared import PANDA, TALOS, UR5, Pair, pair
+from timing import Run, loop, measure
 
-# name, ours, Pinocchio's, required ratio
+PYTHON = 'Pinocchio from Python'
+NO_ARRAY = ', theirs no array'
+NOTHING_COPIED = 'theirs are left in place, ours are in an array'
+
+# name, ours, Pinocchio's from Python, required ratio to it
 CALLS = [
     (
-        'inverse dynamics (RNEA)',
+        'inverse dynamics',
         'robot.inverse_dynamics(q, v, a)',
         'pin.rnea(model, data, Q, V, A)',
         4.0,
     ),
     (
-        'forward dynamics (ABA)',
+        'forward dynamics',
         'robot.forward_dynamics(q, v, a)',
         'pin.aba(model, data, Q, V, A)',
         4.0,
     ),
-    ('mass matrix (CRBA)', 'robot.mass_matrix(q)', 'pin.crba(model, data, Q)', 4.0),
+    ('mass matrix', 'robot.mass_matrix(q)', 'pin.crba(model, data, Q)', 4.0),
     (
         'gravity torques',
         'robot.gravity_torques(q)',
@@ -32,7 +43,7 @@ CALLS = [
         4.0,
     ),
     (
-        'all frames, one array',
+        'all frames',
         'robot.link_poses(q)',
         'pin.framesForwardKinematics(model, data, Q); '
         'stack([data.oMf[i].homogeneous for i in ids])',
@@ -45,33 +56,33 @@ CALLS = [
         2.0,
     ),
     (
-        'all frames, Pinocchio: no array',
+        f'all frames{NO_ARRAY}',
         'robot.link_poses(q)',
         'pin.framesForwardKinematics(model, data, Q)',
-        float('nan'),
+        NAN,
     ),
     (
         'Coriolis torques',
         'robot.coriolis_torques(q, v)',
-        'pin.nonLinearEffects(model, data, Q, V) - pin.computeGeneralizedGravity(model, data, Q)',
-        float('nan'),
+        'pin.nonLinearEffects(weightless, data, Q, V)',
+        NAN,
     ),
     (
         'kinetic energy',
         'robot.kinetic_energy(q, v)',
         'pin.computeKineticEnergy(model, data, Q, V)',
-        float('nan'),
+        NAN,
     ),
     (
         'potential energy',
         'robot.potential_energy(q)',
         'pin.computePotentialEnergy(model, data, Q)',
-        float('nan'),
+        NAN,
     ),
-    ('center of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', float('nan')),
+    ('center of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', NAN),
 ]
 
-# name, ours, Pinocchio's; required is a ratio of 4 for Panda and of 3 for TALOS
+# name, ours, Pinocchio's; required are the ratios below
 DERIVATIVES = [
     (
         'derivatives of inverse dynamics',
@@ -99,60 +110,74 @@ DERIVATIVES = [
         'pin.computeMinverse(model, data, Q)',
     ),
 ]
-REQUIRED = {PANDA: 4.0, TALOS: 3.0}
+REQUIRED = {PANDA: 4.0, UR5: 4.0, TALOS: 3.0}
 
 AS_IS = 'mimic joints reduced by us, independent in Pinocchio'
 
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Measure."""
-    repeats = 15 if quick else 60
-    for robot in (PANDA, TALOS):
+    repeats = 50 if quick else 400
+    for robot in (PANDA, UR5, TALOS):
         both = pair(robot)
-        check(both)
+        native = NativePeer(both.model, both.frame) if library() else None
+        check(both, native)
         for name, ours, theirs, required in CALLS:
-            yield one(both, name, ours, theirs, required, repeats)
+            yield from one(both, native, name, ours, theirs, required, repeats)
         for name, ours, theirs in DERIVATIVES:
-            yield one(both, name, ours, theirs, REQUIRED[robot], repeats)
+            yield from one(both, native, name, ours, theirs, REQUIRED[robot], repeats)
         reduced = pair(robot, mimic=True)
+        if reduced.robot.nv == both.robot.nv:
+            continue
         for name, ours, theirs, _ in CALLS[:4]:
-            figure = one(reduced, name, ours, theirs, float('nan'), repeats)
-            yield Figure(**{**vars(figure), 'robot': f'{figure.robot} as is', 'note': AS_IS})
+            for figure in one(reduced, native, name, ours, theirs, NAN, repeats):
+                yield replace(figure, robot=f'{figure.robot} as is', note=AS_IS)
 
 
-def one(both: Pair, name: str, ours: str, theirs: str, required: float, repeats: int) -> Figure:
+def one(
+    both: Pair,
+    native: NativePeer | None,
+    name: str,
+    ours: str,
+    theirs: str,
+    required: float,
+    repeats: int,
+) -> list[Figure]:
     """Measure one function."""
     (q, v, a), (Q, V, A) = ([x[0] for x in side] for side in both.states(1))
     ids = [both.model.getFrameId(link, pin.FrameType.BODY) for link in both.robot.link_names]
-    times = measure(
-        {
-            'ours': loop(ours, robot=both.robot, q=q, v=v, a=a, tip=both.tip),
-            'theirs': loop(
-                theirs,
-                pin=pin,
-                model=both.model,
-                data=both.data,
-                Q=Q,
-                V=V,
-                A=A,
-                ids=ids,
-                frame=both.frame,
-                stack=np.stack,
-            ),
-        },
-        repeats=repeats,
-    )
+    weightless = pin.Model(both.model)
+    weightless.gravity = pin.Motion.Zero()
+    runs: dict[str, Run] = {
+        'ours': loop(ours, robot=both.robot, q=q, v=v, a=a, tip=both.tip),
+        PYTHON: loop(
+            theirs,
+            pin=pin,
+            model=both.model,
+            weightless=weightless,
+            data=both.data,
+            Q=Q,
+            V=V,
+            A=A,
+            ids=ids,
+            frame=both.frame,
+            stack=np.stack,
+        ),
+    }
+    if native is not None and NO_ARRAY not in name:
+        runs[CPP] = native.function(name, Q, V, A)
     return compared(
-        'Single calls from Python',
+        'Single calls',
         f'{both.name}, {both.robot.nv} dof',
         name,
-        times,
-        required=required,
+        measure(runs, repeats=repeats),
+        required={PYTHON: required},
+        note=NOTHING_COPIED if NO_ARRAY in name else '',
     )
 
 
-def check(both: Pair) -> None:
-    """Make sure that both compute the same."""
+def check(both: Pair, native: NativePeer | None) -> None:
+    """Make sure that all compute the same."""
     (q, v, a), (Q, V, A) = ([x[0] for x in side] for side in both.states(1))
     for ours, theirs in (
         (both.robot.inverse_dynamics(q, v, a), pin.rnea(both.model, both.data, Q, V, A)),
@@ -171,3 +196,26 @@ def check(both: Pair) -> None:
             np.testing.assert_allclose(
                 ours[square], theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max()
             )
+    if native is None:
+        return
+    model, data = both.model, both.data
+    oracles = {
+        'inverse dynamics': lambda: pin.rnea(model, data, Q, V, A),
+        'forward dynamics': lambda: pin.aba(model, data, Q, V, A),
+        'Coriolis torques': lambda: both.robot.coriolis_torques(q, v)[both.order],
+        'gravity torques': lambda: pin.computeGeneralizedGravity(model, data, Q),
+        "one frame's Jacobian": lambda: pin.computeFrameJacobian(
+            model, data, Q, both.frame, pin.LOCAL_WORLD_ALIGNED
+        ),
+        'mass matrix': lambda: both.robot.mass_matrix(q)[square],
+        'derivatives of inverse dynamics': lambda: pin.computeRNEADerivatives(model, data, Q, V, A)[
+            0
+        ],
+        'derivatives of forward dynamics': lambda: pin.computeABADerivatives(model, data, Q, V, A)[
+            0
+        ],
+    }
+    for name, oracle in oracles.items():
+        theirs = oracle()
+        ours = native.function(name, Q, V, A).result(*theirs.shape)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())

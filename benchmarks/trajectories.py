@@ -1,13 +1,14 @@
-"""Efforts of a whole trajectory with its report of limits, against a loop over Pinocchio."""
+"""Efforts of a trajectory with its report of limits, against only the efforts by Pinocchio."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
-from figures import Figure
+from figures import Figure, compared
 from robots_compared import NAMES, PANDA
 from timing import loop, measure
 
@@ -40,10 +41,11 @@ def figures(quick: bool) -> Iterator[Figure]:
     angle = time[:, None] * np.linspace(0.5, 1.5, robot.nv)
     q, v, a = np.sin(angle), np.cos(angle), -np.sin(angle)
     motion = sampled_motion(robot, time, q, v, a)
+    threads = len(os.sched_getaffinity(0))
     times = measure(
         {
             'ours': loop('annotate(robot, motion)', annotate=annotate, robot=robot, motion=motion),
-            'theirs': loop(
+            'loop in Python': loop(
                 '[pin.rnea(model, data, q[i], v[i], a[i]) for i in rows]',
                 pin=pin,
                 model=model,
@@ -53,21 +55,26 @@ def figures(quick: bool) -> Iterator[Figure]:
                 a=a,
                 rows=range(SAMPLES),
             ),
+            'Pinocchio ...InParallel': loop(
+                'pin.rneaInParallel(threads, pool, qt, vt, at, out)',
+                pin=pin,
+                threads=threads,
+                pool=pin.ModelPool(model, threads),
+                qt=np.asfortranarray(q.T),
+                vt=np.asfortranarray(v.T),
+                at=np.asfortranarray(a.T),
+                out=np.asfortranarray(np.zeros_like(q.T)),
+            ),
         },
         repeats=7 if quick else 25,
     )
-    (ours, ours_median), (theirs, theirs_median) = times['ours'], times['theirs']
-    yield Figure(
+    for figure in compared(
         'Trajectories',
         f'{NAMES[PANDA]}, {robot.nv} dof',
-        f'efforts and limits, {SAMPLES} samples',
-        1e3 * ours,
-        1e3 * theirs,
-        1e3 * ours_median,
-        1e3 * theirs_median,
-        'ms',
-        theirs / ours,
-        REQUIRED,
-        'ours at most',
-        'Pinocchio: RNEA only',
-    )
+        f'efforts and limits, {SAMPLES} samples, {threads} cores',
+        times,
+        scale=1e3,
+        unit='ms',
+        note='Pinocchio: efforts only',
+    ):
+        yield replace(figure, required=REQUIRED, meaning='ours at most')
