@@ -251,6 +251,10 @@ def nodes(folder: Path) -> str:
     lines = [f'Echo and ours have the same settings: {same}.\n'] if same else []
     if excused:
         lines.append(f'Excused: {note(excused)}.\n')
+    beside = [f for f in results.figures if f['name'].startswith('beside ')]
+    if beside:
+        told = '; '.join(f'{f["name"]}, {note(f)}' for f in beside)
+        lines.append(f'Without an output, which counts as the longest time of all: {told}.\n')
     return text + ''.join(lines) + verdict(results)
 
 
