@@ -12,7 +12,7 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 from figures import Figure
 
-COLOURS = {'Panda': '#2a6f97', 'UR5': '#6a994e', 'TALOS': '#c1663a'}
+COLORS = {'Panda': '#2a6f97', 'UR5': '#6a994e', 'TALOS': '#c1663a'}
 PYTHON, PARALLEL = 'Pinocchio from Python', 'Pinocchio ...InParallel'
 
 
@@ -50,14 +50,14 @@ def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
     """Draw one bar for each figure, with the required ratio as a mark."""
     labels = list(dict.fromkeys(label(f) for f in figures))
     height = 0.27
-    for k, (robot, colour) in enumerate(COLOURS.items()):
+    for k, (robot, color) in enumerate(COLORS.items()):
         chosen = [f for f in figures if f.robot.startswith(robot)]
         rows = [labels.index(label(f)) + (k - 1) * height for f in chosen]
         axis.barh(
             rows,
             [f.ratio for f in chosen],
             height,
-            color=colour,
+            color=color,
             label=chosen[0].robot if chosen else robot,
         )
         for row, f in zip(rows, chosen):
