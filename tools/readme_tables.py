@@ -1,10 +1,10 @@
-"""Write the measured tables in README.md: `python tools/readme_tables.py [--check]`.
+"""Write the measured tables of README and doc/performance.md: `python tools/readme_tables.py`.
 
 Figures come from benchmarks/results/*.json, which `make bench` writes. Each table stands between
 two comments, `<!-- table: NAME -->` and `<!-- end of table -->`; what is between them is replaced.
 Below each table stand all comparisons of its parts that a peer wins and all requirements that are
 missed, also those for which the table has no line. `--check` changes nothing and ends with status 1
-if README.md would change.
+if one of them would change.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / 'benchmarks' / 'results'
-README = ROOT / 'README.md'
-BLOCK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)', re.DOTALL)
+PAGES = (ROOT / 'README.md', ROOT / 'doc' / 'performance.md')
+BLOCK = re.compile(r'(<!-- table: (\w+)( in brief)? -->\n).*?(<!-- end of table -->)', re.DOTALL)
 
 Figure = dict[str, Any]
 PYTHON, CPP, PARALLEL, LOOP = (
@@ -41,6 +41,28 @@ SINGLE = (
     'regressor',
     'derivatives of inverse dynamics',
     'derivatives of forward dynamics',
+)
+#: What a table in brief shows, besides every row in which we are worse.
+BRIEF_ROBOTS = (
+    'Panda, 9 dof',
+    'Panda, 8 dof, one tip',
+    'UR5, 6 dof, one tip',
+    'TALOS, 44 dof',
+    'Panda, 7 joints',
+)
+BRIEF_ROWS = (
+    'inverse dynamics',
+    'forward dynamics',
+    'mass matrix',
+    "one frame's Jacobian",
+    'derivatives of inverse dynamics',
+    'inverse dynamics, 2 cores',
+    'forward dynamics, 2 cores',
+    'ours',
+    'pink',
+    'Robotics Toolbox',
+    'everything bringup needs',
+    'without llvmlite: inverse dynamics',
 )
 
 
@@ -66,21 +88,35 @@ class Results:
         return list(dict.fromkeys(figure[key] for figure in self.figures))
 
 
-def update(text: str, folder: Path = RESULTS) -> str:
-    """Return a text with all its tables made anew.
+def update(text: str, folder: Path = RESULTS, to_root: str = '') -> str:
+    """Return a text with all its tables made anew; `to_root` leads from the page to the root.
 
     Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
     """
     found = [match.group(2) for match in BLOCK.finditer(text)]
     if sorted(found) != sorted(TABLES):
-        raise ValueError(f'README.md has the tables {found} instead of {list(TABLES)}')
-    return BLOCK.sub(lambda match: match[1] + TABLES[match[2]](folder) + match[3], text)
+        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
+
+    def made(match: re.Match[str]) -> str:
+        table = TABLES[match[2]](folder, bool(match[3]))
+        return match[1] + table.replace('](benchmarks/', f']({to_root}benchmarks/') + match[4]
+
+    return BLOCK.sub(made, text)
+
+
+def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
+    """Return the rows to show; the last cell of a row says where we are worse."""
+    if not brief:
+        return rows
+    return [
+        row for row in rows if row[-1] or (row[0] in BRIEF_ROBOTS and row[1].startswith(BRIEF_ROWS))
+    ]
 
 
 # --- tables ---
 
 
-def machine(folder: Path) -> str:
+def machine(folder: Path, brief: bool = False) -> str:
     """Return what was measured on, one line for each different set-up."""
     lines = {}
     for path in sorted(folder.glob('*.json')):
@@ -103,7 +139,7 @@ def machine(folder: Path) -> str:
     return '\n'.join(text)
 
 
-def single_calls(folder: Path) -> str:
+def single_calls(folder: Path, brief: bool = False) -> str:
     """Return the table of single calls."""
     results = Results(folder, 'single_calls')
     rows = []
@@ -139,7 +175,7 @@ def single_calls(folder: Path) -> str:
                 'times faster',
                 'worse',
             ),
-            rows,
+            kept(rows, brief),
             'times in µs: median (99th percentile)',
         )
         + f'C++: {results.environments[0].get("C++", "not measured")}.\n'
@@ -147,7 +183,7 @@ def single_calls(folder: Path) -> str:
     )
 
 
-def stacks(folder: Path) -> str:
+def stacks(folder: Path, brief: bool = False) -> str:
     """Return the table of stacks and of a trajectory."""
     results = Results(folder, 'stacks', 'trajectories')
     rows = []
@@ -183,12 +219,12 @@ def stacks(folder: Path) -> str:
             'times faster than the best',
             'worse',
         ),
-        rows,
+        kept(rows, brief),
         'times in µs per sample: median (99th percentile)',
     ) + verdict(results)
 
 
-def inverse_kinematics(folder: Path) -> str:
+def inverse_kinematics(folder: Path, brief: bool = False) -> str:
     """Return the table of inverse kinematics."""
     results = Results(folder, 'inverse_kinematics')
     rows = []
@@ -211,12 +247,12 @@ def inverse_kinematics(folder: Path) -> str:
             )
     return table(
         ('robot', 'solver', 'solved', 'time', 'ours is times faster', 'we are worse in'),
-        rows,
+        kept(rows, brief),
         'times in µs: median (99th percentile)',
     ) + verdict(results)
 
 
-def nodes(folder: Path) -> str:
+def nodes(folder: Path, brief: bool = False) -> str:
     """Return the table of the nodes."""
     parts = ('node_latency', 'node_endurance', 'node_beside_requests', 'parameter_gap')
     results = Results(folder, *parts)
@@ -242,7 +278,7 @@ def nodes(folder: Path) -> str:
         )
     text = table(
         ('what', 'ours', 'beside', 'theirs', 'ours / theirs', 'limit', 'worse'),
-        rows,
+        [row for row in rows if not brief or row[-1] or row[0].endswith('state to last output')],
         'median (99th percentile) for times; ratios of latencies are ours / theirs',
     )
     echo = first(results.select(peer='echo of objects in rclpy'))
@@ -258,7 +294,7 @@ def nodes(folder: Path) -> str:
     return text + ''.join(lines) + verdict(results)
 
 
-def start(folder: Path) -> str:
+def start(folder: Path, brief: bool = False) -> str:
     """Return the table of the first use, and without llvmlite."""
     results = Results(folder, 'first_use', 'python_backend')
     rows = []
@@ -271,12 +307,12 @@ def start(folder: Path) -> str:
         )
     return table(
         ('robot', 'what', 'ours', 'limit', 'worse'),
-        rows,
+        kept(rows, brief),
         'median (99th percentile, or the longest of five starts)',
     ) + verdict(results)
 
 
-TABLES: dict[str, Callable[[Path], str]] = {
+TABLES: dict[str, Callable[[Path, bool], str]] = {
     'machine': machine,
     'single_calls': single_calls,
     'stacks': stacks,
@@ -404,15 +440,16 @@ def _listed(parts: Iterable[str]) -> str:
 
 
 def main() -> None:
-    """Write README.md, or only look."""
-    parser = argparse.ArgumentParser(description='Write the tables of README.md.')
+    """Write the pages, or only look."""
+    parser = argparse.ArgumentParser(description='Write the measured tables.')
     parser.add_argument('--check', action='store_true', help='only tell whether it would change')
     options = parser.parse_args()
-    before = README.read_text(encoding='utf-8')
-    after = update(before)
-    if options.check:
-        sys.exit('README.md is not what benchmarks/results say' if after != before else 0)
-    README.write_text(after, encoding='utf-8')
+    for page in PAGES:
+        before = page.read_text(encoding='utf-8')
+        after = update(before, to_root='../' * len(page.relative_to(ROOT).parts[1:]))
+        if options.check and after != before:
+            sys.exit(f'{page.name} is not what benchmarks/results say')
+        page.write_text(after, encoding='utf-8')
 
 
 if __name__ == '__main__':
