@@ -22,12 +22,6 @@ SPECIFICATION = ROOT / 'doc' / 'spec'
 #: Where IDs and pages are cited.
 FOLDERS = ('screw_dynamics_ros', 'test', 'doc', 'examples', 'benchmarks')
 
-#: Folders in which 'muller.md D-27' may still name the document of an ID.
-OLD_NAMES_ALLOWED = tuple(
-    f'screw_dynamics_ros/core/{folder}/' for folder in ('kinematics', 'dynamics', 'formulations')
-)
-OLD_NAMES = {'muller.md', 'bruyninckx_1.md', 'bruyninckx_2.md', 'integration.md'}
-
 #: Digits of the numbers of an ID.
 DIGITS = {'K': 2, 'D': 2, 'I': 2, 'E': 2, 'B': 3, 'C': 3}
 
@@ -97,8 +91,7 @@ def broken_pages(path: Path, text: str) -> list[str]:
         # A page names others from its own folder, code names them from the root.
         places = [path.parent / name, ROOT / name] if path.suffix == '.md' else [ROOT / name]
         target = next((place for place in places if place.is_file()), None)
-        old = name in OLD_NAMES and name_of(path).startswith(OLD_NAMES_ALLOWED)
-        if (target is None and not old) or (target and heading and heading not in anchors(target)):
+        if target is None or (heading and heading not in anchors(target)):
             broken.append(f'{name}#{heading}' if heading else name)
     return broken
 
@@ -144,7 +137,7 @@ def test_sources_name_a_document_before_the_id():
     wrong = [
         f'{name_of(path)}: {line.strip()}'
         for path in files()
-        if path.suffix == '.py' and not name_of(path).startswith(OLD_NAMES_ALLOWED)
+        if path.suffix == '.py'
         for line in path.read_text().splitlines()
         if re.search(rf'Sources?: {ID}', line)
     ]
@@ -157,8 +150,7 @@ def test_sources_name_a_document_before_the_id():
         ('screw_dynamics_ros/core/lie/se3.py', 'Source: K-99.', {'K-99'}, []),
         ('screw_dynamics_ros/core/lie/se3.py', 'D-44 to D-48', {'D-47', 'D-48'}, []),
         ('screw_dynamics_ros/core/lie/se3.py', 'of muller.md D-27', set(), ['muller.md']),
-        ('screw_dynamics_ros/core/dynamics/x.py', 'of muller.md D-27', set(), []),
-        ('screw_dynamics_ros/core/dynamics/x.py', 'of muller.md D-72', {'D-72'}, []),
+        ('screw_dynamics_ros/core/dynamics/x.py', 'of D-72', {'D-72'}, []),
         ('screw_dynamics_ros/core/dynamics/x.py', 'of design.md', set(), ['design.md']),
         ('test/core/x.py', 'doc/no_page.md', set(), ['doc/no_page.md']),
         ('test/core/x.py', 'doc/dynamics.md#nowhere', set(), ['doc/dynamics.md#nowhere']),

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.constraints.motion_constraint import Structure
-from screw_dynamics_ros.core.dynamics import articulated_body
+from screw_dynamics_ros.core.dynamics import articulated_body, massless_joints
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics, joint_motion
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
@@ -310,8 +310,8 @@ def dense(
     h = inverse_dynamics(tree, q, v, np.zeros(tree.nv), gravity)
     M = mass_matrix(tree, q)
     for joint, (_, place) in tree.coordinates.items():
-        articulated_body.check_moves_mass(M[place, place], joint)
-    M = articulated_body.resisted(tree, M, range(tree.nv))
+        massless_joints.check_moves_mass(M[place, place], joint)
+    M = massless_joints.resisted(tree, M, range(tree.nv))
     solution = solve_positive_definite(M, np.column_stack([tau - h, J.T]))
     a_free, K = solution[:, 0], solution[:, 1:]
     mobility = greatest_mobility(tree, state, rows, M.diagonal())

@@ -66,7 +66,7 @@ class Drive:
     Examples
     --------
     >>> drive = Drive(rotor_inertia=2e-5, gear_ratio=100, damping=0.1, coulomb=0.5, breakaway=0.8)
-    >>> round(drive.felt_inertia, 6)
+    >>> round(drive.reflected_inertia, 6)
     0.2
     >>> drive.friction(np.array([-1.0, 0.0, 1.0])).round(4)
     array([-0.6029,  0.    ,  0.6029])
@@ -114,7 +114,7 @@ class Drive:
             )
 
     @property
-    def felt_inertia(self) -> float:
+    def reflected_inertia(self) -> float:
         """Inertia d felt at the joint besides that of moved bodies [kg m^2] ([kg]).
 
         With a `rotor_axis` the rotor is such a body, and d is the armature alone.

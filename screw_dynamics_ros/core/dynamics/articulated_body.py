@@ -53,12 +53,7 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
 )
 
 # `x as x`: found here as well, where constraints/equations.py and the table of IDs look for them.
-from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass as check_moves_mass
 from screw_dynamics_ros.core.dynamics.massless_joints import guarded, without_rounding
-from screw_dynamics_ros.core.dynamics.massless_joints import (
-    not_a_number_below as not_a_number_below,
-)
-from screw_dynamics_ros.core.dynamics.massless_joints import resisted as resisted
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose
 from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
@@ -183,7 +178,7 @@ def inertias(
     for i in reversed(range(len(tree.bodies))):
         body, p = tree.bodies[i], tree.bodies[i].parent
         U[i] = P[i] @ X[i]
-        D_i = X[i].T @ U[i] + body.drive.felt_inertia * np.eye(X[i].shape[1])
+        D_i = X[i].T @ U[i] + body.drive.reflected_inertia * np.eye(X[i].shape[1])
         D[i] = guarded(D_i, body, i in carrying, P[i], X[i])
         u[i] = tau[i] - X[i].T @ beta[i]
         if p != GROUND:

@@ -44,7 +44,7 @@ def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
         V.append(V_i)
         omega, u = V_i[:3], V_i[3:]
         T = T + 0.5 * (omega @ (body.I @ omega) + body.m * (u @ u)) + u @ (hat(omega) @ body.h)
-        T = T + 0.5 * body.drive.felt_inertia * (rate @ rate)
+        T = T + 0.5 * body.drive.reflected_inertia * (rate @ rate)
     return np.asarray(T)
 
 

@@ -87,7 +87,7 @@ def inverse_dynamics_rates(
         body, X = tree.bodies[i], [x.T for x in motions[i].X]
         for k in range(orders):
             own = product_derivative(np.matmul, X, W[i], k)
-            felt = body.drive.felt_inertia * motions[i].own[k + 1]
+            felt = body.drive.reflected_inertia * motions[i].own[k + 1]
             Q[k][body.v] = Q[k][body.v] + body.multiplier * (own + felt)
         if body.parent != GROUND:
             moved = transported(motions[i], W[i])

@@ -108,7 +108,7 @@ def articulated_bodies(
     friction = friction_torques(tree, v) if tree.with_friction else np.zeros(tree.nv)
     for i, body in enumerate(tree.bodies):
         W = bodies.P[i] @ dV[i] + bodies.beta[i]
-        of_drive = body.drive.felt_inertia * acceleration[body.v] + friction[body.v]
+        of_drive = body.drive.reflected_inertia * acceleration[body.v] + friction[body.v]
         torque[body.v] = np.where(prescribed[body.v], body.X.T @ W + of_drive, tau[body.v])
     return acceleration, torque
 

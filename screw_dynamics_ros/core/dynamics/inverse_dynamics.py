@@ -90,7 +90,7 @@ def newton_euler_torques(
     Q = zeros(tree.nv, *W.values())
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
-        felt = body.drive.felt_inertia * (body.multiplier * a[body.v])
+        felt = body.drive.reflected_inertia * (body.multiplier * a[body.v])
         Q[body.v] = Q[body.v] + body.multiplier * (body.X.T @ W[i] + felt)
         if body.parent != GROUND:
             W[body.parent] = W[body.parent] + transform_wrench(motions[i].C, W[i])

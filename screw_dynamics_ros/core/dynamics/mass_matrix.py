@@ -39,7 +39,7 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
     """
     C = [relative_pose(body, q) for body in tree.bodies]
     composite: list[RigidInertia] = [(body.m, body.h, body.I) for body in tree.bodies]
-    M = zeros((tree.nv, tree.nv), *C) + felt_inertias(tree)
+    M = zeros((tree.nv, tree.nv), *C) + reflected_inertias(tree)
 
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
@@ -59,9 +59,9 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
     return M
 
 
-def felt_inertias(tree: Tree) -> Array:
+def reflected_inertias(tree: Tree) -> Array:
     """Return the diagonal (nv, nv) of what drives are felt with at their joints (C-054)."""
     d = np.zeros((tree.nv, tree.nv))
     for body in tree.bodies:
-        d[body.v, body.v] += body.multiplier**2 * body.drive.felt_inertia * np.eye(body.dof)
+        d[body.v, body.v] += body.multiplier**2 * body.drive.reflected_inertia * np.eye(body.dof)
     return d

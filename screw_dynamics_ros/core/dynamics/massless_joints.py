@@ -110,7 +110,7 @@ def without_rounding(P_a: Array, body: Body, X: Array) -> Array:
 
     P_a X = 0: no inertia is felt along the joint from its predecessor.
     """
-    if not body.drive.felt_inertia:
+    if not body.drive.reflected_inertia:
         nothing = unit_rows(X)
         P_a[nothing, :] = P_a[:, nothing] = 0.0
     return P_a

@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     friction_torques,
     inverse_dynamics,
 )
-from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
 from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
 from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
@@ -80,7 +80,7 @@ def inverse_dynamics_derivatives(
             W[k] = W[k] - transform_wrench(s.C, applied[k])
 
     dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
-    mass = mass + felt_inertias(tree)
+    mass = mass + reflected_inertias(tree)
     if tree.with_friction:
         dQ_dv = dQ_dv + friction_slopes(tree, v)
     for j in reversed(range(len(tree.bodies))):

@@ -73,7 +73,7 @@ def massless_about_joint(body: Body) -> bool:
     """Return whether a joint of one freedom meets no resistance from its own body."""
     felt = momentum((body.m, body.h, body.I), body.X).T @ body.X
     most = max(body.m, float(np.trace(body.I)))
-    return body.dof == 1 and not felt[0, 0] + body.drive.felt_inertia > 1e-12 * most
+    return body.dof == 1 and not felt[0, 0] + body.drive.reflected_inertia > 1e-12 * most
 
 
 def split(X: Array, inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:

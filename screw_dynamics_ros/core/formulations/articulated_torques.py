@@ -71,7 +71,7 @@ def articulated_torques(
         body, motion = tree.bodies[i], motions[i]
         own = body.X @ a[body.v]
         U = P[i] @ body.X
-        D = body.X.T @ U + body.drive.felt_inertia * np.eye(body.dof)
+        D = body.X.T @ U + body.drive.reflected_inertia * np.eye(body.dof)
         Q[body.v] = D @ a[body.v] + body.X.T @ (beta[i] + P[i] @ (motion.V[1] - own))
         if body.parent != GROUND:
             c = -ad(body.X @ v[body.v]) @ motion.V[0]

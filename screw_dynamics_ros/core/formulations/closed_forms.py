@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
-from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias
+from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
 from screw_dynamics_ros.core.dynamics.newton_euler import (
     bias_matrix,
     represented_inertia,
@@ -92,7 +92,7 @@ def system_matrices(
 def mass_matrix(tree: Tree, q: Array, representation: str = 'body') -> Array:
     """Return M(q) = J^T M J, (nv, nv), the same in every representation (D-35)."""
     system = system_matrices(tree, q, np.zeros(tree.nv), representation)
-    return system.J.T @ system.M @ system.J + felt_inertias(tree)
+    return system.J.T @ system.M @ system.J + reflected_inertias(tree)
 
 
 def coriolis_matrix(
@@ -132,7 +132,7 @@ def projected_torques(
     motions = body_motions(tree, q, [v], representation)
     V, dV = system.J @ v, system.J @ a + system.dJ @ v
     W = system.M @ dV + system.B @ V - body_loads(tree, motions, gravity, wrenches, representation)
-    Q = system.J.T @ W + felt_inertias(tree) @ a
+    Q = system.J.T @ W + reflected_inertias(tree) @ a
     return Q + friction_torques(tree, v) if tree.with_friction else Q
 
 
@@ -174,7 +174,7 @@ def kane_torques(
     motions = body_motions(tree, q, [v, a], 'hybrid', -gravity)
     J = factors(tree, q, 'hybrid').jacobian
     applied = applied_wrenches(tree, wrenches)
-    Q = felt_inertias(tree) @ a
+    Q = reflected_inertias(tree) @ a
     if tree.with_friction:
         Q = Q + friction_torques(tree, v)
     for i, (body, motion) in enumerate(zip(tree.bodies, motions)):

@@ -31,7 +31,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import friction_torques
-from screw_dynamics_ros.core.dynamics.mass_matrix import felt_inertias, mass_matrix
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
 from screw_dynamics_ros.core.formulations.closed_forms import (
     SystemMatrices,
     body_loads,
@@ -106,7 +106,7 @@ def solved(
     motions = body_motions(tree, q, [v], representation)
     loads = body_loads(tree, motions, gravity, wrenches, representation)
     bias = system.M @ (system.dJ @ v) + system.B @ (system.J @ v) - loads
-    M = system.J.T @ system.M @ system.J + felt_inertias(tree)
+    M = system.J.T @ system.M @ system.J + reflected_inertias(tree)
     if tree.with_friction:
         tau = tau - friction_torques(tree, v)
     return system, solve_positive_definite(M, tau - system.J.T @ bias)

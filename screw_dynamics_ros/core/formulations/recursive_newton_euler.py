@@ -88,7 +88,7 @@ def body_dynamics(
     Q = zeros(tree.nv, *W)
     for i in reversed(range(len(W))):
         body, motion = tree.bodies[i], motions[i]
-        felt = body.drive.felt_inertia * motion.own[1]
+        felt = body.drive.reflected_inertia * motion.own[1]
         Q[body.v] = Q[body.v] + body.multiplier * (motion.X[0].T @ W[i] + felt)
         if body.parent != GROUND:
             W[body.parent] = W[body.parent] + motion.handed_down(W[i])

@@ -300,7 +300,7 @@ def body_accelerations(
 ) -> Array:
     """Return the time derivatives of the twists of all bodies, (n, 6) [rad/s^2, m/s^2].
 
-    Source: D-05, D-10, D-14, D-16.
+    Source: Müller 2018b (2), (6), (15) to (19), (24) to (29), (33) (D-05, D-10, D-14, D-16).
     """
     return np.stack([motion.V[1] for motion in body_motions(tree, q, [v, a], representation)])
 

@@ -87,7 +87,7 @@ def test_terms_add_up_and_dynamics_invert_each_other(floating, mimic, backend):
         if made.name in drives:
             master, n, _ = mimic_map(description)[made.name]
             place = bare.joint_coordinates(master)[1].start
-            extra[place] += n**2 * drives[made.name].felt_inertia
+            extra[place] += n**2 * drives[made.name].reflected_inertia
             friction[place] += n * drives[made.name].friction(n * v[place])
     assert np.count_nonzero(extra) > 2
     close(driven.mass_matrix(q), bare.mass_matrix(q) + np.diag(extra))
@@ -212,7 +212,7 @@ def test_drives_come_on_top_of_the_regressor():
     description = random_description(6, 6, SCALAR)
     driven = Robot(description, drives=random_drives(description), backend='reference')
     q, v, a = state(driven)
-    felt = np.array([driven.drives[name].felt_inertia for name in driven.joint_names])
+    felt = np.array([driven.drives[name].reflected_inertia for name in driven.joint_names])
     links = driven.regressor(q, v, a) @ driven.inertial_parameters
     expected = links + felt * a + driven.friction_torques(v)
     close(driven.inverse_dynamics(q, v, a), expected)

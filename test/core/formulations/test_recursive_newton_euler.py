@@ -371,7 +371,7 @@ def test_articulated_form(seed, floating):
     tree, q, v, a, W = random_state(seed, driven=joints, floating_base=floating)
     expected = inverse_dynamics(tree, q, v, a, GRAVITY, W)
     close(articulated_torques(tree, q, v, a, GRAVITY, W), expected)
-    assert any(body.drive.felt_inertia for body in tree.bodies) == bool(joints)
+    assert any(body.drive.reflected_inertia for body in tree.bodies) == bool(joints)
 
 
 def test_printed_articulated_form_fails():
