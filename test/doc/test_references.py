@@ -167,3 +167,35 @@ def test_what_does_not_exist_is_found(name, text, ids, pages):
 def test_missing_files_are_found():
     text = 'see test/core/no_test.py, doc/rviz.png and screw_dynamics_ros/core/lie/se3.py'
     assert missing_files(ROOT / 'README.md', text) == ['test/core/no_test.py']
+
+
+DOTTED = re.compile(r'`((?:core|ros|nodes|cli)(?:\.\w+)+)`')
+
+
+def resolves(dotted: str) -> bool:
+    """Whether 'core.lie.se3.log' and the like name a module of the package, or what is in one."""
+    parts = dotted.split('.')
+    for count in range(len(parts), 0, -1):
+        folder = ROOT.joinpath('screw_dynamics_ros', *parts[:count])
+        if not (folder.is_dir() or folder.with_suffix('.py').is_file()):
+            continue
+        if count == len(parts):
+            return True
+        file = folder.with_suffix('.py') if folder.with_suffix('.py').is_file() else None
+        text = (file or folder / '__init__.py').read_text(encoding='utf-8')
+        return re.search(rf'\b{parts[count]}\b', text) is not None
+    return False
+
+
+def test_modules_that_are_named_exist():
+    wrong = [
+        f'{name_of(path)}: {dotted}'
+        for path in files()
+        if path.name != 'CHANGELOG.rst'  # it names what was
+        for dotted in DOTTED.findall(path.read_text(encoding='utf-8'))
+        if not resolves(dotted)
+    ]
+    assert not wrong
+    assert resolves('core.lie.se3.log')
+    assert not resolves('core.lie.se4')
+    assert not resolves('core.lie.se3.logarithm')

@@ -51,8 +51,6 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
     friction_torques,
     joint_motion,
 )
-
-# `x as x`: found here as well, where constraints/equations.py and the table of IDs look for them.
 from screw_dynamics_ros.core.dynamics.massless_joints import guarded, without_rounding
 from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
 from screw_dynamics_ros.core.kinematics.poe import relative_pose

@@ -1,6 +1,6 @@
 """The wrench at one contact from external joint torques: the static relation J^T w = tau_ext.
 
-All functions but `smallest_singular_value` can be recorded, see `core.compile.tracing`.
+All functions but `smallest_singular_value` can be recorded, see `core.compile.program.tracing`.
 """
 
 from __future__ import annotations

@@ -245,11 +245,11 @@ class Robot(CompiledFunctions):
         Parameters
         ----------
         geometry : Geometry or LinkTable
-            One of the descriptions of `core.model.geometry`, with screws of any pitch, or a table
-            of `core.model.link_table`.
+            One of the descriptions of `core.geometry.product_of_exponentials`, with screws of any
+            pitch, or a table of `core.geometry.link_table`.
         name, links, inertias, limits
-            As in `core.model.robot_geometry.description_of`: the bodies are 'body1', 'body2', ...,
-            massless, and the joints unlimited if not given.
+            As in `core.geometry.robot_geometry.description_of`: the bodies are 'body1', 'body2' and
+            so on, massless, and the joints unlimited if not given.
         floating_base, gravity, backend, drives, friction
             As in `from_urdf`.
         """
