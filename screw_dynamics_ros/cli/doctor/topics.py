@@ -10,7 +10,7 @@ from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.session import Heard
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.nodes.model.running_model import coordinates, scalar_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
 HARMLESS = 0.01  # of the messages, that may be odd without a word
 

@@ -143,9 +143,6 @@ def middle_of_range(robot: Robot) -> Array:
         of_coordinates(robot, limit, np.inf) for limit in (robot.limits.lower, robot.limits.upper)
     )
     limited = np.isfinite(lower) & np.isfinite(upper)
-    middle = np.zeros(robot.nq)
+    middle = robot.neutral()
     middle[limited] = (lower[limited] + upper[limited]) / 2
-    for body in robot.tree.bodies:
-        if body.dof == 6:
-            middle[body.q] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     return middle

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, coordinates, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 
-class Model:
+class Model(ScalarJoints):
     """One fused kernel for all wanted outputs of a robot.
 
     Parameters
@@ -54,11 +54,8 @@ class Model:
         unbounded: Sequence[Output | Formula] = (),
         parameters: Mapping[str, Array] | None = None,
     ) -> None:
+        super().__init__(robot)
         self.text = text
-        self.robot = robot
-        self.joints = scalar_joints(robot)
-        self.held = tuple(name for name in robot.joint_names if name not in self.joints)
-        self._positions, self._velocities = coordinates(robot, self.joints)
         self.q, self.v = robot.neutral(), np.zeros(robot.nv)
         self.payload = robot.payload_parameters({})
         self._parameters = {
@@ -133,26 +130,6 @@ class Model:
             zip(self.results, self._kernel(*(inputs[name] for name in self._kernel.inputs)))
         )
 
-    def whole_q(self, values: Array) -> Array:
-        """Return a configuration (nq,) with the positions of `joints`, others as they are."""
-        q = self.q.copy()
-        q[self._positions] = values
-        return q
-
-    def whole_v(self, values: Array) -> Array:
-        """Return a velocity or acceleration (nv,) of `joints`, zero for others."""
-        v = np.zeros(self.robot.nv)
-        v[self._velocities] = values
-        return v
-
-    def positions_of_joints(self, q: Array) -> Array:
-        """Return the elements of a configuration (nq,) that belong to `joints`."""
-        return q[self._positions]
-
-    def of_joints(self, values: Array) -> Array:
-        """Return the elements of a vector (nv,) that belong to `joints`."""
-        return values[self._velocities]
-
 
 def of_joints(robot: Robot, output: Output | Formula) -> Output | Formula:
     """Return the elements of a vector (nv,), or columns (..., nv), of the scalar joints."""
@@ -177,15 +154,6 @@ def sum_of_all(*arrays: Array) -> Array:
     return np.array(sum(np.sum(array) for array in arrays))
 
 
-def coordinates(robot: Robot, joints: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where the positions and velocities of joints with one coordinate stand in q and v."""
-    places = [robot.joint_coordinates(name) for name in joints]
-    return (
-        np.array([q.start for q, _ in places], dtype=np.intp),
-        np.array([v.start for _, v in places], dtype=np.intp),
-    )
-
-
 def velocity_labels(robot: Robot) -> list[str]:
     """Return names for the nv velocities: the joint, with a number where it has several."""
     labels = []
@@ -194,15 +162,6 @@ def velocity_labels(robot: Robot) -> list[str]:
         size = where.stop - where.start
         labels += [name] if size == 1 else [f'{name}.{i}' for i in range(size)]
     return labels
-
-
-def scalar_joints(robot: Robot) -> tuple[str, ...]:
-    """Return the joints that have one coordinate."""
-    return tuple(
-        name
-        for name in robot.joint_names
-        if robot.joint_coordinates(name)[1].stop - robot.joint_coordinates(name)[1].start == 1
-    )
 
 
 def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:

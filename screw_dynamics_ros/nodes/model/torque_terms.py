@@ -17,7 +17,8 @@ from screw_dynamics_ros.core.dynamics.feedforward import feedforward
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import coordinates, of_joints, scalar_joints
+from screw_dynamics_ros.nodes.model.running_model import of_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
 Source = Output | Formula
 

@@ -20,7 +20,8 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
 from screw_dynamics_ros.nodes.model import torque_terms
-from screw_dynamics_ros.nodes.model.running_model import Model, scalar_joints, velocity_labels
+from screw_dynamics_ros.nodes.model.running_model import Model, velocity_labels
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
     FRICTION,

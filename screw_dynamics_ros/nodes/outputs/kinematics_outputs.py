@@ -20,13 +20,8 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.model.running_model import (
-    Model,
-    coordinates,
-    of_joints,
-    scalar_joints,
-    velocity_labels,
-)
+from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, velocity_labels
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.outputs import kinematics_markers, marker_topic, singularity_measures
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.outputs.singularity_measures import Singularities

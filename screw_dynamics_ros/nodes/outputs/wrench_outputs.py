@@ -28,12 +28,8 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.model.running_model import (
-    Model,
-    joints_that_move,
-    of_joints,
-    scalar_joints,
-)
+from screw_dynamics_ros.nodes.model.running_model import Model, joints_that_move, of_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
     FRICTION,

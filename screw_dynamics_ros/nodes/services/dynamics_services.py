@@ -23,7 +23,8 @@ from screw_dynamics_ros.core.trajectory import (
 from screw_dynamics_ros.core.trajectory.motion import with_rates
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import coordinates, velocity_labels
+from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.parameters import payload_parameters
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,

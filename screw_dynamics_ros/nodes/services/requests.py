@@ -18,7 +18,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import coordinates, scalar_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.names import shorten
 
@@ -48,30 +48,22 @@ class Situation:
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
 
 
-class QueriedRobot:
+class QueriedRobot(ScalarJoints):
     """The robot a request asks about, and what is known about it besides.
 
     Attributes
     ----------
-    robot : Robot
-    joints : tuple of str
-        Those with one coordinate.
-    held : tuple of str
-        Planar and floating joints, which cannot be named; at zero.
     prefix, measured, payloads
         As in the `Situation`; only payloads that the robot can carry.
     """
 
     def __init__(self, situation: Situation) -> None:
-        self.robot = robot_of(situation.robot)
+        super().__init__(robot_of(situation.robot))
         self.robot.gravity = situation.gravity
         self.prefix, self.measured = situation.prefix, situation.measured
         self.payloads = {
             link: body for link, body in situation.payloads.items() if link in self.robot.link_names
         }
-        self.joints = scalar_joints(self.robot)
-        self.held = tuple(name for name in self.robot.joint_names if name not in self.joints)
-        self._positions, self._velocities = coordinates(self.robot, self.joints)
 
     def find_link(self, frame: str, field: str) -> str:
         """Return the link with the frame name `frame`, with the prefix in front or without.
@@ -88,22 +80,6 @@ class QueriedRobot:
             f'{field}: robot {self.robot.description.name} has no link {frame!r}; it has '
             f'{shorten(self.robot.link_names, 30)}'
         )
-
-    def whole_q(self, values: Array) -> Array:
-        """Return a configuration (nq,) with the positions of `joints`."""
-        q = self.robot.neutral()
-        q[self._positions] = values
-        return q
-
-    def whole_v(self, values: Array) -> Array:
-        """Return a velocity or acceleration (nv,) of `joints`, zero for others."""
-        v = np.zeros(self.robot.nv)
-        v[self._velocities] = values
-        return v
-
-    def positions_of_joints(self, q: Array) -> Array:
-        """Return the elements of a configuration (nq,) that belong to `joints`."""
-        return q[self._positions]
 
 
 @dataclass(frozen=True)

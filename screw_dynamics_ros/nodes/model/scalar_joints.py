@@ -1,0 +1,68 @@
+"""Joints that joint states can carry: those with one coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.types import Array
+
+
+class ScalarJoints:
+    """The joints of a robot with one coordinate, and where they stand in its vectors.
+
+    Attributes
+    ----------
+    robot : Robot
+    joints : tuple of str
+        Those with one coordinate.
+    held : tuple of str
+        Planar and floating joints, which joint states cannot carry; held at zero.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self.joints = scalar_joints(robot)
+        self.held = tuple(name for name in robot.joint_names if name not in self.joints)
+        self._positions, self._velocities = coordinates(robot, self.joints)
+
+    def whole_q(self, values: Array) -> Array:
+        """Return a configuration (nq,) with the positions of `joints`, others at zero."""
+        q = self.robot.neutral()
+        q[self._positions] = values
+        return q
+
+    def whole_v(self, values: Array) -> Array:
+        """Return a velocity or acceleration (nv,) of `joints`, zero for others."""
+        v = np.zeros(self.robot.nv)
+        v[self._velocities] = values
+        return v
+
+    def positions_of_joints(self, q: Array) -> Array:
+        """Return the elements of a configuration (nq,) that belong to `joints`."""
+        return q[self._positions]
+
+    def of_joints(self, values: Array) -> Array:
+        """Return the elements of a vector (nv,) that belong to `joints`."""
+        return values[self._velocities]
+
+
+def coordinates(robot: Robot, joints: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the positions and velocities of joints with one coordinate stand in q and v."""
+    places = [robot.joint_coordinates(name) for name in joints]
+    return (
+        np.array([q.start for q, _ in places], dtype=np.intp),
+        np.array([v.start for _, v in places], dtype=np.intp),
+    )
+
+
+def scalar_joints(robot: Robot) -> tuple[str, ...]:
+    """Return the joints that have one coordinate."""
+    return tuple(
+        name
+        for name in robot.joint_names
+        if robot.joint_coordinates(name)[1].stop - robot.joint_coordinates(name)[1].start == 1
+    )
