@@ -38,18 +38,18 @@ ARGUMENTS = [
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
-        description='Take the time from /clock.',
+        description='Use the time of /clock.',
     ),
     DeclareLaunchArgument(
         'log_level',
         default_value='info',
-        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.',
+        description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
     ),
     DeclareLaunchArgument(
         'respawn',
         default_value='true',
         choices=['true', 'false'],
-        description=f'Start what dies again, after {RESPAWN_DELAY:g} s.',
+        description=f'Restart processes that die, after {RESPAWN_DELAY:g} s.',
     ),
 ]
 

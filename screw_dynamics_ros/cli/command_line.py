@@ -39,7 +39,7 @@ def read_description(path: Path) -> str:
     except IsADirectoryError:
         reason = 'it is a folder'
     except UnicodeDecodeError:
-        reason = 'it is no text in UTF-8'
+        reason = 'it is not UTF-8 text'
     except OSError as error:
         reason = str(error.strerror)
     raise UnusableError(

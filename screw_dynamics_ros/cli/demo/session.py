@@ -36,7 +36,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 PURPOSES = {
-    'simulator': 'driver of an arm that is not there',
+    'simulator': 'simulated driver of an arm',
     'bringup': 'model of the arm, compiling ...',
 }
 
@@ -115,7 +115,7 @@ class DemoSession:
                 say(f'{now - start:.0f} s, still waiting for {", ".join(missing)}')
             if now - start > START_UP:
                 raise DemoError(
-                    f'nothing heard of {", ".join(missing)} after {START_UP:.0f} s'
+                    f'no message from {", ".join(missing)} after {START_UP:.0f} s'
                     + ''.join(
                         f'\n  last output of {name}:\n    '
                         + '\n    '.join(self._children.output(name))

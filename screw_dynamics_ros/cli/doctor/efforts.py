@@ -86,7 +86,7 @@ def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
             'no answer from '
             f'{", ".join(configuration.silent)}: gravity, payload and corrections that '
             'are configured there are not known here',
-            'wait longer with --wait, or see whether it hangs',
+            'increase --wait, or check whether the node hangs',
         )
 
 
@@ -107,7 +107,7 @@ def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterat
             f'{configuration.owners["payload_mass"]}{absent}'
         )
     else:
-        yield 'no payload is configured: whether they contain its weight cannot be told'
+        yield 'no payload is configured: it cannot be determined whether they contain its weight'
     corrected = [joint for joint in configuration.values.get('effort_joints', ()) if joint]
     if corrected:
         yield (
@@ -129,7 +129,7 @@ def effort_findings(
         yield Finding(
             'info',
             'efforts',
-            'gravity asks for too little torque here to judge them',
+            'the torques of gravity are too small here to assess them',
             'stretch the arm out and run this again',
         )
         return
@@ -141,7 +141,7 @@ def effort_findings(
         message = (
             'contain ' + described(fitting[0])
             if () not in fitting
-            else f'are near zero where gravity asks for up to {largest:.3g} N m or N'
+            else f'are near zero where gravity requires up to {largest:.3g} N m or N'
         )
         yield Finding(
             'warning',
@@ -163,8 +163,9 @@ def effort_findings(
         yield Finding(
             'info',
             'efforts',
-            'it is all the same here whether they contain ' + ' or '.join(map(described, fitting)),
-            'hold the payload where it loads the joints more to tell',
+            'here it makes no difference whether they contain '
+            + ' or '.join(map(described, fitting)),
+            'move the payload to where it loads the joints more, to determine this',
         )
 
 

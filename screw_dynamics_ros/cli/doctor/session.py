@@ -34,7 +34,7 @@ from screw_dynamics_ros.ros.topics import qos
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 TURN = 0.05  # s
 
-READABLE = {UNDISCOVERED: 'a node that has not told its name', NO_NODE: NO_NODE_IN_WORDS}
+READABLE = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: NO_NODE_IN_WORDS}
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def _check_limits(
     for name, limit in limits.items():
         if name not in joints:
             raise UnknownNameError(
-                f'{what}: there is no joint {name!r}; there are {", ".join(joints)}'
+                f'{what}: there is no joint {name!r}; the joints are {", ".join(joints)}'
             )
         if not (is_number(limit) and limit >= 0.0 and (limit or not positive)):
             raise ArgumentError(

@@ -108,7 +108,7 @@ def generalised_jacobian(
         follow = np.linalg.solve(M[..., :6, :6], M[..., :6, 6:])
     except np.linalg.LinAlgError:
         raise InertiaError(
-            f'{robot!r} has no inertia to turn or move freely with; give its links masses'
+            f'{robot!r} has no inertia to turn or move freely with; give masses to its links'
         ) from None
     result: Array = J[..., 6:] - J[..., :6] @ follow
     return result

@@ -169,7 +169,9 @@ class TorqueCommand:
         `ScrewDynamicsError` after `end`.
         """
         if self._is_ending:
-            raise ScrewDynamicsError('torque commands are ending and cannot be enabled any more')
+            raise ScrewDynamicsError(
+                'the process is ending: torque commands cannot be enabled any more'
+            )
         self._is_enabled = True
 
     def disable(self) -> None:
@@ -352,7 +354,7 @@ class TorqueCommand:
     def _follow(self, now: float) -> None:
         """Begin or resume to follow wanted torques."""
         if self._phase == FOLLOWING:  # after a pause in which no tick came, either
-            self._reason = f'nothing was called for {now - self._sent:.3g} s'
+            self._reason = f'no call for {now - self._sent:.3g} s'
             self._losses += 1
         if self._phase in (SILENT, TO_ZERO) or self._is_ramping:
             self._ramped[:] = 1.0

@@ -71,7 +71,7 @@ class SimulatedRobot:
     ) -> None:
         if not robot.nv:
             raise ArgumentError(
-                f'robot {robot.description.name!r} cannot be simulated: nothing of it moves'
+                f'robot {robot.description.name!r} cannot be simulated: it has no movable joint'
             )
         if integrator not in INTEGRATORS:
             raise UnknownNameError(

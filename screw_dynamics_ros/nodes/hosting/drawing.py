@@ -166,8 +166,8 @@ class DrawingProcess:
         if self.worker.waiting > SLOW:
             status.report(
                 Level.WARN,
-                f'no markers nor singularity measures: the process that makes them has not '
-                f'answered for {self.worker.waiting:.0f} s',
+                'no markers and singularity measures: the process that computes them has not '
+                f'responded for {self.worker.waiting:.0f} s',
             )
         return status
 

@@ -62,28 +62,28 @@ TABLE = (
     Specification(
         'effort_limit_factor',
         1.0,
-        'Part of the effort limits of the description that these torques may reach.',
+        'Fraction of the effort limits of the description to which these torques are limited.',
         minimum=1e-3,
         maximum=1.0,
     ),
     Specification(
         'effort_rate_factor',
         10.0,
-        'Rate at which these torques may change, as a multiple of the limit of each joint [1/s].',
+        'Largest rate of change of these torques, as a multiple of the limit of each joint [1/s].',
         minimum=1e-3,
         maximum=1e6,
     ),
     Specification(
         'limited_joints',
         [''],
-        'Joints that effort_limits and effort_rates are for.',
+        'Joints to which effort_limits and effort_rates apply.',
         rule='joints of the robot',
     ),
     Specification(
         'effort_limits',
         [],
-        'Largest torque [N m, N] for each of limited_joints, in place of that of the description. '
-        'Empty: that of the description.',
+        'Largest torque [N m, N] for each of limited_joints, instead of the limit in the '
+        'description. Empty: the limits in the description.',
         minimum=0.0,
         rule='empty, or one for each of limited_joints',
     ),
@@ -106,7 +106,7 @@ TABLE = (
     Specification(
         'ramp_time',
         0.5,
-        'Time in which these torques rise when they are enabled and fall when they are disabled '
+        'Time over which these torques are ramped up when enabled and ramped down when disabled '
         '[s].',
         minimum=0.0,
         maximum=60.0,
@@ -114,36 +114,36 @@ TABLE = (
     Specification(
         'age_limit',
         0.1,
-        'Age of the last usable joint state at which on_loss is carried out [s].',
+        'Age of the last usable joint state at which on_loss is executed [s].',
         minimum=1e-3,
         maximum=10.0,
     ),
     Specification(
         'on_loss',
         'gravity',
-        'What becomes of these torques when joint states stop, grow old or cannot be used. hold: '
-        'the last ones; gravity: those that carry the robot where it was last; ramp_to_zero; stop: '
-        'nothing more is published. Usable joint states end it.',
+        'Action for these torques when joint states stop, are too old or cannot be used. hold: '
+        'keep the last torques; gravity: blend to those that hold the robot in its last '
+        'position; ramp_to_zero; stop: publish nothing more. Usable joint states end the action.',
         choices=ACTIONS,
     ),
     Specification(
         'on_new_description',
         CONTINUE,
-        'What becomes of these torques when another robot description is taken over: continue '
-        '(blend), or an action of on_loss, until they are enabled again.',
+        'Action for these torques when another robot description comes into force: continue '
+        '(blend to the new robot), or an action of on_loss until they are enabled again.',
         choices=(CONTINUE, *ACTIONS),
     ),
     Specification(
         'on_refused_description',
         CONTINUE,
-        'What becomes of these torques while a new robot description is refused: continue with the '
-        'one before, or an action of on_loss.',
+        'Action for these torques while a new robot description is refused: continue with the '
+        'previous one, or an action of on_loss.',
         choices=(CONTINUE, *ACTIONS),
     ),
     Specification(
         'on_end',
         'ramp_to_zero',
-        'What becomes of these torques before the process ends: an action of on_loss.',
+        'Action for these torques before the process ends: one of the actions of on_loss.',
         choices=ACTIONS,
     ),
 )
@@ -433,8 +433,8 @@ class Commands:
         elif self._parameters['enabled']:
             self._stop(
                 action,
-                f'another robot description, {model.robot.description.name!r}, has '
-                'been taken over (on_new_description); enable the torques again',
+                f'another robot description, {model.robot.description.name!r}, is in force '
+                '(on_new_description); enable the torques again',
             )
 
     def _react_to_refusal(self) -> None:

@@ -64,8 +64,8 @@ TABLE = (
     Specification(
         'step',
         0.002,
-        'Longest step of the integration [s]; made to divide 1 / rate. '
-        'Fast motion is integrated in shorter ones.',
+        'Longest step of the integration [s]; shortened to divide 1 / rate. Fast motion is '
+        'integrated in shorter steps.',
         minimum=1e-6,
         maximum=0.1,
         read_only=True,
@@ -73,8 +73,8 @@ TABLE = (
     Specification(
         'integrator',
         'runge_kutta',
-        'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, '
-        'a quarter of the work).',
+        'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, a '
+        'quarter of the computation).',
         choices=FIXED_BASE_INTEGRATORS,
         read_only=True,
     ),
@@ -88,22 +88,22 @@ TABLE = (
     Specification(
         'initial_joints',
         [''],
-        'Joints that initial_positions are for.',
+        'Joints to which initial_positions apply.',
         rule='joints of the robot',
         read_only=True,
     ),
     Specification(
         'initial_positions',
         [],
-        'Where the simulation starts [rad, m], for each of initial_joints, within their '
-        'limits; others start in the middle of their range.',
+        'Initial positions [rad, m] for each of initial_joints, within their limits; other '
+        'joints start in the middle of their range.',
         rule='empty, or one for each of initial_joints',
         read_only=True,
     ),
     Specification(
         'motion_amplitude',
         0.3,
-        'Excursion of the slow reference motion [rad, m]. 0: hold still.',
+        'Amplitude of the slow reference motion [rad, m]. 0: hold still.',
         minimum=0.0,
         read_only=True,
     ),
@@ -125,8 +125,8 @@ TABLE = (
     Specification(
         'command_timeout',
         0.1,
-        'Time after which the robot stops obeying the last ~/effort_commands and holds '
-        'its posture [s].',
+        'Time for which the last ~/effort_commands are applied; afterwards the robot holds its '
+        'posture [s].',
         minimum=0.001,
     ),
     Specification(
@@ -359,7 +359,8 @@ class Simulator:
         wrench = swap_linear_angular(np.array([f.x, f.y, f.z, n.x, n.y, n.z]))
         if link not in self._simulated.robot.link_names or not np.isfinite(wrench).all():
             self._refused[WRENCHES] = (
-                f'{WRENCHES}: header.frame_id {link[:100]!r} is no link, or a number is not finite'
+                f'{WRENCHES}: header.frame_id {link[:100]!r} is not a link, or a number is not '
+                'finite'
             )
             return
         if link not in self._wrenches:
@@ -395,24 +396,23 @@ class Simulator:
                     if torque
                 )
                 or 'none',
-                'time lost [s]': f'{self._lost:.3f}',
+                'time skipped [s]': f'{self._lost:.3f}',
             }
         )
         if self._lost > self._lost_reported:
             status.report(
                 Level.WARN,
-                'the simulation cannot keep up and lost '
-                f'{self._lost - self._lost_reported:.3f} s; lower the rate or raise '
-                'the step',
+                'the simulation is slower than real time and skipped '
+                f'{self._lost - self._lost_reported:.3f} s; lower the rate or increase the step',
             )
             self._lost_reported = self._lost
         for name, events, means in (
             (
                 'divergences',
                 self._divergences,
-                'the simulation diverged and went on from its last state, at rest',
+                'the simulation diverged and continued from its last state, at rest',
             ),
-            ('failures', self._failures, 'failed, and the next was served'),
+            ('failures', self._failures, 'failed; the next one was processed'),
         ):
             status.values[name] = f'{events.count}; the last {events.last}' if events.count else '0'
             news = events.news()

@@ -29,21 +29,22 @@ TABLE = (
     Specification(
         'characteristic_length',
         0.2,
-        'Length that makes an angular velocity of 1 rad/s count as a velocity of as many m/s [m], '
-        'for singular values and manipulability.',
+        'Length by which angular velocities are multiplied to be comparable with linear ones '
+        '[m], for singular values and manipulability.',
         minimum=1e-6,
     ),
     Specification(
         'joint_metric',
         'identity',
-        'The size of joint rates. identity: root of the sum of squares, 1 rad/s counting as 1 m/s; '
-        'inertia: root of twice the kinetic energy.',
+        'Norm of joint rates. identity: root of the sum of squares, with 1 rad/s equal to 1 '
+        'm/s; inertia: root of twice the kinetic energy.',
         choices=METRICS,
     ),
     Specification(
         'singularity_rate',
         50.0,
-        'Rate at which ~/singularity/<frame> are published [Hz], no faster than joint states come.',
+        'Rate at which ~/singularity/<frame> are published [Hz], at most the rate of the joint '
+        'states.',
         minimum=1.0,
         maximum=1000.0,
     ),
@@ -183,8 +184,8 @@ class Singularities:
         if not self.is_defined:
             status.report(
                 Level.ERROR,
-                'the mass matrix is singular, some link has no mass: no '
-                'singularity measures nor ellipsoids; set joint_metric to identity',
+                'the mass matrix is singular, some link has no mass: no singularity measures '
+                'and ellipsoids; set joint_metric to identity',
             )
         if not (self.is_defined and mapper.accepted):
             return status

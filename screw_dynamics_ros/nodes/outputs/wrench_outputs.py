@@ -55,25 +55,25 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
-    frame_parameters.specification('the wrench of a contact there'),
+    frame_parameters.specification('the wrench of a contact there is'),
     Specification(
         'damping',
         0.001,
-        'Damping of the least squares [m]: a direction with singular value s is estimated short by '
-        's^2 / (s^2 + damping^2).',
+        'Damping of the least squares [m]: a direction with singular value s is scaled by s^2 / '
+        '(s^2 + damping^2).',
         minimum=0.0,
     ),
     Specification(
         'characteristic_length',
         0.2,
-        'Lever arm at which a moment counts as much as a force [m]; scales the rotational rows of '
-        'the Jacobian before its singular values are taken.',
+        'Length by which moments are divided to be comparable with forces [m]; scales the '
+        'rotational rows of the Jacobian before the computation of its singular values.',
         minimum=1e-6,
     ),
     Specification(
         'singularity_threshold',
         0.02,
-        'Smallest singular value of the scaled Jacobian [m] at which a wrench is published.',
+        'Smallest singular value of the scaled Jacobian [m] above which a wrench is published.',
         minimum=0.0,
     ),
     *tare.TABLE,
@@ -297,8 +297,8 @@ class WrenchEstimator:
     def _explain(self, contact: Contact, value: float) -> str:
         if contact.joints < 6:
             return (
-                f'it is moved by {contact.joints} joints, and the six components of a wrench '
-                'need six'
+                f'it is moved by {contact.joints} joints, and six are needed for the six '
+                'components of a wrench'
             )
         return (
             f'near a singularity, smallest singular value {value:.4f} m is not above '

@@ -51,7 +51,7 @@ class Faults:
         if now - fault.logged > LOG_INTERVAL:
             fault.logged = now
             lines = ''.join(traceback.format_exception(error))
-            get_logger('screw_dynamics_ros').error(f'{what}: given up after an error\n{lines}')
+            get_logger('screw_dynamics_ros').error(f'{what}: abandoned after an error\n{lines}')
 
     @contextmanager
     def caught(self, what: str) -> Iterator[None]:

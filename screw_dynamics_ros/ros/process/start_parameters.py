@@ -191,7 +191,7 @@ def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
     remedy = (
         f'name one of them, or /**/{nodes[0].get_name()} for any namespace'
         if not any(source.is_argument for source in given)
-        else 'arguments reach nodes without a namespace; take a parameter file for others'
+        else 'arguments apply to nodes without a namespace only; use a parameter file for others'
     )
     return f'it is for {there}, and the nodes of this process are {here}; {remedy}'
 
