@@ -1,7 +1,7 @@
 """Arguments of the launch files: checked before anything starts, refused by name.
 
-`ros2 launch` itself ignores arguments that no launch file declares, and so would start with
-defaults what was meant otherwise.
+`ros2 launch` itself ignores arguments that no launch file declares, so that a misspelled one would
+leave a default in force.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names: of frames as parts of topic names, of joints in messages, and many of them for people."""
+"""Names of frames in topic names, of joints in messages, and lists of names in texts."""
 
 from __future__ import annotations
 
@@ -88,6 +88,7 @@ def printable(text: str, most: int = 300) -> str:
 def twist_frame(representation: str, root: str, link: str) -> str:
     """Return the frame in which a twist is resolved; for mixed ones, which have two, both.
 
-    No frame is called that: whoever transforms such a message is told instead of misled.
+    No such frame exists, so that a transform of such a message fails instead of giving wrong
+    results.
     """
     return {'body': link, 'mixed': f'{root} (linear), {link} (angular)'}.get(representation, root)

@@ -1,7 +1,7 @@
 """Parameter files: which nodes their sections are for, and which parameters those have.
 
-A file that cannot be one is refused with a reason for people. ROS 2 itself refuses some of these
-files with the internals of its parser, and takes others (text, an empty file) for no parameters.
+An invalid file is refused with a reason for users. ROS 2 itself reports some of these files with
+internals of its parser, and treats others (text, an empty file) as without parameters.
 """
 
 from __future__ import annotations

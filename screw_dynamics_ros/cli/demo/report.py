@@ -1,4 +1,4 @@
-"""What the demo concludes from a recording: figures, comparisons, verdict."""
+"""The evaluation of a recording of the demo: figures, comparisons, result."""
 
 from __future__ import annotations
 

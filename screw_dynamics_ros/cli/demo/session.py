@@ -1,4 +1,4 @@
-"""One run of the demo: start the nodes, wait until they work, record what they say."""
+"""One run of the demo: start the nodes, wait for their outputs, record them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Interruption(Exception):
 
 
 class Signals:
-    """Within the `with` block, signals that ask to end are noted, and heeded where that is safe."""
+    """Within the `with` block, signals to end are recorded, and handled where that is safe."""
 
     def __init__(self) -> None:
         self._received: list[int] = []

@@ -1,4 +1,4 @@
-"""What `doctor` says of a description: joints and what they carry, doubts, a second opinion."""
+"""Report of `doctor` on a description: joints, carried masses, problems, comparison."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the efforts of a robot at rest tell about its driver, and about the description.
+"""Comparison of the efforts of a robot at rest with the model.
 
-What they contain is the parameter `effort_terms` of the nodes. At rest there is no Coriolis torque
-and none of inertia: what can be told is whether gravity and the payload are in them.
+What they contain is the parameter `effort_terms` of the nodes. At rest there are no Coriolis and
+inertial torques: it can only be determined whether they contain gravity and the payload.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `doctor` says of a running robot: joint states, efforts, senders of transforms."""
+"""Report of `doctor` on a running robot: joint states, efforts, publishers of transforms."""
 
 from __future__ import annotations
 

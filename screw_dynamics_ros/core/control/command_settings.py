@@ -1,4 +1,4 @@
-"""What commanded torques must keep to: limits, times, and what to do when states are lost."""
+"""Settings of commanded torques: limits, times, and actions when states are lost."""
 
 from __future__ import annotations
 

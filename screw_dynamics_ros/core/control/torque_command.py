@@ -1,4 +1,4 @@
-"""From the torques that are wanted to the torques that are commanded.
+"""Commanded torques, computed from desired torques.
 
 With x the wanted torques within their limits, the command is
 
@@ -77,7 +77,7 @@ IMPOSSIBLE = 1e9  # torques [N m, N]; a blend from one would round by more than 
 
 
 class TorqueCommand:
-    """Makes commanded torques of wanted ones, one at each joint state or tick of a timer.
+    """Computes commanded torques from desired ones, at each joint state or tick of a timer.
 
     It has no clock and no lock: all calls are made by one thread, with the time of one monotonic
     clock, and a time before that of the last call counts as that. Commands are always the same

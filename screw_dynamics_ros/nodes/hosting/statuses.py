@@ -22,7 +22,7 @@ SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'e
 
 
 def level_while_waiting(load: Load) -> Level:
-    """Return how bad it is that something has not come yet."""
+    """Return the level for something that has not arrived yet."""
     return Level.ERROR if time.monotonic() - load.started > RECENT else Level.OK
 
 
@@ -35,7 +35,7 @@ def description_status(
     drives: Sequence[str],
     compiling: bool,
 ) -> Status:
-    """Report which robot is in use, with which drives of the parameters, and why not another."""
+    """Report the robot in use, the drives of the parameters, and why another one is refused."""
     status, in_force = Status('robot description'), descriptions.in_force
     if model is not None:
         robot = model.robot
@@ -86,7 +86,7 @@ def description_status(
 
 
 def report_volatile_descriptions(status: Status, node: Node) -> None:
-    """Name publishers of robot_description that nobody hears who comes after them."""
+    """Name publishers of robot_description whose message later subscribers do not receive."""
     topic = node.resolve_topic_name('robot_description')
     names = [
         f'{info.node_namespace.rstrip("/")}/{info.node_name}'
@@ -112,7 +112,7 @@ def joint_state_status(
     model_since: float,
     scheduling_fault: str,
 ) -> Status:
-    """Report whether states arrive, and what was wrong with them.
+    """Report whether states arrive, and the problems found in them.
 
     `timeout` is the longest silence [s], `model_since` when the model was taken over [s].
     """
@@ -172,7 +172,7 @@ def joint_state_status(
 
 
 def remedy(model: Model) -> str:
-    """Return what makes the answers faster, empty if nothing does."""
+    """Return how to speed up the processing, empty if there is no way."""
     return '' if model.robot.backend == 'native' else '; install llvmlite'
 
 
@@ -182,7 +182,7 @@ def report_records(
     channels: Sequence[Channel],
     now: float,
 ) -> None:
-    """Add what the mapper refused or repaired of late."""
+    """Add what the mapper has recently refused or substituted."""
     for reason, record in mapper.records.items():
         status.values[f'{reason.name.lower()} count'] = str(record.count)
         if now - record.last >= RECENT:
@@ -200,7 +200,7 @@ def report_records(
 def report_channels(
     status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
 ) -> None:
-    """Add what is published, and what is not because velocities or efforts are missing."""
+    """Add which topics are published, and which are not for lack of velocities or efforts."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} listeners'

@@ -1,7 +1,7 @@
 """Torques that a controller may act on: `~/feedforward`, `~/commands` and `~/joint_command`.
 
-They are enabled on purpose, bounded, smooth, never older than a limit, and end in a defined way;
-the rules are those of `core.control.TorqueCommand`.
+They are enabled explicitly, limited, continuous, never older than a limit, and end in a defined
+way; the rules are those of `core.control.TorqueCommand`.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
 
 
 class CommandChannel(Channel):
-    """A topic whose messages are not sent after a time: the process may have stood still.
+    """A topic with a deadline for sending: the process may have been stopped before.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class CommandChannel(Channel):
         self.latest = latest
 
     def publish(self, stamp: bytes) -> None:
-        """Publish the present numbers, unless it is too late; looks last thing before sending."""
+        """Publish the present numbers, unless it is too late; checked right before sending."""
         data = self._encode(stamp)
         if time.monotonic() <= self.latest:
             self.send(data)
@@ -362,7 +362,7 @@ class Commands:
             self._configure()
 
     def blend(self) -> None:
-        """Let what changed take effect over `blend_time`."""
+        """Blend to the changed torques over `blend_time`."""
         if self.torque is not None:
             self.torque.blend()
 
@@ -399,7 +399,7 @@ class Commands:
             channel.write(command, latest)
 
     def watch(self) -> None:
-        """Act on joint states that do not come, and on descriptions that are refused."""
+        """React to missing joint states and to refused descriptions."""
         self._react_to_refusal()
         now = time.monotonic()
         if now - self._stamp_time <= WATCH:
@@ -425,7 +425,7 @@ class Commands:
     # --- descriptions ---------------------------------------------------------------------------
 
     def _react_to_description(self, model: Model) -> None:
-        """Do what is wanted when another robot is taken over."""
+        """Execute the configured action for another robot description."""
         assert self.torque is not None
         action = self._parameters['on_new_description']
         if action == CONTINUE:
@@ -438,7 +438,7 @@ class Commands:
             )
 
     def _react_to_refusal(self) -> None:
-        """Do what is wanted while a description is refused."""
+        """Execute the configured action while a description is refused."""
         if self.torque is None:
             return
         action = self._parameters['on_refused_description']

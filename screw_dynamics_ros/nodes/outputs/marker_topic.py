@@ -1,4 +1,4 @@
-"""The topic `~/markers` of a node: shapes for rviz, drawn while somebody looks, at a rate."""
+"""The topic `~/markers` of a node: shapes for rviz, drawn at a rate for subscribers."""
 
 from __future__ import annotations
 

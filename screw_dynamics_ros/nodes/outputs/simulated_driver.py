@@ -147,24 +147,24 @@ TABLE = (
 
 
 class Events:
-    """Things that happened: how many, the last one, and how many since it was asked."""
+    """Counter of events: their number, the last one, and how many since the last report."""
 
     def __init__(self) -> None:
         self.count, self.last, self._told = 0, '', 0
 
     def add(self, text: str) -> None:
-        """Note that something happened."""
+        """Record an event."""
         self.count, self.last = self.count + 1, text
 
     def news(self) -> int:
-        """Return how many came since the last call."""
+        """Return how many events there were since the last call."""
         count = self.count
         news, self._told = count - self._told, count
         return news
 
 
 class Simulator:
-    """Publishes `joint_states`, obeys `~/effort_commands` and yields to `~/external_wrench`.
+    """Publishes `joint_states`, applies `~/effort_commands` and `~/external_wrench`.
 
     Without commands the motors compensate gravity and follow a slow motion that starts at the
     initial posture. The effort in the joint states is the torque of the motors at that instant.
@@ -256,7 +256,7 @@ class Simulator:
     # --- simulation -----------------------------------------------------------------------------
 
     def _on_timer(self) -> None:
-        """Catch up with the clock."""
+        """Simulate up to the present time."""
         rate = self.parameters['rate']
         behind = time.monotonic() - self._start - self._tick / rate
         if behind > MOST_LAG:
@@ -330,7 +330,7 @@ class Simulator:
     # --- callbacks ------------------------------------------------------------------------------
 
     def _guarded(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:
-        """Return a callback that ends nothing but itself."""
+        """Return a callback whose exceptions end only that call."""
 
         @wraps(callback)  # rclpy looks at the arguments
         def call(*arguments: Any) -> None:
@@ -369,7 +369,7 @@ class Simulator:
         self._refused.pop(WRENCHES, None)
 
     def _make_pushable(self) -> None:
-        """Compile what wrenches at links need, without holding up the simulation."""
+        """Compile the functions for wrenches at links, without delaying the simulation."""
         use_ordinary_time()
         while True:
             link = self._compiling.get()
@@ -380,7 +380,7 @@ class Simulator:
         self._pushable.add(link)
 
     def status(self) -> Status:
-        """Report how the simulation goes."""
+        """Report the state of the simulation."""
         status, now, robot = Status('simulation'), time.monotonic(), self._simulated.robot
         achieved = (self._tick - self._ticks_reported) / (now - self._reported)
         self._ticks_reported, self._reported = self._tick, now

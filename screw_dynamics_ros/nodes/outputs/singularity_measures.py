@@ -1,4 +1,4 @@
-"""How near links are to singular configurations: `~/singularity/<frame>`, and on /diagnostics."""
+"""Distance of links from singular configurations: `~/singularity/<frame>`, /diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states a tare is taken of, and why it may not be taken of them."""
+"""The joint states over which a tare averages, and the reasons to refuse it."""
 
 from __future__ import annotations
 

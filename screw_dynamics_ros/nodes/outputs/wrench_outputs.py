@@ -1,4 +1,4 @@
-"""Outputs of the node `wrench_estimator`: what pushes the robot, from its joint efforts."""
+"""Outputs of the node `wrench_estimator`: external torques and contact wrenches."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Contact:
 
 
 class Finite:
-    """Tells whether the numbers of an output may be published, and remembers when not.
+    """Checks whether the numbers of an output are finite, and records when they are not.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ class WrenchEstimator:
         return response
 
     def _tare(self) -> str:
-        """Take the present external torque as zero; return what it is, for people.
+        """Take the present external torque as zero; return it as a text.
 
         Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
         """

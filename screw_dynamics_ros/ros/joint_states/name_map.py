@@ -1,4 +1,4 @@
-"""Joints as messages list them, and where their values go."""
+"""Assignment of the joints listed in messages to the joints of the robot."""
 
 from __future__ import annotations
 

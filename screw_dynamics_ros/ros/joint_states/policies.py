@@ -1,4 +1,4 @@
-"""What to do about imperfect joint states, and the reasons given when something is done."""
+"""Policies for incomplete and invalid joint states, and the reasons they report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EFFORT_POLICIES = ('reject', 'zero', 'hold')
 
 
 class Reason(Enum):
-    """Why a message was refused or used with care; the value is the text for people."""
+    """Why a message was refused or corrected; the value is the text for users."""
 
     INVALID_STAMP = 'the stamp is not a valid time'
     TOO_LARGE = 'the message is larger than the joint state of any robot'
@@ -56,7 +56,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Policies:
-    """How to deal with imperfect joint states.
+    """How to treat incomplete and invalid joint states.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The motion a robot is asked for: the first point of a joint trajectory, by name."""
+"""The reference motion of a robot: the first point of a joint trajectory, by name."""
 
 from __future__ import annotations
 

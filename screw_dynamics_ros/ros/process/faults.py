@@ -1,7 +1,7 @@
-"""Exceptions nobody expected: caught, counted, logged, and an ERROR on /diagnostics.
+"""Unexpected exceptions: caught, counted, logged, and an ERROR on /diagnostics.
 
-A fault in one joint state, output, status, parameter or request must not end the process; the
-next one is answered.
+A fault in one joint state, output, status, parameter or request must not end the process; the next
+one is processed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Fault:
 
 
 class Faults:
-    """What went wrong in a process."""
+    """The unexpected exceptions of a process."""
 
     def __init__(self) -> None:
         self._faults: dict[str, Fault] = {}

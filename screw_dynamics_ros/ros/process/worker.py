@@ -1,4 +1,4 @@
-"""Another process for what takes long, so that it cannot hold the lock of this interpreter.
+"""A process for long computations, so that they do not hold the lock of this interpreter.
 
 A `Worker` calls functions in a process of its own, which is started when it is first needed and
 again after it has died. The process is an ordinary child that has nothing of this one but two
