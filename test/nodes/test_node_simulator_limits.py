@@ -293,7 +293,7 @@ def test_no_exception_of_a_tick_or_a_message_ends_it(callbacks, what, part, mess
     setattr(simulator, part, sound)
     status = simulator.status()
     assert status.level == 2
-    assert 'failed, and the next was served, 3 times' in status.summary
+    assert 'failed and was skipped, 3 times' in status.summary
     assert 'NoneType' in status.summary
     calls[what](*message)
     calls['tick']()

@@ -204,7 +204,7 @@ def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iter
 
 
 def described(content: Sequence[str]) -> str:
-    """Return the weight that efforts contain, for people."""
+    """Return the weight that efforts contain, as text."""
     return {
         ('gravity', 'payload'): 'the weight of the robot and of its payload',
         ('gravity',): 'the weight of the robot',

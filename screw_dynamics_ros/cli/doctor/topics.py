@@ -101,5 +101,5 @@ def transforms_section(sent_by: list[str]) -> Section:
 
 
 def listed(names: list[str]) -> str:
-    """Return names for people."""
+    """Return names as text."""
     return ', '.join(names) or 'nobody'

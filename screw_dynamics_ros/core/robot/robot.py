@@ -602,7 +602,7 @@ class Robot(CompiledFunctions):
         """Return what bodies fixed to links add to the torques of a motion, (nv,) [N m, N].
 
         `payloads` maps a link to a `RigidBody` in its frame, or is what `payload_parameters` makes
-        of that; another one compiles nothing.
+        of that; another one needs no compilation.
         """
 
     @compiled(potential_energy, 'q', 'gravity')

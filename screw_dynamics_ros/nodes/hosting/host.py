@@ -1,5 +1,4 @@
-"""Common part of all model nodes: one robot description, one subscription, one kernel for all
-outputs.
+"""Common part of all model nodes: one description, one subscription, one kernel for all outputs.
 
 A `ModelHost` feeds any number of output groups (kinematics, dynamics, ...). Each group specifies
 the results that it needs; one kernel call per joint state computes all of them, and nothing is

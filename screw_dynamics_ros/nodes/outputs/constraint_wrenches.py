@@ -186,7 +186,7 @@ class ConstraintWrenches:
         return missed
 
     def status(self) -> Status:
-        """Report the constraints and, while somebody listens, whether they can be met."""
+        """Report the constraints and, while there are subscribers, whether they can be met."""
         status = Status('constraints')
         for fault in self._faults:
             status.report(Level.ERROR, fault)

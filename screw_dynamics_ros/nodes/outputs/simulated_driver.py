@@ -214,7 +214,7 @@ class Simulator:
         Diagnostics(node).add(self.status)
         priority = parameters['realtime_priority']
         self._scheduling_fault = use_real_time(priority) if priority else ''
-        threading.Thread(target=self._make_pushable, daemon=True).start()
+        threading.Thread(target=self._compile_wrenches, daemon=True).start()
         self._tick = 0
         self._start, self._start_stamp = time.monotonic(), node.get_clock().now().nanoseconds
         every(node, 1.0 / parameters['rate'], guarded('a step', self._on_timer))
@@ -368,7 +368,7 @@ class Simulator:
         self._wrenches[link] = wrench, time.monotonic()
         self._refused.pop(WRENCHES, None)
 
-    def _make_pushable(self) -> None:
+    def _compile_wrenches(self) -> None:
         """Compile the functions for wrenches at links, without delaying the simulation."""
         use_ordinary_time()
         while True:
@@ -412,7 +412,7 @@ class Simulator:
                 self._divergences,
                 'the simulation diverged and continued from its last state, at rest',
             ),
-            ('failures', self._failures, 'failed; the next one was processed'),
+            ('failures', self._failures, 'failed and was skipped'),
         ):
             status.values[name] = f'{events.count}; the last {events.last}' if events.count else '0'
             news = events.news()

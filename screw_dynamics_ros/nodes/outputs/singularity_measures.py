@@ -87,7 +87,7 @@ class SingularityMaker:
             measures.rank,
             measures.manipulability,
         )
-        return message.encode(stamp) if is_told(measures) else None
+        return message.encode(stamp) if is_publishable(measures) else None
 
 
 matrix_template = lru_cache(templates.matrix)
@@ -176,7 +176,7 @@ class Singularities:
         )
 
     def status(self) -> Status:
-        """Report on the latest state, whether somebody listens or not."""
+        """Report on the latest state, with or without subscribers."""
         status = Status('singularities')
         mapper, parameters = self._mapper, self._parameters
         status.values['characteristic length [m]'] = f'{parameters["characteristic_length"]:g}'
@@ -194,7 +194,7 @@ class Singularities:
             return status  # the status of the joint states tells
         for link, freedom in self._freedoms.items():
             measures = self._measure(link, results)
-            if not is_told(measures):
+            if not is_publishable(measures):
                 status.report(
                     Level.WARN,
                     f'no singularity measures of {link}: positions too large to compute with',
@@ -212,7 +212,7 @@ class Singularities:
         return status
 
 
-def is_told(measures: Dexterity) -> bool:
+def is_publishable(measures: Dexterity) -> bool:
     """Whether measures may be published: finite, but for the condition number, which is no NaN."""
     values = measures.smallest, measures.manipulability
     return bool(np.isfinite(values).all() and not np.isnan(measures.condition))

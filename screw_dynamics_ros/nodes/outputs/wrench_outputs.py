@@ -252,7 +252,7 @@ class WrenchEstimator:
         if self._frames is None:
             return status
         self._frames.report(status)
-        for link, contact in self._contacts.items() if self._is_heard() else ():
+        for link, contact in self._contacts.items() if self._has_results() else ():
             value = smallest_singular_value(
                 self._model.results[contact.jacobian], self._parameters['characteristic_length']
             )
@@ -290,7 +290,7 @@ class WrenchEstimator:
             and are_finite(self._model.results[contact.wrench])
         )
 
-    def _is_heard(self) -> bool:
+    def _has_results(self) -> bool:
         """Whether there are present results."""
         return self._mapper.accepted > 0 and any(c.listened for c in self._channels)
 

@@ -38,7 +38,7 @@ class Field:
     value : (n,) array
         Where the values are kept.
     note : callable
-        Gets what is missing, and details for people.
+        Gets the reason and details as text.
 
     Attributes
     ----------

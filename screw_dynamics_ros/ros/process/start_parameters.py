@@ -185,7 +185,7 @@ def check_parameters(
 
 
 def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
-    """Return for people that no section is for any of the nodes."""
+    """Return the text of the error that no section is for any of the nodes."""
     there = shorten([source.section.pattern for source in given]) or 'none'
     here = shorten([node.get_fully_qualified_name() for node in nodes])
     remedy = (

@@ -222,7 +222,7 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 
 
 def cause_of_end(status: int) -> str:
-    """Return how a process ended, for people.
+    """Return how a process ended, as text.
 
     >>> cause_of_end(-9)
     'was ended by signal 9 (SIGKILL)'
