@@ -3,8 +3,8 @@
     ros2 launch screw_dynamics_ros bringup.launch.py
     ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left urdf:=/path/to/robot.urdf
 
-The robot description comes from the topic robot_description, unless a file is named. What dies is
-started again after a while, so that a wrong parameter does not start it again and again at once.
+The robot description comes from the topic robot_description, unless a file is named. Processes
+that die are restarted after a delay, so that a wrong parameter does not cause rapid restarts.
 """
 
 import sys
