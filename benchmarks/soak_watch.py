@@ -26,7 +26,7 @@ SIGNS = (
     'core dumped',
     'InvalidHandle',
     'terminate called',
-    'given up after an error',
+    'abandoned after an error',
     'Aborted',
 )
 

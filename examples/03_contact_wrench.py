@@ -1,4 +1,4 @@
-"""Tell the force on the hand from joint torques, without a force sensor.
+"""Estimate the force on the hand from joint torques, without a force sensor.
 
 Run: python examples/03_contact_wrench.py
 """
@@ -14,7 +14,7 @@ HAND = 'panda_hand'
 
 
 def main() -> None:
-    """Make measured torques by a known push, and find the push again."""
+    """Simulate measured torques of a known push, and estimate the push from them."""
     robot = Robot.from_urdf(URDF)
     rng = np.random.default_rng(0)
     q = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8, 0.02])
@@ -32,7 +32,7 @@ def main() -> None:
     wrench = np.linalg.lstsq(jacobian.T, external, rcond=None)[0]
     print('wrench on the hand (moment, force):', wrench.round(3))
 
-    # Near a singularity some of it cannot be told; ask before you trust it.
+    # Near a singularity some components cannot be determined; check before you trust them.
     report = robot.singularity(q, HAND)
     print(f'rank {report.rank} of 6, singular values {report.singular_values.round(3)}')
 

@@ -3,8 +3,8 @@
     ros2 launch screw_dynamics_ros bringup.launch.py
     ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left urdf:=/path/to/robot.urdf
 
-The robot description comes from the topic robot_description, unless a file is named. What dies is
-started again after a while, so that a wrong parameter does not start it again and again at once.
+The robot description comes from the topic robot_description, unless a file is named. Processes
+that die are restarted after a delay, so that a wrong parameter does not cause rapid restarts.
 """
 
 import sys
@@ -38,18 +38,18 @@ ARGUMENTS = [
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
-        description='Take the time from /clock.',
+        description='Use the time of /clock.',
     ),
     DeclareLaunchArgument(
         'log_level',
         default_value='info',
-        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.',
+        description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
     ),
     DeclareLaunchArgument(
         'respawn',
         default_value='true',
         choices=['true', 'false'],
-        description=f'Start what dies again, after {RESPAWN_DELAY:g} s.',
+        description=f'Restart processes that die, after {RESPAWN_DELAY:g} s.',
     ),
 ]
 

@@ -51,13 +51,13 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'log_level',
         default_value='info',
-        description=f'Least severe messages to log: {", ".join(check.LEVELS)}.',
+        description=f'Lowest severity of logged messages: {", ".join(check.LEVELS)}.',
     ),
     DeclareLaunchArgument(
         'respawn',
         default_value='true',
         choices=['true', 'false'],
-        description=f'Start nodes that die again, after {RESPAWN_DELAY:g} s.',
+        description=f'Restart nodes that die, after {RESPAWN_DELAY:g} s.',
     ),
 ]
 

@@ -1,8 +1,8 @@
 """The executables: signals are heeded before anything is imported that takes time.
 
-Python turns an early SIGINT into a KeyboardInterrupt in the midst of an import, with a traceback.
-As long as nothing is there that must be put away, a process had better end where it is. Nodes do
-otherwise as soon as ROS begins (`process.executor.start`), `doctor` while it listens.
+Python turns an early SIGINT into a KeyboardInterrupt during an import, with a traceback. As long as
+there is nothing to clean up, a process should end at once. Nodes do otherwise as soon as ROS begins
+(`process.executor.start`), `doctor` while it listens.
 """
 
 from __future__ import annotations

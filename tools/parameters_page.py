@@ -20,14 +20,14 @@ PAGE = Path(__file__).resolve().parents[1] / 'doc/parameters.md'
 HEAD = """\
 # Parameters of the nodes
 
-Made from the declarations by `python tools/parameters_page.py`; `ros2 param describe` says the
-same. All of them with their defaults, to copy and change, are in `config/model.yaml` and
-`config/simulator.yaml`; [nodes.md](nodes.md) says what they are for.
+Generated from the declarations by `python tools/parameters_page.py`; `ros2 param describe` prints
+the same texts. `config/model.yaml` and `config/simulator.yaml` contain all parameters with their
+defaults, as a template; [nodes.md](nodes.md) explains their use.
 
-A type never changes. Whole numbers are taken for double at start and, except in humble, while the
-node runs. An empty list of strings is written `['']`. "Changes" says whether a parameter may change
-while the node runs; a change is checked as a whole, and either in force or refused with the reason.
-rclpy adds `use_sim_time`, `start_type_description_service` and
+The type of a parameter never changes. Integers are accepted for doubles at startup and, except in
+humble, while the node runs. An empty list of strings is written `['']`. "Changes" tells whether a
+parameter can be changed while the node runs; a change is validated as a whole, and is either in
+force or refused with the reason. rclpy adds `use_sim_time`, `start_type_description_service` and
 `qos_overrides.<topic>.<publisher or subscription>.<policy>`.
 """
 

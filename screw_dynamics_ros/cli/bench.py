@@ -80,7 +80,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help=f'some of {", ".join(FUNCTIONS)} (default: all)',
     )
     parser.add_argument('--backend', default='auto', choices=('auto', *BACKENDS))
-    parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
+    parser.add_argument(
+        '--floating-base', action='store_true', help='floating base: the root link moves freely'
+    )
     options = parser.parse_args(own_arguments(arguments))
     for name in options.functions:
         if name not in FUNCTIONS:

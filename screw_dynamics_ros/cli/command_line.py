@@ -1,4 +1,4 @@
-"""Command lines of tools that are no nodes."""
+"""Command lines of tools that are not nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST = 600.0  # s
 
 
 class UnusableError(Exception):
-    """What the command line names cannot be used; the text says which argument, and what to do."""
+    """An argument of the command line cannot be used; the text names it and the remedy."""
 
 
 def own_arguments(arguments: Sequence[str]) -> list[str]:
@@ -39,7 +39,7 @@ def read_description(path: Path) -> str:
     except IsADirectoryError:
         reason = 'it is a folder'
     except UnicodeDecodeError:
-        reason = 'it is no text in UTF-8'
+        reason = 'it is not UTF-8 text'
     except OSError as error:
         reason = str(error.strerror)
     raise UnusableError(

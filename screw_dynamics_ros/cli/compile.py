@@ -77,12 +77,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=Path,
         default=Path(),
         metavar='DIR',
-        help='where the files go (default: here)',
+        help='folder for the files (default: here)',
     )
     parser.add_argument(
         '--floating-base',
         action='store_true',
-        help='the root link moves freely; its coordinates come first in q and v',
+        help='floating base: the root link moves freely; its coordinates come first in q and v',
     )
     return parser.parse_args(own_arguments(arguments))
 

@@ -23,7 +23,7 @@ TABLES = {
 
 
 def is_known(parameter: str) -> bool:
-    """Whether some node of the package has a parameter, be it in this process or not.
+    """Whether some node of the package, in this process or not, has a parameter.
 
     Those of drives have the names of joints in them; the node that has drives checks them.
     """

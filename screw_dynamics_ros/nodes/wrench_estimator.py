@@ -1,4 +1,4 @@
-"""Node `wrench_estimator`: what pushes the robot, from its joint efforts."""
+"""Node `wrench_estimator`: external torques and contact wrenches from joint efforts."""
 
 from screw_dynamics_ros.nodes.hosting.node_process import run
 from screw_dynamics_ros.nodes.known_parameters import is_known

@@ -1,1 +1,1 @@
-"""The ROS border: joint-state policies, messages, diagnostics and parameters around the core."""
+"""The ROS interface: joint-state policies, messages, diagnostics, parameters around the core."""

@@ -1,4 +1,4 @@
-"""Which robot description is in force, and what is made of it in the background."""
+"""The robot description in force, and the models built from it in the background."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What became of some descriptions: a model of the first one that is one.
+    """The result of some descriptions: a model of the first valid one.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Outcome(Generic[T]):
 
 
 class DescriptionLoader(Generic[T]):
-    """Builds models in a background thread; what was asked for last counts, whenever it is ready.
+    """Builds models in a background thread; the latest request takes precedence.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What works and what does not, on /diagnostics (REP 107).
+"""Statuses on /diagnostics (REP 107).
 
-Parameters are those of the package diagnostic_updater, which itself makes all statuses of a message
-at once, in a timer.
+Parameters are those of the package diagnostic_updater, which itself creates all statuses of a
+message at once, in a timer.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ TABLE = (
 class Diagnostics:
     """Publishes statuses of one node on /diagnostics, and logs when a level changes.
 
-    The statuses of a message are made one after the other, spread over the period: all at once
-    would take longer than a joint state can wait.
+    The statuses of a message are created one after the other, distributed over the period: creating
+    all at once would delay joint states too much.
 
     Parameters
     ----------

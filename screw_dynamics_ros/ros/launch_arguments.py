@@ -1,7 +1,7 @@
 """Arguments of the launch files: checked before anything starts, refused by name.
 
-`ros2 launch` itself ignores arguments that no launch file declares, and so would start with
-defaults what was meant otherwise.
+`ros2 launch` itself ignores arguments that no launch file declares, so that a misspelled one would
+leave a default in force.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def urdf_file(name: str, value: str) -> str:
     except IsADirectoryError:
         reason = 'this is a folder'
     except UnicodeDecodeError:
-        reason = 'it is no text in UTF-8'
+        reason = 'it is not UTF-8 text'
     except OSError as error:
         reason = f'it cannot be read: {error.strerror}'
     except DescriptionError as error:
@@ -61,7 +61,7 @@ def namespace(name: str, value: str) -> str:
         raise refusal(
             name,
             value,
-            'no namespace can be called that',
+            'this is not a valid namespace',
             'names like left or cell/left: letters, digits and _, no digit first',
         )
     return value
@@ -124,8 +124,8 @@ def unknown(
                 )
     near = {name: get_close_matches(name, declared, 1, NEAR) for name in names}
     return '; '.join(
-        f'launch argument {name}: {launch_file.name} has none of that name and goes '
-        f'without; did you mean {close[0]}?'
+        f'launch argument {name}: {launch_file.name} has no such argument and ignores it; did '
+        f'you mean {close[0]}?'
         for name, close in near.items()
         if close and close[0] not in given
     )

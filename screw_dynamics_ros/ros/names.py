@@ -1,4 +1,4 @@
-"""Names: of frames as parts of topic names, of joints in messages, and many of them for people."""
+"""Names of frames in topic names, of joints in messages, and lists of names in texts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_joint_names(
 
 
 def shown(name: str) -> str:
-    r"""Return a name that may be anything for people: cut short, control characters spelled out.
+    r"""Return an arbitrary name as text: shortened, with control characters escaped.
 
     Examples
     --------
@@ -72,13 +72,13 @@ def shown(name: str) -> str:
 
 
 def shorten(names: Sequence[str], most: int = 8) -> str:
-    """Return the names for a message to people, the first few of a long list."""
+    """Return the names as text, of a long list the first few."""
     text = ', '.join(map(shown, names[:most]))
     return text + (f', ... ({len(names)} in all)' if len(names) > most else '')
 
 
 def printable(text: str, most: int = 300) -> str:
-    """Return a text from outside for people: one line, no control characters, not too long."""
+    """Return an external text in one line, shortened and without control characters."""
     line = text[:most]
     if not line.isprintable():
         line = ''.join(c if c.isprintable() else repr(c)[1:-1] for c in line)
@@ -88,6 +88,7 @@ def printable(text: str, most: int = 300) -> str:
 def twist_frame(representation: str, root: str, link: str) -> str:
     """Return the frame in which a twist is resolved; for mixed ones, which have two, both.
 
-    No frame is called that: whoever transforms such a message is told instead of misled.
+    No such frame exists, so that a transform of such a message fails instead of giving wrong
+    results.
     """
     return {'body': link, 'mixed': f'{root} (linear), {link} (angular)'}.get(representation, root)

@@ -1,7 +1,7 @@
 """Parameter files: which nodes their sections are for, and which parameters those have.
 
-A file that cannot be one is refused with a reason for people. ROS 2 itself refuses some of these
-files with the internals of its parser, and takes others (text, an empty file) for no parameters.
+An invalid file is refused with a reason for users. ROS 2 itself reports some of these files with
+internals of its parser, and treats others (text, an empty file) as without parameters.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()
             raise ArgumentError(
-                f'line {event.start_mark.line + 1}: ROS 2 takes no aliases; write '
-                f'out *{event.anchor}'
+                f'line {event.start_mark.line + 1}: ROS 2 does not support aliases; write out '
+                f'*{event.anchor}'
             )
         return super().compose_node(parent, index)
 
@@ -78,16 +78,16 @@ def read_parameter_file(path: Path) -> list[ParameterSection]:
     except OSError as error:
         raise ArgumentError(f'it cannot be read: {error.strerror}') from None
     except UnicodeDecodeError:
-        raise ArgumentError('it is no text in UTF-8') from None
+        raise ArgumentError('it is not UTF-8 text') from None
     except yaml.YAMLError as error:
         mark, problem = getattr(error, 'problem_mark', None), getattr(error, 'problem', None)
         line = '' if mark is None else f'line {mark.line + 1}: '
         text = ' '.join(str(problem or error).split())
-        raise ArgumentError(f'it is no YAML: {line}{text}') from None
+        raise ArgumentError(f'it is not YAML: {line}{text}') from None
     if content is None:
         raise ArgumentError(f'it is empty; {SHAPE}')
     if not isinstance(content, yaml.MappingNode):
-        raise ArgumentError(f'it is no parameter file; {SHAPE}')
+        raise ArgumentError(f'it is not a parameter file; {SHAPE}')
     return [
         section
         for key, value in content.value
@@ -100,8 +100,8 @@ def _sections(pattern: str, content: yaml.Node) -> Iterator[ParameterSection]:
     where = f'line {content.start_mark.line + 1}: section {pattern}'
     if not NODES.fullmatch(pattern):
         raise ArgumentError(
-            f'{where}: no node can be called that; use letters, digits and _, no '
-            'digit first, * and ** for any'
+            f'{where}: this is not a valid node name; use letters, digits and _, no digit first, '
+            '* and ** for any'
         )
     if not isinstance(content, yaml.MappingNode) or not content.value:
         raise ArgumentError(f'{where} has no {PARAMETERS}; {SHAPE}')
@@ -109,7 +109,7 @@ def _sections(pattern: str, content: yaml.Node) -> Iterator[ParameterSection]:
         if key.value != PARAMETERS:
             yield from _sections(f'{pattern}/{key.value}', value)
         elif not isinstance(value, yaml.MappingNode):
-            raise ArgumentError(f'{where} has nothing in its {PARAMETERS}; {SHAPE}')
+            raise ArgumentError(f'{where} has empty {PARAMETERS}; {SHAPE}')
         else:
             yield ParameterSection(pattern, tuple(_names(value, '')))
 

@@ -1,4 +1,4 @@
-"""Parameters of the nodes: declared from one table, checked alike at start and at run time."""
+"""Parameters of the nodes: declared in tables, with the same checks at startup and at run time."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Parameters:
     """The parameters of one table, on a node that may have several; read like a mapping.
 
     A change is checked against all tables of the node before any of it is stored, and applied when
-    the node has stored it: a change that is refused by anyone changes nothing.
+    the node has stored it: a change refused by one table has no effect.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Typed services of the package screw_dynamics_msgs, which may be absent, answered elsewhere.
+"""Typed services of the optional package screw_dynamics_msgs, run in another process.
 
 A request may take long: functions are compiled when first asked for, and inverse kinematics looks
 for a solution until it has one. So answers are computed in another process, a `Worker`, and the

@@ -1,4 +1,4 @@
-"""The condition of a subcomponent, as diagnostics tell it."""
+"""The condition of a subcomponent, for diagnostics."""
 
 from __future__ import annotations
 

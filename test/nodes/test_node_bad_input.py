@@ -382,8 +382,8 @@ def test_messages_out_of_order_and_repeated(client, robot):
     client.expect(
         STATES,
         WARN,
-        'older than that of the message before',
-        'the stamp is that of the message before',
+        'older than that of the previous message',
+        'the stamp is that of the previous message',
         meanwhile=send,
     )
     check_good(client, robot, seed=1)
@@ -471,7 +471,7 @@ def test_driver_is_killed_and_comes_back(client, robot, start):
 )
 def test_bad_description_by_topic(client, robot, text, reason):
     client.describe(text)
-    client.expect(DESCRIPTION, ERROR, 'refused', reason, 'the one before stays in use')
+    client.expect(DESCRIPTION, ERROR, 'refused', reason, 'the previous one stays in use')
     check_good(client, robot, seed=2)
     client.describe(PANDA)
     client.expect(DESCRIPTION, OK)

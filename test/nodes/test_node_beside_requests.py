@@ -142,7 +142,7 @@ def test_drawing_has_left_the_thread_that_makes_torques(client, node):
             client.ask(TWIST, JOINTS, Q, np.zeros(8))
         assert not [m for m in client.received[MARKERS] if stamp_of(m.markers[0]) > stopped]
         client.received[MARKERS].clear()
-        client.expect('beside/bringup: drawing', WARN, 'has not answered for')
+        client.expect('beside/bringup: drawing', WARN, 'has not responded for')
     finally:
         os.kill(worker, signal.SIGCONT)
     client.wait(lambda: drawn_after(stopped), what='markers again')

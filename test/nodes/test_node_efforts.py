@@ -263,7 +263,7 @@ def test_tare_of_a_dead_driver_is_refused(client, robot, state):
     client.expect(STATES, ERROR, 'no joint state for')
     answer = tare(client)
     assert not answer.success
-    assert 'longer than state_timeout (0.3 s): does the driver run?' in answer.message
+    assert 'longer than state_timeout (0.3 s): check that the driver is running' in answer.message
     assert client.set_parameter(NODE, 'state_timeout', 10.0).successful
     assert tare(client).success  # they are current again
 

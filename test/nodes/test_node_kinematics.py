@@ -104,7 +104,7 @@ def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
     client.expect(f'{client.prefix}outputs', OK)
     client.expect(f'{client.prefix}outputs', OK)
     told = client.diagnostics[f'{client.prefix}outputs'][2]['tf']
-    assert told == ('left to /elsewhere/state_publisher' if is_rival else 'published')
+    assert told == ('published by /elsewhere/state_publisher' if is_rival else 'published')
     stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
     client.spin(0.05)
     assert (stamp in client.stamps('tf')) == (not is_rival)
@@ -201,4 +201,4 @@ def test_executors_and_backends(launch, robot, parameters):
 
 def test_simulated_time_without_a_clock_is_told(launch):
     client = launch({'use_sim_time': 'true'})
-    client.expect(f'{client.prefix}joint states', 2, 'nothing has come on /clock')
+    client.expect(f'{client.prefix}joint states', 2, 'no message has arrived on /clock')

@@ -115,7 +115,7 @@ def ask_unstamped(client, robot, rng, topic, witness):
             client.received[topic].clear()
         elif client.wait(lambda: client.received[topic], 0.2, fail=False):
             return q, v, tau, client.received[topic][-1]
-    raise AssertionError(f'nothing on {topic}')
+    raise AssertionError(f'no message on {topic}')
 
 
 # --- kinematics ----------------------------------------------------------------------------------

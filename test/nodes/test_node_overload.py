@@ -47,7 +47,7 @@ def test_the_newest_states_are_answered(start, connect, executor):
         client.expect(
             f'overload/{executor}/bringup: joint states',
             WARN,
-            'overtaken by newer ones',
+            'merged into newer ones',
             'install llvmlite',
             meanwhile=burst,
         )

@@ -146,7 +146,7 @@ def test_bad_commands_are_refused(client, data):
 )
 def test_bad_wrenches_are_refused(client, message):
     client.publisher(WrenchStamped, 'simulator/external_wrench').publish(message)
-    client.expect(NAME, 1, '~/external_wrench', 'is no link, or a number is not finite')
+    client.expect(NAME, 1, '~/external_wrench', 'is not a link, or a number is not finite')
     assert np.isfinite(states(client, 3)[1]).all()
 
 

@@ -207,7 +207,7 @@ def test_garbage_ends_nothing_and_memory_stays(driver, robot):
 
 def test_it_tolerates_commands_at_a_kilohertz_and_a_stop_of_nearly_a_second(driver, robot):
     """The time is let go and told; states go on, and it holds its posture without commands."""
-    lost = float(driver.report()[1]['time lost [s]'])
+    lost = float(driver.report()[1]['time skipped [s]'])
     hold = robot.gravity_torques(driver.until(is_at_rest)[0])
     for _ in range(300):
         driver.command(hold)
@@ -215,7 +215,7 @@ def test_it_tolerates_commands_at_a_kilohertz_and_a_stop_of_nearly_a_second(driv
     driver.process.process.send_signal(signal.SIGSTOP)
     time.sleep(0.9)
     driver.process.process.send_signal(signal.SIGCONT)
-    driver.report(values=lambda said: float(said['time lost [s]']) > lost + 0.6)
+    driver.report(values=lambda said: float(said['time skipped [s]']) > lost + 0.6)
     driver.report(values=lambda said: said['driven by'] == 'gravity compensation')
     driver.until(is_at_rest)
     check(robot, *driver.states(20))
@@ -246,7 +246,7 @@ def test_a_divergence_is_told_and_the_simulation_goes_on(start, connect, tmp_pat
     path.write_text(robot_of('<link name="a"/>', body, joint('j', 'a', 'b', kind='continuous')))
     wheel = Driver(start, connect, 'wheel', urdf=path)
     level, said = wheel.report(
-        'diverged and went on from its last state, at rest', act=lambda: wheel.command([1e308])
+        'diverged and continued from its last state, at rest', act=lambda: wheel.command([1e308])
     )
     assert level == 2
     assert int(said['divergences'].split(';')[0]) > 0
@@ -293,7 +293,7 @@ def test_no_exception_of_a_tick_or_a_message_ends_it(callbacks, what, part, mess
     setattr(simulator, part, sound)
     status = simulator.status()
     assert status.level == 2
-    assert 'failed, and the next was served, 3 times' in status.summary
+    assert 'failed and was skipped, 3 times' in status.summary
     assert 'NoneType' in status.summary
     calls[what](*message)
     calls['tick']()

@@ -26,7 +26,7 @@ COMMAND = ['ros2', 'launch', 'screw_dynamics_ros', 'bringup.launch.py']
             'params_file:=/nowhere: there is no such',
         ),
         (check.parameter_file, 'params_file', str(ROOT), 'this is a folder'),
-        (check.parameter_file, 'params_file', str(urdf_path('panda')), 'it is no YAML: line '),
+        (check.parameter_file, 'params_file', str(urdf_path('panda')), 'it is not YAML: line '),
         (check.parameter_file, 'params_file', '', 'expected a YAML file like config/model.yaml'),
         (
             check.urdf_file,
@@ -40,12 +40,12 @@ COMMAND = ['ros2', 'launch', 'screw_dynamics_ros', 'bringup.launch.py']
             check.namespace,
             'namespace',
             'my-arm',
-            'namespace:=my-arm: no namespace can be called that',
+            'namespace:=my-arm: this is not a valid namespace',
         ),
         (check.namespace, 'namespace', '1left', 'letters, digits and _, no digit first'),
-        (check.namespace, 'namespace', 'my arm', 'no namespace can be called that'),
-        (check.namespace, 'namespace', 'left/', 'no namespace can be called that'),
-        (check.namespace, 'namespace', '//left', 'no namespace can be called that'),
+        (check.namespace, 'namespace', 'my arm', 'this is not a valid namespace'),
+        (check.namespace, 'namespace', 'left/', 'this is not a valid namespace'),
+        (check.namespace, 'namespace', '//left', 'this is not a valid namespace'),
         (
             check.log_level,
             'log_level',
@@ -120,8 +120,8 @@ class TestUnknownNames:
         command = ['ros2', 'launch', 'my_robot', 'robot.launch.py']
         warning = check.unknown(LAUNCH_FILE, ['parms_file', 'arm'], DECLARED, command)
         assert warning == (
-            'launch argument parms_file: bringup.launch.py has none of that name '
-            'and goes without; did you mean params_file?'
+            'launch argument parms_file: bringup.launch.py has no such argument '
+            'and ignores it; did you mean params_file?'
         )
         mapped = ['parms_file', 'params_file']  # the other file has its own name for it
         assert check.unknown(LAUNCH_FILE, mapped, DECLARED, command) == ''

@@ -48,20 +48,23 @@ def test_our_own_files(name):
     [
         ('', 'it is empty; write sections'),
         ('# nothing\n', 'it is empty'),
-        ('text', 'it is no parameter file; write sections like "/**/bringup: {ros__parameters: {'),
-        ('- a\n- b\n', 'it is no parameter file'),
-        ('<robot name="x"/>', 'it is no parameter file'),
-        ('a: [1, 2\n', 'it is no YAML: line 2: expected'),
-        ('a: {ros__parameters: {x: "\x00"}}', 'it is no YAML'),
+        (
+            'text',
+            'it is not a parameter file; write sections like "/**/bringup: {ros__parameters: {',
+        ),
+        ('- a\n- b\n', 'it is not a parameter file'),
+        ('<robot name="x"/>', 'it is not a parameter file'),
+        ('a: [1, 2\n', 'it is not YAML: line 2: expected'),
+        ('a: {ros__parameters: {x: "\x00"}}', 'it is not YAML'),
         ('bringup:\n  gravity: [0]\n', 'line 2: section /bringup/gravity has no ros__parameters'),
         ('bringup: {}\n', 'line 1: section /bringup has no ros__parameters'),
-        ('bringup: {ros__parameters: 5}', 'section /bringup has nothing in its ros__parameters'),
-        ('bringup:\n  ros__parameters:\n', 'has nothing in its ros__parameters'),
-        ('my-arm: {ros__parameters: {}}', 'section /my-arm: no node can be called that'),
-        ('a:\n  /b: {ros__parameters: {}}', 'section /a//b: no node can be called that'),
+        ('bringup: {ros__parameters: 5}', 'section /bringup has empty ros__parameters'),
+        ('bringup:\n  ros__parameters:\n', 'has empty ros__parameters'),
+        ('my-arm: {ros__parameters: {}}', 'section /my-arm: this is not a valid node name'),
+        ('a:\n  /b: {ros__parameters: {}}', 'section /a//b: this is not a valid node name'),
         (
             'a: {ros__parameters: {x: &p [1.0], y: *p}}',
-            'line 1: ROS 2 takes no aliases; write out *p',
+            'line 1: ROS 2 does not support aliases; write out *p',
         ),
         (
             'a:\n  ros__parameters:\n    gravity: [0.0, 0, -9.81]',
@@ -85,7 +88,7 @@ def test_what_is_no_file_is_refused(tmp_path):
             read_parameter_file(path)
     binary = tmp_path / 'binary.yaml'
     binary.write_bytes(b'\xff\xfe\x00')
-    with pytest.raises(ArgumentError, match='it is no text in UTF-8'):
+    with pytest.raises(ArgumentError, match='it is not UTF-8 text'):
         read_parameter_file(binary)
 
 

@@ -1,4 +1,4 @@
-"""The client of the demo: hears all outputs for one tool frame and pushes the tool."""
+"""The client of the demo: receives all outputs for one tool frame and pushes the tool."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESULTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 class Client:
     """Subscriptions and the publisher of the push, on one node.
 
-    Messages are kept serialized, so that hearing them costs little and disturbs no latency.
+    Messages are kept serialized, so that receiving them costs little and does not affect latencies.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DemoError, ChildError) as error:
         complain(str(error))
     except (Interruption, KeyboardInterrupt) as error:
-        complain('interrupted, all processes have ended')
+        complain('interrupted; all processes have ended')
         return 128 + getattr(error, 'number', 2)
     return BROKEN
 
@@ -76,13 +76,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=Path,
         default=Path('results'),
         metavar='FOLDER',
-        help='where demo.png and demo.json go (default: results)',
+        help='folder for demo.png and demo.json (default: results)',
     )
     parser.add_argument(
         '--domain',
         type=domain,
         metavar='ID',
-        help='ROS_DOMAIN_ID, 0 to 101 (default: one that is free)',
+        help='ROS_DOMAIN_ID, 0 to 101 (default: an unused one)',
     )
     return parser.parse_args(own_arguments(arguments))
 

@@ -1,4 +1,4 @@
-"""The nodes of the demo as child processes that never outlive it."""
+"""The nodes of the demo as child processes that end with it."""
 
 from __future__ import annotations
 

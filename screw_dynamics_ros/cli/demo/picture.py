@@ -126,7 +126,8 @@ def draw_latency(axis: Any, recording: Recording) -> None:
             axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
     axis.set(
-        title='Latency to the last output, as heard by this client, which also draws', ylabel='ms'
+        title='Latency to the last output, as measured by this client, which also draws',
+        ylabel='ms',
     )
     beside(axis)
 

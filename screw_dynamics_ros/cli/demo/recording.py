@@ -1,4 +1,4 @@
-"""What the client of the demo hears: the messages of a run as arrays, by topic."""
+"""The messages that the client of the demo receives in a run, as arrays by topic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Contents = tuple[int, Sequence[float]]
 
 
 class Series:
-    """The messages of one topic, kept as they come and read when somebody asks.
+    """The messages of one topic, stored serialized and read on request.
 
     Parameters
     ----------

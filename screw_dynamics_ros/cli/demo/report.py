@@ -1,4 +1,4 @@
-"""What the demo concludes from a recording: figures, comparisons, verdict."""
+"""The evaluation of a recording of the demo: figures, comparisons, result."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def as_text(report: Report) -> list[str]:
         'messages per second',
     ]
     text += [f'  {name:<20}{value:10.1f}' for name, value in report.rates.items()]
-    text += ['', f'{"latency as heard here, drawing included":<40}{"median":>12}{"99 %":>12}']
+    text += ['', f'{"latency as measured here, including drawing":<40}{"median":>12}{"99 %":>12}']
     for origin, words in (
         ('arrival', 'from the arrival of the joint state here'),
         ('stamp', 'from its stamp by the driver'),

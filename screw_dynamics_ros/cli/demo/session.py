@@ -1,4 +1,4 @@
-"""One run of the demo: start the nodes, wait until they work, record what they say."""
+"""One run of the demo: start the nodes, wait for their outputs, record them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 PURPOSES = {
-    'simulator': 'driver of an arm that is not there',
+    'simulator': 'simulated driver of an arm',
     'bringup': 'model of the arm, compiling ...',
 }
 
@@ -59,7 +59,7 @@ class Interruption(Exception):
 
 
 class Signals:
-    """Within the `with` block, signals that ask to end are noted, and heeded where that is safe."""
+    """Within the `with` block, signals to end are recorded, and handled where that is safe."""
 
     def __init__(self) -> None:
         self._received: list[int] = []
@@ -115,7 +115,7 @@ class DemoSession:
                 say(f'{now - start:.0f} s, still waiting for {", ".join(missing)}')
             if now - start > START_UP:
                 raise DemoError(
-                    f'nothing heard of {", ".join(missing)} after {START_UP:.0f} s'
+                    f'no message from {", ".join(missing)} after {START_UP:.0f} s'
                     + ''.join(
                         f'\n  last output of {name}:\n    '
                         + '\n    '.join(self._children.output(name))

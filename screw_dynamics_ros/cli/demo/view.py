@@ -1,4 +1,4 @@
-"""The live view of the demo: what is drawn, and how it gets on the terminal."""
+"""The live view of the demo: its content, and its display on the terminal."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sections = description_sections(Robot.from_urdf(text), text)
         if not sections:
             raise UnusableError(
-                f'nothing came on robot_description within {options.wait:g} s: start the driver, '
-                'compare ROS_DOMAIN_ID and namespace, or name a file'
+                f'no message arrived on robot_description within {options.wait:g} s: start the '
+                'driver, compare ROS_DOMAIN_ID and namespace, or name a file'
             )
         for section in sections:
             print('\n'.join(section.text()), flush=True)
@@ -78,21 +78,21 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         nargs='?',
         type=Path,
         metavar='FILE',
-        help='a URDF (default: what is published)',
+        help='a URDF file (default: the published description)',
     )
     parser.add_argument(
         '--seconds',
         type=seconds,
         default=3.0,
         metavar='S',
-        help=(f'how long joint states are listened to, at most {LONGEST:g} (default: 3)'),
+        help=(f'time for which joint states are recorded, at most {LONGEST:g} (default: 3)'),
     )
     parser.add_argument(
         '--wait',
         type=seconds,
         default=5.0,
         metavar='S',
-        help=(f'how long the first messages are waited for, at most {LONGEST:g} (default: 5)'),
+        help=(f'longest time to wait for the first messages, at most {LONGEST:g} (default: 5)'),
     )
     parser.add_argument('--strict', action='store_true', help='warnings count as errors')
     return parser.parse_args(own_arguments(arguments))

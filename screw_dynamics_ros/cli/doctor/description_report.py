@@ -1,4 +1,4 @@
-"""What `doctor` says of a description: joints and what they carry, doubts, a second opinion."""
+"""Report of `doctor` on a description: joints, carried masses, problems, comparison."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
                     'warning',
                     f'joint {joint.name}',
                     f'its {name} limit is 0',
-                    'set what the maker states',
+                    'set the value given by the manufacturer',
                 )
 
 
@@ -104,7 +104,7 @@ def speed_section(robot: Robot) -> Section:
             Finding(
                 'warning',
                 'llvmlite',
-                'is not used: all is computed some 50 times slower',
+                'is not used: all computations take some 50 times longer',
                 'apt install python3-llvmlite, or pip install llvmlite',
             )
         )
@@ -135,7 +135,7 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
                     'warning',
                     'Pinocchio',
                     f'refuses the description: {reason}',
-                    'so will others that read it by urdfdom, which says more above',
+                    'so do other programs that read it with urdfdom; its messages are above',
                 )
             )
         else:  # some mimic joints are beyond it

@@ -1,7 +1,7 @@
-"""What the efforts of a robot at rest tell about its driver, and about the description.
+"""Comparison of the efforts of a robot at rest with the model.
 
-What they contain is the parameter `effort_terms` of the nodes. At rest there is no Coriolis torque
-and none of inertia: what can be told is whether gravity and the payload are in them.
+What they contain is the parameter `effort_terms` of the nodes. At rest there are no Coriolis and
+inertial torques: it can only be determined whether they contain gravity and the payload.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
             'no answer from '
             f'{", ".join(configuration.silent)}: gravity, payload and corrections that '
             'are configured there are not known here',
-            'wait longer with --wait, or see whether it hangs',
+            'increase --wait, or check whether the node hangs',
         )
 
 
@@ -107,7 +107,7 @@ def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterat
             f'{configuration.owners["payload_mass"]}{absent}'
         )
     else:
-        yield 'no payload is configured: whether they contain its weight cannot be told'
+        yield 'no payload is configured: it cannot be determined whether they contain its weight'
     corrected = [joint for joint in configuration.values.get('effort_joints', ()) if joint]
     if corrected:
         yield (
@@ -129,7 +129,7 @@ def effort_findings(
         yield Finding(
             'info',
             'efforts',
-            'gravity asks for too little torque here to judge them',
+            'the torques of gravity are too small here to assess them',
             'stretch the arm out and run this again',
         )
         return
@@ -141,7 +141,7 @@ def effort_findings(
         message = (
             'contain ' + described(fitting[0])
             if () not in fitting
-            else f'are near zero where gravity asks for up to {largest:.3g} N m or N'
+            else f'are near zero where gravity requires up to {largest:.3g} N m or N'
         )
         yield Finding(
             'warning',
@@ -163,8 +163,9 @@ def effort_findings(
         yield Finding(
             'info',
             'efforts',
-            'it is all the same here whether they contain ' + ' or '.join(map(described, fitting)),
-            'hold the payload where it loads the joints more to tell',
+            'here it makes no difference whether they contain '
+            + ' or '.join(map(described, fitting)),
+            'move the payload to where it loads the joints more, to determine this',
         )
 
 
@@ -203,7 +204,7 @@ def joint_findings(joints: Sequence[str], measured: Array, model: Array) -> Iter
 
 
 def described(content: Sequence[str]) -> str:
-    """Return the weight that efforts contain, for people."""
+    """Return the weight that efforts contain, as text."""
     return {
         ('gravity', 'payload'): 'the weight of the robot and of its payload',
         ('gravity',): 'the weight of the robot',

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True)
 class Expected:
-    """What must come out for n states.
+    """Expected results for n states.
 
     Attributes
     ----------

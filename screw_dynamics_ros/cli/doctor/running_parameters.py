@@ -1,4 +1,4 @@
-"""What the running nodes are told of the measured efforts: `doctor` does not call that a fault."""
+"""Parameters of the running nodes about efforts, which `doctor` does not report as problems."""
 
 from __future__ import annotations
 

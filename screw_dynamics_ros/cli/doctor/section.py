@@ -12,14 +12,14 @@ MARKS = {'error': 'ERROR  ', 'warning': 'WARNING', 'info': 'note   '}
 
 @dataclass
 class Section:
-    """A title, lines of figures, and what is to be said of them."""
+    """A title, lines of figures, and findings."""
 
     title: str
     lines: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Append a table, columns as wide as they must be; the first one stands on the left."""
+        """Append a table with columns of minimal width, the first one left-aligned."""
         widths = [max(map(len, column)) for column in zip(head, *rows)]
         for row in (head, *rows):
             cells = [text.rjust(width) for text, width in zip(row, widths)]

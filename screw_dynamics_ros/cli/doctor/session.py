@@ -1,6 +1,6 @@
-"""What `doctor` hears of a running robot: all of it comes first, then ROS ends, then it is judged.
+"""Data that `doctor` records of a running robot, before ROS is shut down and they are evaluated.
 
-SIGINT ends the listening in order, at the next turn.
+SIGINT ends the recording at the next turn.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from screw_dynamics_ros.ros.topics import qos
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 TURN = 0.05  # s
 
-READABLE = {UNDISCOVERED: 'a node that has not told its name', NO_NODE: NO_NODE_IN_WORDS}
+READABLE = {UNDISCOVERED: 'a node whose name is not known', NO_NODE: NO_NODE_IN_WORDS}
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What a running robot has said.
+    """The recorded data of a running robot.
 
     Attributes
     ----------

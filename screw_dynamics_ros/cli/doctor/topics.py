@@ -1,4 +1,4 @@
-"""What `doctor` says of a running robot: joint states, efforts, senders of transforms."""
+"""Report of `doctor` on a running robot: joint states, efforts, publishers of transforms."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def joint_states_section(heard: Heard) -> Section:
             Finding(
                 'error',
                 'joint_states',
-                f'nothing came; publishers: {sent_by}',
+                f'no message arrived; publishers: {sent_by}',
                 'start the driver, remap joint_states, or compare ROS_DOMAIN_ID',
             )
         )
@@ -94,12 +94,12 @@ def transforms_section(sent_by: list[str]) -> Section:
                 'info',
                 '/tf',
                 f'both {listed(publishers)} and {listed(ours)} can send it',
-                'ours is silent while the other one runs',
+                'ours publishes nothing while the other one runs',
             )
         )
     return section
 
 
 def listed(names: list[str]) -> str:
-    """Return names for people."""
+    """Return names as text."""
     return ', '.join(names) or 'nobody'

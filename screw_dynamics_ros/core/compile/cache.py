@@ -1,9 +1,9 @@
-"""Machine code on disk, by content: what was compiled once is loaded from then on.
+"""Cache of machine code on disk, by content: code is compiled once and then loaded.
 
 A file name is a hash of everything the code depends on, so a file is never wrong, only absent.
-Files are written aside and renamed, so that concurrent processes never see half of one; a checksum
-refuses a damaged one, and one under another's name. Where nothing can be written (a read-only home)
-the cache is silently not used.
+Files are written under a temporary name and renamed, so that concurrent processes never read a
+partial one; a checksum detects damaged files, and files under a wrong name. Where nothing can be
+written (a read-only home) the cache is silently not used.
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ def is_usable() -> bool:
     fault = layout_fault()
     if fault:
         logging.getLogger('screw_dynamics_ros').warning(
-            'calls of compiled functions take the slow path: %s (Python %s, NumPy %s)',
+            'compiled functions are called by the slower Python method: %s (Python %s, NumPy %s)',
             fault,
             platform.python_version(),
             np.__version__,

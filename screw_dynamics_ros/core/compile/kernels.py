@@ -1,4 +1,4 @@
-"""Functions of a robot made runnable: a specification, and one kernel class for each backend."""
+"""Executable functions of a robot: a specification, and one kernel class per backend."""
 
 from __future__ import annotations
 

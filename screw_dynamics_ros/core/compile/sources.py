@@ -1,4 +1,4 @@
-"""The sources of this package, as they were when it was loaded.
+"""The sources of this package at the time of its import.
 
 They decide what a function of the package records, and how a program becomes machine code. They are
 read when this module is imported, not when something is first compiled: an upgrade may replace the

@@ -81,7 +81,7 @@ class Terms:
     K : (nv, m) array
         M^-1 J^T.
     inverse_inertia : (m, m) array
-        J M^-1 J^T: its inverse is the inertia felt along the constraints.
+        J M^-1 J^T: its inverse is the inertia along the constraints.
     drift, rate, displacement : (m,) arrays
         Accelerations without constraint forces, velocities and displacements along them.
     mobility : (m,) array

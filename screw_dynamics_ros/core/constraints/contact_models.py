@@ -1,4 +1,4 @@
-"""Constraints on motion: what a contact or joint lets free, what it bears, and joint limits.
+"""Constraints on motion: free twists and constraint wrenches of contacts and joints; limits.
 
 A constraint on a rigid body is a system of twists it allows or, equivalently, the reciprocal system
 of wrenches it bears; the dimensions add up to six. On the velocities of a whole mechanism it is a

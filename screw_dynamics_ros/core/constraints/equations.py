@@ -7,7 +7,7 @@ Constraints add A lambda to the wrenches on the links. The accelerations are lin
 
 where J v = A^T V are the velocities that are constrained and rates = A^T dV/dt = J a + J' v.
 Popov's and Vereshchagin's recursion finds all this in O(n m^2) without M and J: wrenches E of unit
-lambda are handed inward through the articulated bodies, what each joint gives way is collected in
+lambda are propagated inward through the articulated bodies, the motion of each joint is added to
 
     inverse_inertia = sum e_i^T D_i^-1 e_i,  e_i = X_i^T E_i,  E_p += Ad^T (E_i - U_i D_i^-1 e_i),
 
@@ -199,8 +199,8 @@ def greatest_mobility(
 ) -> Array:
     """Return (m,): the diagonal of inverse_inertia, had every wrench the best possible direction.
 
-    Each joint on the way gives way to the wrench with its lever as long as it is, against the
-    inertia `resistance` (nv,). What is smaller by orders is rounding: nothing moves that way.
+    Each joint on the way is free to move under the wrench with its lever arm, against the inertia
+    `resistance` (nv,). What is smaller by orders is rounding: nothing moves that way.
     """
     result = []
     for r in rows:

@@ -1,4 +1,4 @@
-"""Torques for a controller: enabled on purpose, bounded, fresh and smooth."""
+"""Torques for a controller: enabled explicitly, limited, recent and continuous."""
 
 from screw_dynamics_ros.core.control.command_report import ActedLimit, CommandReport, Mode
 from screw_dynamics_ros.core.control.command_settings import (

@@ -1,4 +1,4 @@
-"""What there is to tell about commanded torques: the mode, and the limits that acted."""
+"""Report on commanded torques: the mode, and the active limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commanded torques must keep to: limits, times, and what to do when states are lost."""
+"""Settings of commanded torques: limits, times, and actions when states are lost."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _check_limits(
     for name, limit in limits.items():
         if name not in joints:
             raise UnknownNameError(
-                f'{what}: there is no joint {name!r}; there are {", ".join(joints)}'
+                f'{what}: there is no joint {name!r}; the joints are {", ".join(joints)}'
             )
         if not (is_number(limit) and limit >= 0.0 and (limit or not positive)):
             raise ArgumentError(

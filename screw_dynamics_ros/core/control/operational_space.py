@@ -1,4 +1,4 @@
-"""Operational space: the dynamics of a robot as its tasks feel them.
+"""Operational space: the dynamics of a robot in task coordinates.
 
 A task is a `MotionConstraint` that is fulfilled by torques instead of by constraint forces; its
 Jacobian J maps joint velocities to A^T V. With M a + h = tau,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OperationalSpace:
-    """What the directions of some tasks feel, (m,) in all.
+    """The dynamics along the directions of some tasks, (m,) in total.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def operational_space(
     v: ArrayLike,
     tasks: MotionConstraint | Sequence[MotionConstraint],
 ) -> OperationalSpace:
-    """Return what tasks feel in the state q, v, (nq,) and (nv,)."""
+    """Return the dynamics of tasks in the state q, v, (nq,) and (nv,)."""
     q, v = vector('q', robot.nq, q), vector('v', robot.nv, v)
     terms = robot.constraint_terms(q, v, np.zeros(robot.nv), checked(tasks))
     J = (robot.mass_matrix(q) @ terms.K).T
@@ -108,7 +108,7 @@ def generalised_jacobian(
         follow = np.linalg.solve(M[..., :6, :6], M[..., :6, 6:])
     except np.linalg.LinAlgError:
         raise InertiaError(
-            f'{robot!r} has no inertia to turn or move freely with; give its links masses'
+            f'{robot!r} has no inertia to turn or move freely with; give masses to its links'
         ) from None
     result: Array = J[..., 6:] - J[..., :6] @ follow
     return result

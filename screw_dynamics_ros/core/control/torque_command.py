@@ -1,4 +1,4 @@
-"""From the torques that are wanted to the torques that are commanded.
+"""Commanded torques, computed from desired torques.
 
 With x the wanted torques within their limits, the command is
 
@@ -77,7 +77,7 @@ IMPOSSIBLE = 1e9  # torques [N m, N]; a blend from one would round by more than 
 
 
 class TorqueCommand:
-    """Makes commanded torques of wanted ones, one at each joint state or tick of a timer.
+    """Computes commanded torques from desired ones, at each joint state or tick of a timer.
 
     It has no clock and no lock: all calls are made by one thread, with the time of one monotonic
     clock, and a time before that of the last call counts as that. Commands are always the same
@@ -169,7 +169,9 @@ class TorqueCommand:
         `ScrewDynamicsError` after `end`.
         """
         if self._is_ending:
-            raise ScrewDynamicsError('torque commands are ending and cannot be enabled any more')
+            raise ScrewDynamicsError(
+                'the process is ending: torque commands cannot be enabled any more'
+            )
         self._is_enabled = True
 
     def disable(self) -> None:
@@ -352,7 +354,7 @@ class TorqueCommand:
     def _follow(self, now: float) -> None:
         """Begin or resume to follow wanted torques."""
         if self._phase == FOLLOWING:  # after a pause in which no tick came, either
-            self._reason = f'nothing was called for {now - self._sent:.3g} s'
+            self._reason = f'no call for {now - self._sent:.3g} s'
             self._losses += 1
         if self._phase in (SILENT, TO_ZERO) or self._is_ramping:
             self._ramped[:] = 1.0

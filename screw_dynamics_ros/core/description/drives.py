@@ -1,9 +1,9 @@
 """What drives a joint: rotor behind a gear, and friction.
 
-A rotor of inertia J that turns G times as fast as its joint is felt there as the inertia G^2 J.
-That is all there is to it if the gear ratio is large; in truth the rotor also carries the spin
-J G q' along an axis of the link it is mounted on, which makes the joint feel that link's angular
-acceleration and the link feel a gyroscopic moment. A `rotor_axis` brings that in, exactly.
+A rotor of inertia J that turns G times as fast as its joint has the reflected inertia G^2 J. This
+is sufficient if the gear ratio is large; in general the rotor also has the angular momentum J G q'
+along an axis of the link it is mounted on, so that the angular acceleration of that link causes a
+joint torque, and the link is subject to a gyroscopic moment. With `rotor_axis` these are exact.
 
 Sources: Bruyninckx 2010, section 6.2.6, which leaves the axis of the rotor open (C-054); friction
 as in Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with the Stribeck curve
@@ -39,7 +39,8 @@ class Drive:
     gear_ratio : float
         G, turns of the rotor per turn of the joint ([rad/m]); its sign matters with `rotor_axis`.
     armature : float
-        More inertia felt at the joint, of gears for instance [kg m^2] ([kg]); MuJoCo's name.
+        Additional reflected inertia at the joint, of gears for instance [kg m^2] ([kg]); MuJoCo's
+        name.
     damping : float
         Viscous friction [N m s/rad] ([N s/m]).
     coulomb : float
@@ -53,7 +54,7 @@ class Drive:
         has no stiction: a held joint creeps. A smaller value needs smaller steps of integration.
     rotor_axis : (float, float, float), optional
         Direction of the rotor's axis in the frame of its carrier, where a positive joint rate times
-        `gear_ratio` turns it. Without it the rotor is felt at the joint only.
+        `gear_ratio` turns it. Without it only the reflected inertia is included.
     carrier : str, optional
         Link the motor is mounted on, the joint's parent if not given. Its inertia in the
         description is that of link and motor with the rotor held: what CAD programs export.
@@ -115,7 +116,7 @@ class Drive:
 
     @property
     def reflected_inertia(self) -> float:
-        """Inertia d felt at the joint besides that of moved bodies [kg m^2] ([kg]).
+        """Reflected inertia d at the joint, without that of moved bodies [kg m^2] ([kg]).
 
         With a `rotor_axis` the rotor is such a body, and d is the armature alone.
         """
@@ -222,5 +223,5 @@ def _unit(axis: Vector) -> Vector:
     return x, y, z
 
 
-#: Nothing is felt at a joint with this drive.
+#: A joint with this drive has no reflected inertia and no friction.
 NO_DRIVE = Drive()

@@ -82,8 +82,8 @@ class ArticulatedBodies:
     free : lists of k int
         Their places in v.
     U, D, u : (6, k), (k, k) and (k,) arrays
-        P X, the inertia X^T P X felt by the joint, that of its drive included, and the torque
-        tau - X^T beta left for it.
+        P X, the inertia X^T P X about the joint, including that of its drive, and the torque tau -
+        X^T beta left for it.
     """
 
     C: dict[int, Array]

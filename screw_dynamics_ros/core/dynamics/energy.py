@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.types import Array
 def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:
     """Return T = 1/2 sum V_i^T M_i V_i [J], V_i the body-fixed twists (D-17, K-22).
 
-    The inertias that drives are felt with at their joints count as well.
+    The reflected inertias of drives are included.
     """
     V: list[Array] = []
     T: Any = 0.0

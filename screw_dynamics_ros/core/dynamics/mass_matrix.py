@@ -60,7 +60,7 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
 
 
 def reflected_inertias(tree: Tree) -> Array:
-    """Return the diagonal (nv, nv) of what drives are felt with at their joints (C-054)."""
+    """Return the diagonal matrix (nv, nv) of the reflected inertias of drives (C-054)."""
     d = np.zeros((tree.nv, tree.nv))
     for body in tree.bodies:
         d[body.v, body.v] += body.multiplier**2 * body.drive.reflected_inertia * np.eye(body.dof)

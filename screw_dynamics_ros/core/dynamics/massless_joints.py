@@ -37,7 +37,7 @@ NOTHING = 1e-12
 
 
 def guarded(D: Array, body: Body, carries: bool, P: Array, X: Array) -> Array:
-    """Return the inertia D (k, k) felt by a joint, or NaN where nothing resists the joint.
+    """Return the inertia D (k, k) about a joint, or NaN if there is none.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def check_moves_mass(D: Array, joint: str) -> None:
 
 
 def not_a_number_below(D: Array, least: Array | float) -> Array:
-    """Return the inertia D felt by a joint, (1, 1), or NaN if it is less than `least`.
+    """Return the inertia D about a joint, (1, 1), or NaN if it is less than `least`.
 
     By a square root instead of a comparison, so that it can be recorded.
     """
@@ -108,7 +108,7 @@ def resisted(tree: Tree, M: Array, places: Sequence[int]) -> Array:
 def without_rounding(P_a: Array, body: Body, X: Array) -> Array:
     """Return P_a (6, 6) with exact zeros where a free joint without drive leaves only rounding.
 
-    P_a X = 0: no inertia is felt along the joint from its predecessor.
+    P_a X = 0: the predecessor contributes no inertia along the joint.
     """
     if not body.drive.reflected_inertia:
         nothing = unit_rows(X)

@@ -1,4 +1,4 @@
-"""Estimation of what acts on a robot from what its joints feel."""
+"""Estimation of contact wrenches from joint torques."""
 
 from screw_dynamics_ros.core.estimation.contact_wrench import (
     contact_wrench,

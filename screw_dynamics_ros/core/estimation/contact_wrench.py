@@ -86,11 +86,11 @@ def contact_wrench(
 
 
 def observability_pivots(jacobian: Array, threshold: float, characteristic_length: float) -> Array:
-    """Return (6,) numbers that are all positive just if the wrench can be observed.
+    """Return (6,) numbers that are all positive if and only if the wrench is observable.
 
     That is: if every singular value of D J is greater than `threshold` [m]. They are the pivots of
-    the elimination of D J J^T D - threshold^2, which is positive definite just if they are positive
-    (Sylvester); a pivot of zero leaves infinities and NaN in the others.
+    the elimination of D J J^T D - threshold^2, which is positive definite if and only if they are
+    positive (Sylvester); a pivot of zero leaves infinities and NaN in the others.
     """
     scaled = lengths(characteristic_length)[:, None] * jacobian
     L = scaled @ scaled.T - np.eye(6) * (threshold * threshold)

@@ -1,7 +1,7 @@
 r"""Joint limits as bounds of the next joint velocity, held for one sampling time.
 
 A joint at distance d from its limit, moving towards it with v while q grows by v dt in each sample
-and v changes by at most a dt, stops in time just if v is at most
+and v changes by at most a dt, stops in time if and only if v is at most
 
     v(d) = (d + a dt^2 m (m + 1) / 2) / ((m + 1) dt),    m (m + 1) / 2 <= d / (a dt^2) of largest m
 

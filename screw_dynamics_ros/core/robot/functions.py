@@ -4,9 +4,9 @@
     def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
         \"\"\"Return ...\"\"\"
 
-is all there is to say of one: the recursion `jacobian(tree, q, link, representation)`, the vectors
-it reads, and by the signature of the method what callers pass. The first parameters are the inputs
-('gravity' is the robot's own), the others are options, strings that select what is compiled, and
+defines a function: the recursion `jacobian(tree, q, link, representation)`, the vectors it reads,
+and by the signature of the method what callers pass. The first parameters are the inputs ('gravity'
+is the robot's own), the others are options, strings that select what is compiled, and
 `external_wrenches`.
 """
 

@@ -27,7 +27,7 @@ Constant = int | str | tuple['Constant', ...]
 
 @dataclass(frozen=True)
 class Formula:
-    """An output that is made of others, in the same program.
+    """An output computed from others, in the same program.
 
     Formulas are the same output if everything here is equal. Of functions that are made anew, such
     as lambdas, no two are: give a function of a module and `constants` where that matters.

@@ -168,7 +168,7 @@ class Robot(CompiledFunctions):
         if not isinstance(description, RobotDescription):
             raise ArgumentError(
                 f'Robot: description must be a RobotDescription, got {description!r}; for a URDF '
-                'take Robot.from_urdf'
+                'use Robot.from_urdf'
             )
         if not isinstance(floating_base, bool | np.bool_):
             raise ArgumentError(f'Robot: floating_base must be a bool, got {floating_base!r}')
@@ -602,7 +602,7 @@ class Robot(CompiledFunctions):
         """Return what bodies fixed to links add to the torques of a motion, (nv,) [N m, N].
 
         `payloads` maps a link to a `RigidBody` in its frame, or is what `payload_parameters` makes
-        of that; another one compiles nothing.
+        of that; another one needs no compilation.
         """
 
     @compiled(potential_energy, 'q', 'gravity')

@@ -1,4 +1,4 @@
-"""A robot without a robot: motion under torques and contacts, and a controller to hold it."""
+"""A simulated robot: motion under torques and contacts, and a controller to hold it."""
 
 from screw_dynamics_ros.core.simulation.posture import Posture
 from screw_dynamics_ros.core.simulation.simulated_robot import (

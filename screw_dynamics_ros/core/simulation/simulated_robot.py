@@ -31,11 +31,11 @@ class SimulatedRobot:
     """The state of a robot that moves by M a + C v + g = tau + sum J^T w + E lambda.
 
     E lambda are the forces of the stops: joints of one freedom do not leave their limits. A stop
-    pushes and never pulls, does not give way and gives nothing back: a joint that runs into it
-    stays there until something drives it away, and by way of the mass matrix the impulse changes
-    the velocities of all joints; the equations are in `simulation.stops`. Continuous joints, free
-    bodies and floating bases have no stops, and mimic joints those of the joint they follow. A
-    joint that was put beyond a limit may come back and goes no further.
+    pushes and never pulls, and is rigid and inelastic: a joint that runs into it stays there until
+    something drives it away, and by way of the mass matrix the impulse changes the velocities of
+    all joints; the equations are in `simulation.stops`. Continuous joints, free bodies and floating
+    bases have no stops, and mimic joints those of the joint they follow. A joint that was put
+    beyond a limit may come back and goes no further.
 
     Friction acts if the robot was made with `drives`.
 
@@ -71,7 +71,7 @@ class SimulatedRobot:
     ) -> None:
         if not robot.nv:
             raise ArgumentError(
-                f'robot {robot.description.name!r} cannot be simulated: nothing of it moves'
+                f'robot {robot.description.name!r} cannot be simulated: it has no movable joint'
             )
         if integrator not in INTEGRATORS:
             raise UnknownNameError(

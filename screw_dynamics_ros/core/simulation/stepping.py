@@ -31,7 +31,7 @@ MOST_SEARCHES = 8
 
 
 class Stepping:
-    """Moves a robot on by steps of an integrator, divided where they are too long.
+    """Moves a robot by steps of an integrator, divided where they are too long.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What joint motions take of the drives: efforts, limits exceeded, largest speed and payload."""
+"""Requirements of joint motions: efforts, exceeded limits, largest speed and payload."""
 
 from screw_dynamics_ros.core.trajectory.annotation import Annotation, annotate
 from screw_dynamics_ros.core.trajectory.limits import Excess, exceeded_limits

@@ -1,4 +1,4 @@
-"""The efforts a motion takes, and the limits it exceeds."""
+"""The efforts that a motion requires, and the limits it exceeds."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ROWS = 64  # taken as one, see `extreme`
 
 @dataclass(frozen=True)
 class Excess:
-    """One stretch of consecutive samples in which a joint is beyond a limit.
+    """One interval of consecutive samples in which a joint is beyond a limit.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def sampled_motion(
     if late.size:
         k = int(late[0])
         raise ArgumentError(
-            f'time must increase: sample {k + 1} is at {t[k + 1]} s, the one before at {t[k]} s'
+            f'time must increase: sample {k + 1} is at {t[k + 1]} s, the previous one at {t[k]} s'
         )
     positions = samples('q', q, len(t), robot.nq)
     velocities = None if v is None else samples('v', v, len(t), robot.nv)

@@ -69,7 +69,7 @@ class Body:
     m, h, I : float, (3,) array, (3, 3) array
         Mass [kg], first moment m d [kg m], and inertia about the origin of the body frame [kg m^2].
     drive : Drive
-        Inertia felt at the joint, and friction.
+        Reflected inertia at the joint, and friction.
     is_rotor : bool
         A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
     massless_about_joint : bool

@@ -1,9 +1,10 @@
-"""Messages that are computed in Python, in another process: drawings and singularity measures.
+"""Messages that are computed in Python in another process: markers and singularity measures.
 
-The thread that answers joint states only copies the numbers they are made of. A thread that sleeps
-most of the time passes them on to a `Worker` and publishes what comes back, with the stamp of the
-state they are of. While the worker is busy the newest numbers of each topic wait, older ones are
-dropped, and so is what has taken too long: drawings may come at a lower rate, never late.
+The thread that processes joint states only copies the required numbers. Another thread, which
+sleeps most of the time, passes them to a `Worker` and publishes its results with the stamp of their
+joint state. While the worker is busy, only the newest numbers of each topic are kept, and results
+that have taken too long are dropped: the rate of these messages may decrease, but they are never
+late.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ SLOW = 5.0  # s without an answer that are told
 
 
 class Maker(Protocol):
-    """Makes messages of numbers in the other process; can be pickled."""
+    """Creates messages from numbers in the other process; can be pickled."""
 
     def __call__(self, stamp: bytes, *numbers: Array) -> bytes | None:
         """Return a serialized message with a stamp, as `packed` makes it; None if there is none."""
 
 
 class DrawnChannel(Channel):
-    """A topic whose messages are computed elsewhere.
+    """A topic whose messages are computed in another process.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class DrawnChannel(Channel):
 
 
 class DrawingProcess:
-    """Makes the messages of all drawn topics of this process, in another one.
+    """Creates the messages of all drawn topics of this process in another one.
 
     Attributes
     ----------
@@ -166,8 +167,8 @@ class DrawingProcess:
         if self.worker.waiting > SLOW:
             status.report(
                 Level.WARN,
-                f'no markers nor singularity measures: the process that makes them has not '
-                f'answered for {self.worker.waiting:.0f} s',
+                'no markers and singularity measures: the process that computes them has not '
+                f'responded for {self.worker.waiting:.0f} s',
             )
         return status
 

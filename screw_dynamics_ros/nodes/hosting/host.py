@@ -1,8 +1,8 @@
-"""What all model nodes share: one robot description, one subscription, one kernel for all outputs.
+"""Common part of all model nodes: one description, one subscription, one kernel for all outputs.
 
-A `ModelHost` feeds any number of output groups (kinematics, dynamics, ...). Each group says what it
-wants computed; everything is computed by one kernel call for each joint state, and nothing at all
-while nobody listens.
+A `ModelHost` feeds any number of output groups (kinematics, dynamics, ...). Each group specifies
+the results that it needs; one kernel call per joint state computes all of them, and nothing is
+computed while there are no subscribers.
 """
 
 from __future__ import annotations

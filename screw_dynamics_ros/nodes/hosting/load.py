@@ -1,4 +1,4 @@
-"""How many joint states come, how long they take, and how many are not answered."""
+"""Statistics of joint states: arrivals, processing times, and how many were skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters of every model node, at work: what each joint state needs of them is at hand."""
+"""The parameters of every model node, in the form in which joint states need them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPPING = {'gravity', *(specification.name for specification in payload_paramet
 
 
 class ModelParameters:
-    """Checks, applies and spreads the parameters of `shared_parameters`.
+    """Checks, applies and distributes the parameters of `shared_parameters`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class ModelParameters:
         mapper.calibrate(*calibration)
 
     def load_payload(self, model: Model) -> None:
-        """Let the kernel see the payload; another one compiles nothing."""
+        """Pass the payload to the kernel; a change needs no compilation."""
         carried = payload_parameters.on_robot(self.declared, model.robot)
         model.payload[:] = model.robot.payload_parameters(carried)
 

@@ -27,7 +27,7 @@ SWITCH_INTERVAL = 0.0005
 
 @dataclass(frozen=True)
 class Process:
-    """What runs in a process.
+    """The content of a process.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def run(
 
 
 def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:
-    """Run what `make` returns, unless the process was started with something wrong; end it.
+    """Run what `make` returns, unless the configuration of the process is invalid; end it.
 
     `is_known` tells whether some node of the package has a parameter.
     """

@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.topics.publishers import raw_publish
 
 
 class Channel:
-    """One topic: who listens, what it needs, and the message its numbers are computed into.
+    """One topic: its subscribers, its inputs, and the message that holds its results.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ def nothing(stamp: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a group wants of one robot; never changed after it has been made.
+    """What a group needs of one robot; immutable.
 
-    A group adds what it needs to take a model over in a subclass of its own.
+    Groups define subclasses with what they need to bind a model.
 
     Attributes
     ----------

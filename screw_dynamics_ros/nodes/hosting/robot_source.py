@@ -1,4 +1,4 @@
-"""Robots of the descriptions that a topic and a parameter offer, made in the background."""
+"""Robots of the descriptions from a topic and a parameter, built in the background."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The way of a joint state: serialized message, state of all joints, kernel, messages.
+"""Processing of a joint state: serialized message, state of all joints, kernel, messages.
 
-Joint states that come faster than they can be answered wait for their turn, the newest one alone.
+If joint states arrive faster than they are processed, only the newest one waits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TURN_LOST = 0.1  # s after which nothing waits for its turn any more
 
 
 class StatePipeline:
-    """Answers joint states with the messages somebody listens to.
+    """Publishes, for each joint state, the messages that have subscribers.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class StatePipeline:
         self._free_since = -math.inf
 
     def observe(self, observer: Callable[[JointStateMapper], None]) -> None:
-        """Call `observer` with every state when it has been answered, even if nobody listens."""
+        """Call `observer` with every state after its processing, even without subscribers."""
         self._observers.append(observer)
 
     def prepare(self, preparation: Callable[[], None]) -> None:
@@ -105,14 +105,14 @@ class StatePipeline:
         )
 
     def use(self, model: Model, mapper: JointStateMapper) -> None:
-        """Take over a model; a state of another robot that waits is given up."""
+        """Use a model from now on; a waiting state of another robot is discarded."""
         if mapper is not self.mapper:
             self.model_since = time.monotonic()
             self._waiting = None
         self.model, self.mapper = model, mapper
 
     def look_for_listeners(self) -> None:
-        """See which topics are listened to, and whether there is one driver."""
+        """Determine which topics have subscribers, and whether there is a single driver."""
         for channel in self.channels:
             channel.count_listeners()
         self._listened = sorted(
@@ -123,7 +123,7 @@ class StatePipeline:
         self._has_one_driver = self._node.count_publishers(topic) == 1
 
     def status(self, timeout: float, scheduling_fault: str) -> Status:
-        """Report whether states arrive, and what was wrong with them."""
+        """Report whether states arrive, and the problems found in them."""
         return statuses.joint_state_status(
             self._node,
             self.model,
@@ -138,11 +138,11 @@ class StatePipeline:
     # --- one joint state ------------------------------------------------------------------------
 
     def receive(self, data: bytes, info: dict[str, Any]) -> None:
-        """Take in one serialized joint state, and answer it if it is its turn.
+        """Read one serialized joint state, and process it if no other work has to come first.
 
-        One that comes right after an answer waits until all that came meanwhile has been handled,
-        parameters and timers among it; the newest of those that wait is answered. Otherwise a node
-        with too many joint states would do nothing else.
+        A state that arrives right after another one has been processed waits until all pending
+        callbacks have run, including parameters and timers; then the newest waiting state is
+        processed. Otherwise joint states at a high rate would starve all other callbacks.
         """
         arrival = time.monotonic()
         delay = self._delay.of(info.get('source_timestamp', 0), time.time_ns(), self.longest_delay)
@@ -170,12 +170,12 @@ class StatePipeline:
         self._waiting = sent
 
     def _on_turn(self) -> None:
-        """Answer the newest state that waits, unless that has been done or the robot is another."""
+        """Process the newest waiting state, unless that has been done or the robot has changed."""
         if self._waiting is not None:
             self._answer(self._waiting)
 
     def _take_in(self, data: bytes, arrival: float) -> bool:
-        """Note a joint state; return whether there is one to answer."""
+        """Store a joint state; return whether there is one to process."""
         mapper = self.mapper
         if mapper is None or not mapper.joints:
             return False
@@ -192,7 +192,7 @@ class StatePipeline:
             return False
 
     def _answer(self, sent: float) -> None:
-        """Publish what belongs to the state of the robot; it was sent at `sent`, monotonic [s]."""
+        """Publish the results for the state of the robot, sent at `sent`, monotonic [s]."""
         start = time.monotonic()
         self._waiting = None
         try:
@@ -209,13 +209,13 @@ class StatePipeline:
             self._free_since = time.monotonic()
 
     def _give_up(self, error: Exception) -> None:
-        """Forget a state of which half may have been taken in."""
+        """Discard a state that may have been stored only partially."""
         FAULTS.record('a joint state', error)
         if self.mapper is not None:
             self.mapper.reset()
 
     def _evaluate(self, sent: float) -> None:
-        """Turn the state of the robot into all messages somebody listens to."""
+        """Compute all messages that have subscribers from the state of the robot."""
         model, mapper = self.model, self.mapper
         assert model is not None
         assert mapper is not None
@@ -232,7 +232,7 @@ class StatePipeline:
             observer(mapper)
 
     def publish(self) -> None:
-        """Publish all messages somebody listens to, those that are computed elsewhere last."""
+        """Publish all messages with subscribers, those of the other process last."""
         mapper = self.mapper
         assert mapper is not None
         stamp = packed(mapper.stamp)

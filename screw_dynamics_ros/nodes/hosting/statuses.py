@@ -22,7 +22,7 @@ SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'e
 
 
 def level_while_waiting(load: Load) -> Level:
-    """Return how bad it is that something has not come yet."""
+    """Return the level for something that has not arrived yet."""
     return Level.ERROR if time.monotonic() - load.started > RECENT else Level.OK
 
 
@@ -35,7 +35,7 @@ def description_status(
     drives: Sequence[str],
     compiling: bool,
 ) -> Status:
-    """Report which robot is in use, with which drives of the parameters, and why not another."""
+    """Report the robot in use, the drives of the parameters, and why another one is refused."""
     status, in_force = Status('robot description'), descriptions.in_force
     if model is not None:
         robot = model.robot
@@ -55,15 +55,15 @@ def description_status(
         status.report(
             Level.ERROR,
             f'robot description refused: {reason}'
-            + ('; the one before stays in use' if model else ''),
+            + ('; the previous one stays in use' if model else ''),
         )
     if compiling:
         status.report(Level.OK, 'compiling a robot description')
     elif model is None and not descriptions.reason:
         status.report(
             level_while_waiting(load),
-            'no robot description yet: nothing on the topic '
-            'robot_description, and the parameter of that name is empty',
+            'no robot description yet: no message on the topic robot_description, and the '
+            'parameter of that name is empty',
         )
     if model is None:
         report_volatile_descriptions(status, node)
@@ -77,8 +77,8 @@ def description_status(
         if model.held:
             status.report(
                 Level.WARN,
-                'planar and floating joints cannot come by joint states and '
-                f'are held at zero: {shorten(model.held)}',
+                'joint states cannot contain planar and floating joints, which are held at '
+                f'zero: {shorten(model.held)}',
             )
         for finding in model.robot.description.findings:
             status.report(Level.OK if finding.severity == 'info' else Level.WARN, str(finding))
@@ -86,7 +86,7 @@ def description_status(
 
 
 def report_volatile_descriptions(status: Status, node: Node) -> None:
-    """Name publishers of robot_description that nobody hears who comes after them."""
+    """Name publishers of robot_description whose message later subscribers do not receive."""
     topic = node.resolve_topic_name('robot_description')
     names = [
         f'{info.node_namespace.rstrip("/")}/{info.node_name}'
@@ -96,9 +96,8 @@ def report_volatile_descriptions(status: Status, node: Node) -> None:
     if names:
         status.report(
             Level.ERROR,
-            f'{shorten(names)} publishes {topic} with volatile durability, '
-            'which reaches nobody who needs it later; publish it with transient local '
-            'durability',
+            f'{shorten(names)} publishes {topic} with volatile durability, so that later '
+            'subscribers do not receive it; publish it with transient local durability',
         )
 
 
@@ -113,7 +112,7 @@ def joint_state_status(
     model_since: float,
     scheduling_fault: str,
 ) -> Status:
-    """Report whether states arrive, and what was wrong with them.
+    """Report whether states arrive, and the problems found in them.
 
     `timeout` is the longest silence [s], `model_since` when the model was taken over [s].
     """
@@ -121,7 +120,7 @@ def joint_state_status(
     status.values.update(load.take(now))
     silence = now - load.last_arrival
     if node.get_parameter('use_sim_time').value and (node.get_clock().now().nanoseconds == 0):
-        status.report(Level.WARN, 'use_sim_time is set and nothing has come on /clock')
+        status.report(Level.WARN, 'use_sim_time is set, but no message has arrived on /clock')
     if scheduling_fault:
         status.report(Level.WARN, scheduling_fault)
     if model is None or mapper is None:
@@ -134,7 +133,8 @@ def joint_state_status(
         topic = node.resolve_topic_name('joint_states')
         status.report(
             level_while_waiting(load),
-            f'nothing has come on {topic}, which has {node.count_publishers(topic)} publishers',
+            f'no message has arrived on {topic}, which has {node.count_publishers(topic)} '
+            'publishers',
         )
     elif silence > timeout:
         status.report(Level.ERROR, f'no joint state for {silence:.1f} s; outputs have stopped')
@@ -150,21 +150,20 @@ def joint_state_status(
             'positions or velocities too large to compute with: '
             f'{load.overflows} states without results so far',
         )
-    status.values['late, not answered'] = str(load.late)
-    status.values['lost or overtaken'] = str(load.lost)
+    status.values['late, skipped'] = str(load.late)
+    status.values['lost or merged'] = str(load.lost)
     if now - load.last_late < RECENT:
         status.report(
             Level.WARN,
-            f'a joint state came {load.delay:.3f} s after it was sent, '
-            f'later than max_delay: {load.late} not answered so far; this process '
-            'stood still or has too much to do' + remedy(model),
+            f'a joint state was received {load.delay:.3f} s after it was sent, later than '
+            f'max_delay: {load.late} skipped so far; this process was stopped or is overloaded'
+            + remedy(model),
         )
     if load.loses:
         status.report(
             Level.WARN,
-            f'{load.lost} joint states so far were lost on the way or '
-            'overtaken by newer ones before their turn: they come faster than they can '
-            'be sent and answered' + remedy(model),
+            f'{load.lost} joint states so far were lost in transport or merged into newer ones: '
+            'they arrive faster than they can be transported and processed' + remedy(model),
         )
     if now - load.last_unreadable < RECENT:
         status.report(Level.WARN, f'unreadable message: {printable(load.unreadable_reason)}')
@@ -173,7 +172,7 @@ def joint_state_status(
 
 
 def remedy(model: Model) -> str:
-    """Return what makes the answers faster, empty if nothing does."""
+    """Return how to speed up the processing, empty if there is no way."""
     return '' if model.robot.backend == 'native' else '; install llvmlite'
 
 
@@ -183,7 +182,7 @@ def report_records(
     channels: Sequence[Channel],
     now: float,
 ) -> None:
-    """Add what the mapper refused or repaired of late."""
+    """Add what the mapper has recently refused or substituted."""
     for reason, record in mapper.records.items():
         status.values[f'{reason.name.lower()} count'] = str(record.count)
         if now - record.last >= RECENT:
@@ -201,7 +200,7 @@ def report_records(
 def report_channels(
     status: Status, channels: Sequence[Channel], mapper: JointStateMapper | None
 ) -> None:
-    """Add what is published, and what is not because velocities or efforts are missing."""
+    """Add which topics are published, and which are not for lack of velocities or efforts."""
     for channel in channels:
         status.values[channel.topic] = (
             f'{channel.published} messages, {channel.listeners} listeners'

@@ -1,1 +1,1 @@
-"""A robot at work in a node: its kernel, its state, its torques term by term."""
+"""The model of a running robot: its kernel, its state, its torques term by term."""

@@ -1,4 +1,4 @@
-"""A robot at work in a node: its kernel, and the arrays that carry states in and results out."""
+"""The model of a running robot: its kernel, and the arrays of its inputs and results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 
 class Model(ScalarJoints):
-    """One fused kernel for all wanted outputs of a robot.
+    """One fused kernel for all required outputs of a robot.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Model(ScalarJoints):
         gravity: Array,
         targets: Mapping[Output | Formula, Array] | None = None,
     ) -> None:
-        """Choose where numbers come from and go to.
+        """Set the arrays of inputs and results.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The joint torques of a robot term by term, and what a controller has to add: formulas.
+"""Formulas for the joint torques of a robot, term by term, and for the feedforward.
 
 Gravity, Coriolis and friction torques are those of the measured state, the inertial ones are those
 of the acceleration of the reference there. Feedforward and payload torques are for the followed

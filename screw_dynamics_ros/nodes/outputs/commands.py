@@ -1,7 +1,7 @@
 """Torques that a controller may act on: `~/feedforward`, `~/commands` and `~/joint_command`.
 
-They are enabled on purpose, bounded, smooth, never older than a limit, and end in a defined way;
-the rules are those of `core.control.TorqueCommand`.
+They are enabled explicitly, limited, continuous, never older than a limit, and end in a defined
+way; the rules are those of `core.control.TorqueCommand`.
 """
 
 from __future__ import annotations
@@ -62,28 +62,28 @@ TABLE = (
     Specification(
         'effort_limit_factor',
         1.0,
-        'Part of the effort limits of the description that these torques may reach.',
+        'Fraction of the effort limits of the description to which these torques are limited.',
         minimum=1e-3,
         maximum=1.0,
     ),
     Specification(
         'effort_rate_factor',
         10.0,
-        'Rate at which these torques may change, as a multiple of the limit of each joint [1/s].',
+        'Largest rate of change of these torques, as a multiple of the limit of each joint [1/s].',
         minimum=1e-3,
         maximum=1e6,
     ),
     Specification(
         'limited_joints',
         [''],
-        'Joints that effort_limits and effort_rates are for.',
+        'Joints to which effort_limits and effort_rates apply.',
         rule='joints of the robot',
     ),
     Specification(
         'effort_limits',
         [],
-        'Largest torque [N m, N] for each of limited_joints, in place of that of the description. '
-        'Empty: that of the description.',
+        'Largest torque [N m, N] for each of limited_joints, instead of the limit in the '
+        'description. Empty: the limits in the description.',
         minimum=0.0,
         rule='empty, or one for each of limited_joints',
     ),
@@ -106,7 +106,7 @@ TABLE = (
     Specification(
         'ramp_time',
         0.5,
-        'Time in which these torques rise when they are enabled and fall when they are disabled '
+        'Time over which these torques are ramped up when enabled and ramped down when disabled '
         '[s].',
         minimum=0.0,
         maximum=60.0,
@@ -114,36 +114,36 @@ TABLE = (
     Specification(
         'age_limit',
         0.1,
-        'Age of the last usable joint state at which on_loss is carried out [s].',
+        'Age of the last usable joint state at which on_loss is executed [s].',
         minimum=1e-3,
         maximum=10.0,
     ),
     Specification(
         'on_loss',
         'gravity',
-        'What becomes of these torques when joint states stop, grow old or cannot be used. hold: '
-        'the last ones; gravity: those that carry the robot where it was last; ramp_to_zero; stop: '
-        'nothing more is published. Usable joint states end it.',
+        'Action for these torques when joint states stop, are too old or cannot be used. hold: '
+        'keep the last torques; gravity: blend to those that hold the robot in its last '
+        'position; ramp_to_zero; stop: publish nothing more. Usable joint states end the action.',
         choices=ACTIONS,
     ),
     Specification(
         'on_new_description',
         CONTINUE,
-        'What becomes of these torques when another robot description is taken over: continue '
-        '(blend), or an action of on_loss, until they are enabled again.',
+        'Action for these torques when another robot description comes into force: continue '
+        '(blend to the new robot), or an action of on_loss until they are enabled again.',
         choices=(CONTINUE, *ACTIONS),
     ),
     Specification(
         'on_refused_description',
         CONTINUE,
-        'What becomes of these torques while a new robot description is refused: continue with the '
-        'one before, or an action of on_loss.',
+        'Action for these torques while a new robot description is refused: continue with the '
+        'previous one, or an action of on_loss.',
         choices=(CONTINUE, *ACTIONS),
     ),
     Specification(
         'on_end',
         'ramp_to_zero',
-        'What becomes of these torques before the process ends: an action of on_loss.',
+        'Action for these torques before the process ends: one of the actions of on_loss.',
         choices=ACTIONS,
     ),
 )
@@ -168,7 +168,7 @@ def joint_command(names: Sequence[str]) -> tuple[type, Template]:
 
 
 class CommandChannel(Channel):
-    """A topic whose messages are not sent after a time: the process may have stood still.
+    """A topic with a deadline for sending: the process may have been stopped before.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class CommandChannel(Channel):
         self.latest = latest
 
     def publish(self, stamp: bytes) -> None:
-        """Publish the present numbers, unless it is too late; looks last thing before sending."""
+        """Publish the present numbers, unless it is too late; checked right before sending."""
         data = self._encode(stamp)
         if time.monotonic() <= self.latest:
             self.send(data)
@@ -362,7 +362,7 @@ class Commands:
             self._configure()
 
     def blend(self) -> None:
-        """Let what changed take effect over `blend_time`."""
+        """Blend to the changed torques over `blend_time`."""
         if self.torque is not None:
             self.torque.blend()
 
@@ -399,7 +399,7 @@ class Commands:
             channel.write(command, latest)
 
     def watch(self) -> None:
-        """Act on joint states that do not come, and on descriptions that are refused."""
+        """React to missing joint states and to refused descriptions."""
         self._react_to_refusal()
         now = time.monotonic()
         if now - self._stamp_time <= WATCH:
@@ -425,7 +425,7 @@ class Commands:
     # --- descriptions ---------------------------------------------------------------------------
 
     def _react_to_description(self, model: Model) -> None:
-        """Do what is wanted when another robot is taken over."""
+        """Execute the configured action for another robot description."""
         assert self.torque is not None
         action = self._parameters['on_new_description']
         if action == CONTINUE:
@@ -433,12 +433,12 @@ class Commands:
         elif self._parameters['enabled']:
             self._stop(
                 action,
-                f'another robot description, {model.robot.description.name!r}, has '
-                'been taken over (on_new_description); enable the torques again',
+                f'another robot description, {model.robot.description.name!r}, is in force '
+                '(on_new_description); enable the torques again',
             )
 
     def _react_to_refusal(self) -> None:
-        """Do what is wanted while a description is refused."""
+        """Execute the configured action while a description is refused."""
         if self.torque is None:
             return
         action = self._parameters['on_refused_description']

@@ -41,23 +41,25 @@ TABLE = (
     Specification(
         'constraint_torques',
         MEASURED,
-        'The torques that the constraints hold against. measured: the efforts of the joint states; '
-        'feedforward: what ~/feedforward asks for and what the robot adds by itself.',
+        'Joint torques from which the constraint wrenches are computed. measured: the efforts '
+        'of the joint states; feedforward: ~/feedforward plus the terms that the robot adds by '
+        'itself.',
         choices=(MEASURED, FEEDFORWARD),
     ),
     Specification(
         'constraint_rate',
         100.0,
-        'Rate at which ~/constraint_wrench/<link> are published [Hz], no faster than joint states '
-        'come.',
+        'Rate at which ~/constraint_wrench/<link> are published [Hz], at most the rate of the '
+        'joint states.',
         minimum=1.0,
         maximum=1000.0,
     ),
     Specification(
         'constraint_tolerance',
         0.01,
-        'Acceleration by which a blocked motion may move [rad/s^2, m/s^2]. Where more is blocked '
-        'than joints can move, the noise of velocities makes the constraints contradict a little.',
+        'Largest admissible acceleration along a blocked motion [rad/s^2, m/s^2]. If more '
+        'motions are blocked than the joints can perform, velocity noise makes the constraints '
+        'slightly contradictory.',
         minimum=0.0,
     ),
 )
@@ -184,7 +186,7 @@ class ConstraintWrenches:
         return missed
 
     def status(self) -> Status:
-        """Report the constraints and, while somebody listens, whether they can be met."""
+        """Report the constraints and, while there are subscribers, whether they can be met."""
         status = Status('constraints')
         for fault in self._faults:
             status.report(Level.ERROR, fault)
@@ -203,15 +205,15 @@ class ConstraintWrenches:
         if self._missed(motion).any():
             status.report(
                 Level.ERROR,
-                'no constraint wrenches: the constraints contradict each other or what the joints '
-                f'can do; not met: {self._conflict(motion)}; block fewer motions in the parameter '
-                'constraints',
+                'no constraint wrenches: the constraints contradict each other or the mobility '
+                f'of the joints; not met: {self._conflict(motion)}; block fewer motions in the '
+                'parameter constraints',
             )
         elif rank < self._wanted:
             status.report(
                 Level.WARN,
                 f'the constraint wrenches are not unique, {self._wanted} motions are blocked and '
-                f'{rank} of them are independent: the smallest ones are published',
+                f'{rank} of them are independent: those of least norm are published',
             )
         return status
 

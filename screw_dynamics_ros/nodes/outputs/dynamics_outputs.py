@@ -53,15 +53,15 @@ TABLE = (
     Specification(
         'joints',
         [''],
-        'Order of the elements of ~/commands, as in the parameter joints of the controller they '
-        'are for. Empty: all movable joints in the order of the description.',
+        'Order of the elements of ~/commands, as in the parameter joints of the controller that '
+        'receives them. Empty: all movable joints in the order of the description.',
         rule='joints of the robot',
     ),
     Specification(
         'compensated_terms',
         [''],
-        'Torques the robot adds to its commands by itself; they are left out of ~/feedforward and '
-        '~/commands.',
+        'Torques that the robot adds to its commands by itself; they are not included in '
+        '~/feedforward and ~/commands.',
         choices=TERMS,
     ),
     Specification(

@@ -29,8 +29,8 @@ TABLE = (
     scale('axis_length', 'the axes of joints and twists', 'm', 0.3),
     scale('linear_velocity_scale', 'the arrow of 1 m/s', 'm', 0.5),
     scale('angular_velocity_scale', 'the arrow of 1 rad/s', 'm', 0.2),
-    scale('velocity_ellipsoid_scale', 'a semi-axis of 1 m/s for joint rates of size 1', 'm', 0.2),
-    scale('force_ellipsoid_scale', 'a semi-axis of 1 N for joint torques of size 1', 'm', 0.05),
+    scale('velocity_ellipsoid_scale', 'a semi-axis of 1 m/s for joint rates of norm 1', 'm', 0.2),
+    scale('force_ellipsoid_scale', 'a semi-axis of 1 N for joint torques of norm 1', 'm', 0.05),
     Specification(
         'ellipsoid_limit',
         0.5,

@@ -51,14 +51,14 @@ def representation(name: str, of: str) -> Specification:
 
 
 TABLE = (
-    frame_parameters.specification('Jacobian, twist and singularity measures'),
+    frame_parameters.specification('Jacobian, twist and singularity measures are'),
     representation('jacobian_representation', 'Jacobians'),
     representation('twist_representation', 'twists'),
     Specification(
         'publish_tf',
         True,
-        'Publish /tf and /tf_static. They are left to a robot_state_publisher in the same '
-        'namespace while there is one.',
+        'Publish /tf and /tf_static. They are not published while another node publishes frames '
+        'of this robot there.',
     ),
     *singularity_measures.TABLE,
     *marker_topic.TABLE,

@@ -1,4 +1,4 @@
-"""The topic `~/markers` of a node: shapes for rviz, drawn while somebody looks, at a rate."""
+"""The topic `~/markers` of a node: shapes for rviz, drawn at a rate for subscribers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLE = (
     Specification(
         'marker_rate',
         30.0,
-        'Rate at which ~/markers are drawn [Hz], no faster than joint states come.',
+        'Rate at which ~/markers are drawn [Hz], at most the rate of the joint states.',
         minimum=1.0,
         maximum=1000.0,
     ),

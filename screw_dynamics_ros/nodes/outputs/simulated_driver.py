@@ -64,8 +64,8 @@ TABLE = (
     Specification(
         'step',
         0.002,
-        'Longest step of the integration [s]; made to divide 1 / rate. '
-        'Fast motion is integrated in shorter ones.',
+        'Longest step of the integration [s]; shortened to divide 1 / rate. Fast motion is '
+        'integrated in shorter steps.',
         minimum=1e-6,
         maximum=0.1,
         read_only=True,
@@ -73,8 +73,8 @@ TABLE = (
     Specification(
         'integrator',
         'runge_kutta',
-        'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, '
-        'a quarter of the work).',
+        'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, a '
+        'quarter of the computation).',
         choices=FIXED_BASE_INTEGRATORS,
         read_only=True,
     ),
@@ -88,22 +88,22 @@ TABLE = (
     Specification(
         'initial_joints',
         [''],
-        'Joints that initial_positions are for.',
+        'Joints to which initial_positions apply.',
         rule='joints of the robot',
         read_only=True,
     ),
     Specification(
         'initial_positions',
         [],
-        'Where the simulation starts [rad, m], for each of initial_joints, within their '
-        'limits; others start in the middle of their range.',
+        'Initial positions [rad, m] for each of initial_joints, within their limits; other '
+        'joints start in the middle of their range.',
         rule='empty, or one for each of initial_joints',
         read_only=True,
     ),
     Specification(
         'motion_amplitude',
         0.3,
-        'Excursion of the slow reference motion [rad, m]. 0: hold still.',
+        'Amplitude of the slow reference motion [rad, m]. 0: hold still.',
         minimum=0.0,
         read_only=True,
     ),
@@ -125,8 +125,8 @@ TABLE = (
     Specification(
         'command_timeout',
         0.1,
-        'Time after which the robot stops obeying the last ~/effort_commands and holds '
-        'its posture [s].',
+        'Time for which the last ~/effort_commands are applied; afterwards the robot holds its '
+        'posture [s].',
         minimum=0.001,
     ),
     Specification(
@@ -147,24 +147,24 @@ TABLE = (
 
 
 class Events:
-    """Things that happened: how many, the last one, and how many since it was asked."""
+    """Counter of events: their number, the last one, and how many since the last report."""
 
     def __init__(self) -> None:
         self.count, self.last, self._told = 0, '', 0
 
     def add(self, text: str) -> None:
-        """Note that something happened."""
+        """Record an event."""
         self.count, self.last = self.count + 1, text
 
     def news(self) -> int:
-        """Return how many came since the last call."""
+        """Return how many events there were since the last call."""
         count = self.count
         news, self._told = count - self._told, count
         return news
 
 
 class Simulator:
-    """Publishes `joint_states`, obeys `~/effort_commands` and yields to `~/external_wrench`.
+    """Publishes `joint_states`, applies `~/effort_commands` and `~/external_wrench`.
 
     Without commands the motors compensate gravity and follow a slow motion that starts at the
     initial posture. The effort in the joint states is the torque of the motors at that instant.
@@ -214,7 +214,7 @@ class Simulator:
         Diagnostics(node).add(self.status)
         priority = parameters['realtime_priority']
         self._scheduling_fault = use_real_time(priority) if priority else ''
-        threading.Thread(target=self._make_pushable, daemon=True).start()
+        threading.Thread(target=self._compile_wrenches, daemon=True).start()
         self._tick = 0
         self._start, self._start_stamp = time.monotonic(), node.get_clock().now().nanoseconds
         every(node, 1.0 / parameters['rate'], guarded('a step', self._on_timer))
@@ -256,7 +256,7 @@ class Simulator:
     # --- simulation -----------------------------------------------------------------------------
 
     def _on_timer(self) -> None:
-        """Catch up with the clock."""
+        """Simulate up to the present time."""
         rate = self.parameters['rate']
         behind = time.monotonic() - self._start - self._tick / rate
         if behind > MOST_LAG:
@@ -330,7 +330,7 @@ class Simulator:
     # --- callbacks ------------------------------------------------------------------------------
 
     def _guarded(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:
-        """Return a callback that ends nothing but itself."""
+        """Return a callback whose exceptions end only that call."""
 
         @wraps(callback)  # rclpy looks at the arguments
         def call(*arguments: Any) -> None:
@@ -359,7 +359,8 @@ class Simulator:
         wrench = swap_linear_angular(np.array([f.x, f.y, f.z, n.x, n.y, n.z]))
         if link not in self._simulated.robot.link_names or not np.isfinite(wrench).all():
             self._refused[WRENCHES] = (
-                f'{WRENCHES}: header.frame_id {link[:100]!r} is no link, or a number is not finite'
+                f'{WRENCHES}: header.frame_id {link[:100]!r} is not a link, or a number is not '
+                'finite'
             )
             return
         if link not in self._wrenches:
@@ -367,8 +368,8 @@ class Simulator:
         self._wrenches[link] = wrench, time.monotonic()
         self._refused.pop(WRENCHES, None)
 
-    def _make_pushable(self) -> None:
-        """Compile what wrenches at links need, without holding up the simulation."""
+    def _compile_wrenches(self) -> None:
+        """Compile the functions for wrenches at links, without delaying the simulation."""
         use_ordinary_time()
         while True:
             link = self._compiling.get()
@@ -379,7 +380,7 @@ class Simulator:
         self._pushable.add(link)
 
     def status(self) -> Status:
-        """Report how the simulation goes."""
+        """Report the state of the simulation."""
         status, now, robot = Status('simulation'), time.monotonic(), self._simulated.robot
         achieved = (self._tick - self._ticks_reported) / (now - self._reported)
         self._ticks_reported, self._reported = self._tick, now
@@ -395,24 +396,23 @@ class Simulator:
                     if torque
                 )
                 or 'none',
-                'time lost [s]': f'{self._lost:.3f}',
+                'time skipped [s]': f'{self._lost:.3f}',
             }
         )
         if self._lost > self._lost_reported:
             status.report(
                 Level.WARN,
-                'the simulation cannot keep up and lost '
-                f'{self._lost - self._lost_reported:.3f} s; lower the rate or raise '
-                'the step',
+                'the simulation is slower than real time and skipped '
+                f'{self._lost - self._lost_reported:.3f} s; lower the rate or increase the step',
             )
             self._lost_reported = self._lost
         for name, events, means in (
             (
                 'divergences',
                 self._divergences,
-                'the simulation diverged and went on from its last state, at rest',
+                'the simulation diverged and continued from its last state, at rest',
             ),
-            ('failures', self._failures, 'failed, and the next was served'),
+            ('failures', self._failures, 'failed and was skipped'),
         ):
             status.values[name] = f'{events.count}; the last {events.last}' if events.count else '0'
             news = events.news()

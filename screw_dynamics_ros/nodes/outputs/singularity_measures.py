@@ -1,4 +1,4 @@
-"""How near links are to singular configurations: `~/singularity/<frame>`, and on /diagnostics."""
+"""Distance of links from singular configurations: `~/singularity/<frame>`, /diagnostics."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ TABLE = (
     Specification(
         'characteristic_length',
         0.2,
-        'Length that makes an angular velocity of 1 rad/s count as a velocity of as many m/s [m], '
-        'for singular values and manipulability.',
+        'Length by which angular velocities are multiplied to be comparable with linear ones '
+        '[m], for singular values and manipulability.',
         minimum=1e-6,
     ),
     Specification(
         'joint_metric',
         'identity',
-        'The size of joint rates. identity: root of the sum of squares, 1 rad/s counting as 1 m/s; '
-        'inertia: root of twice the kinetic energy.',
+        'Norm of joint rates. identity: root of the sum of squares, with 1 rad/s equal to 1 '
+        'm/s; inertia: root of twice the kinetic energy.',
         choices=METRICS,
     ),
     Specification(
         'singularity_rate',
         50.0,
-        'Rate at which ~/singularity/<frame> are published [Hz], no faster than joint states come.',
+        'Rate at which ~/singularity/<frame> are published [Hz], at most the rate of the joint '
+        'states.',
         minimum=1.0,
         maximum=1000.0,
     ),
@@ -86,7 +87,7 @@ class SingularityMaker:
             measures.rank,
             measures.manipulability,
         )
-        return message.encode(stamp) if is_told(measures) else None
+        return message.encode(stamp) if is_publishable(measures) else None
 
 
 matrix_template = lru_cache(templates.matrix)
@@ -175,7 +176,7 @@ class Singularities:
         )
 
     def status(self) -> Status:
-        """Report on the latest state, whether somebody listens or not."""
+        """Report on the latest state, with or without subscribers."""
         status = Status('singularities')
         mapper, parameters = self._mapper, self._parameters
         status.values['characteristic length [m]'] = f'{parameters["characteristic_length"]:g}'
@@ -183,8 +184,8 @@ class Singularities:
         if not self.is_defined:
             status.report(
                 Level.ERROR,
-                'the mass matrix is singular, some link has no mass: no '
-                'singularity measures nor ellipsoids; set joint_metric to identity',
+                'the mass matrix is singular, some link has no mass: no singularity measures '
+                'and ellipsoids; set joint_metric to identity',
             )
         if not (self.is_defined and mapper.accepted):
             return status
@@ -193,7 +194,7 @@ class Singularities:
             return status  # the status of the joint states tells
         for link, freedom in self._freedoms.items():
             measures = self._measure(link, results)
-            if not is_told(measures):
+            if not is_publishable(measures):
                 status.report(
                     Level.WARN,
                     f'no singularity measures of {link}: positions too large to compute with',
@@ -211,7 +212,7 @@ class Singularities:
         return status
 
 
-def is_told(measures: Dexterity) -> bool:
+def is_publishable(measures: Dexterity) -> bool:
     """Whether measures may be published: finite, but for the condition number, which is no NaN."""
     values = measures.smallest, measures.manipulability
     return bool(np.isfinite(values).all() and not np.isnan(measures.condition))

@@ -1,4 +1,4 @@
-"""The states a tare is taken of, and why it may not be taken of them."""
+"""The joint states over which a tare averages, and the reasons to refuse it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TABLE = (
     Specification(
         'tare_samples',
         100,
-        'Number of latest joint states whose mean external torque ~/tare takes as zero; the first '
-        '10 of them must be there.',
+        'Number of latest joint states whose mean external torque ~/tare takes as zero; at '
+        'least 10 of them must be available.',
         minimum=1,
         maximum=10_000,
     ),
     Specification(
         'tare_velocity_limit',
         0.05,
-        'Velocity, measured or by the spread of the positions, from which a joint moves too fast '
-        'for ~/tare [rad/s, m/s]. 0: any.',
+        'Largest velocity of a joint, measured or derived from its positions, at which ~/tare '
+        'is accepted [rad/s, m/s]. 0: any.',
         minimum=0.0,
     ),
 )
@@ -86,13 +86,13 @@ class TareStates:
         if age > (timeout or math.inf):
             return (
                 f'no joint states with velocity and effort for {age:.1f} s, longer than '
-                f'state_timeout ({timeout:g} s): does the driver run?'
+                f'state_timeout ({timeout:g} s): check that the driver is running'
             )
         least = min(LEAST_SAMPLES, self._parameters['tare_samples'])
         if len(self._states) < least:
             return (
-                f'{len(self._states)} joint states with velocity and effort since the start, '
-                f'a pause or ~/reset, and at least {least} are needed: ask again'
+                f'{len(self._states)} joint states with velocity and effort since the start, a '
+                f'pause or ~/reset, and at least {least} are needed: call it again later'
             )
         return self._motion(mapper, robot)
 
@@ -122,6 +122,6 @@ class TareStates:
                 continue
             return (
                 f'{joint} moved {how}, more than tare_velocity_limit ({limit:g} {unit}/s) '
-                'allows: let the robot come to rest and ask again'
+                'allows: let the robot come to rest and call it again'
             )
         return ''

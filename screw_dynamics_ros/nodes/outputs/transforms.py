@@ -119,7 +119,7 @@ class TransformPublisher:
                 'or build the stand-in in tools/tf2_msgs',
             )
         elif self._others and self._wanted:
-            status.values['tf'] = f'left to {shorten(self._others)}'
+            status.values['tf'] = f'published by {shorten(self._others)}'
         else:
             status.values['tf'] = 'published' if self._active else 'off'
 

@@ -1,4 +1,4 @@
-"""Outputs of the node `wrench_estimator`: what pushes the robot, from its joint efforts."""
+"""Outputs of the node `wrench_estimator`: external torques and contact wrenches."""
 
 from __future__ import annotations
 
@@ -51,25 +51,25 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
-    frame_parameters.specification('the wrench of a contact there'),
+    frame_parameters.specification('the wrench of a contact there is'),
     Specification(
         'damping',
         0.001,
-        'Damping of the least squares [m]: a direction with singular value s is estimated short by '
-        's^2 / (s^2 + damping^2).',
+        'Damping of the least squares [m]: a direction with singular value s is scaled by s^2 / '
+        '(s^2 + damping^2).',
         minimum=0.0,
     ),
     Specification(
         'characteristic_length',
         0.2,
-        'Lever arm at which a moment counts as much as a force [m]; scales the rotational rows of '
-        'the Jacobian before its singular values are taken.',
+        'Length by which moments are divided to be comparable with forces [m]; scales the '
+        'rotational rows of the Jacobian before the computation of its singular values.',
         minimum=1e-6,
     ),
     Specification(
         'singularity_threshold',
         0.02,
-        'Smallest singular value of the scaled Jacobian [m] at which a wrench is published.',
+        'Smallest singular value of the scaled Jacobian [m] above which a wrench is published.',
         minimum=0.0,
     ),
     *tare.TABLE,
@@ -103,7 +103,7 @@ class Contact:
 
 
 class Finite:
-    """Tells whether the numbers of an output may be published, and remembers when not.
+    """Checks whether the numbers of an output are finite, and records when they are not.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class WrenchEstimator:
         if self._frames is None:
             return status
         self._frames.report(status)
-        for link, contact in self._contacts.items() if self._is_heard() else ():
+        for link, contact in self._contacts.items() if self._has_results() else ():
             value = smallest_singular_value(
                 self._model.results[contact.jacobian], self._parameters['characteristic_length']
             )
@@ -286,15 +286,15 @@ class WrenchEstimator:
             and are_finite(self._model.results[contact.wrench])
         )
 
-    def _is_heard(self) -> bool:
+    def _has_results(self) -> bool:
         """Whether there are present results."""
         return self._mapper.accepted > 0 and any(c.listened for c in self._channels)
 
     def _explain(self, contact: Contact, value: float) -> str:
         if contact.joints < 6:
             return (
-                f'it is moved by {contact.joints} joints, and the six components of a wrench '
-                'need six'
+                f'it is moved by {contact.joints} joints, and six are needed for the six '
+                'components of a wrench'
             )
         return (
             f'near a singularity, smallest singular value {value:.4f} m is not above '
@@ -312,7 +312,7 @@ class WrenchEstimator:
         return response
 
     def _tare(self) -> str:
-        """Take the present external torque as zero; return what it is, for people.
+        """Take the present external torque as zero; return it as a text.
 
         Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
         """

@@ -21,9 +21,10 @@ SPECIFICATION = Specification(
     'constraints',
     [''],
     'Links that the environment holds, and which of their motions it blocks: "tool0" (all of '
-    'them), "tool0: position", "tool0: x y rz". Words: x, y, z, rx, ry, rz, position, orientation, '
-    'in root axes through the origin of the link, or with "in tool0" at the end in its own axes.',
-    rule='one text for each link',
+    'them), "tool0: position", "tool0: x y rz". Keywords: x, y, z, rx, ry, rz, position, '
+    'orientation, in root axes through the origin of the link, or with "in tool0" at the end in '
+    'its own axes.',
+    rule='one entry for each link',
 )
 
 
@@ -108,7 +109,7 @@ def read(texts: Sequence[str]) -> list[BlockedMotions]:
     for link in links:
         if links.count(link) > 1:
             raise ArgumentError(
-                f'constraints: link {link!r} is named twice; put all its motions into one text'
+                f'constraints: link {link!r} is named twice; put all its motions into one entry'
             )
     return blocked
 

@@ -15,8 +15,8 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 JOINTS = Specification(
     'drive_joints',
     [''],
-    'Joints whose drives the parameters drives.<joint>.rotor_inertia and so on describe. Of the '
-    'others the friction of the description is known and nothing else.',
+    'Joints whose drives are described by the parameters drives.<joint>.rotor_inertia and so '
+    'on. The drives of other joints have the friction of the description and no inertia.',
     rule='joints of the robot',
     read_only=True,
 )
@@ -34,7 +34,10 @@ TABLE = (
         rule='not 0',
     ),
     Specification(
-        'armature', 0.0, 'More inertia felt at the joint, of gears [kg m^2, kg].', minimum=0.0
+        'armature',
+        0.0,
+        'Additional reflected inertia at the joint, as of gears [kg m^2, kg].',
+        minimum=0.0,
     ),
     Specification(
         'damping',
@@ -51,32 +54,33 @@ TABLE = (
     Specification(
         'breakaway',
         0.0,
-        'Dry friction next to standstill, not below coulomb [N m, N]. 0: the same as coulomb.',
+        'Dry friction near standstill, not below coulomb [N m, N]. 0: the same as coulomb.',
         minimum=0.0,
     ),
     Specification(
         'stribeck_speed',
         0.1,
-        'Speed at which half of breakaway - coulomb is left [rad/s, m/s].',
+        'Speed at which the difference breakaway - coulomb has fallen to one half [rad/s, m/s].',
         minimum=1e-9,
     ),
     Specification(
         'smoothing',
         0.01,
-        'Speed below which dry friction fades, 71 % being left at it [rad/s, m/s].',
+        'Speed below which dry friction goes smoothly to zero; 71 % of it at this speed [rad/s, '
+        'm/s].',
         minimum=1e-9,
     ),
     Specification(
         'rotor_axis',
         [0.0, 0.0, 0.0],
         'Axis of the rotor in the frame of its carrier, for the gyroscopic effects of its spin. '
-        'Zeros: it is felt at the joint only.',
+        'Zeros: only its reflected inertia is included.',
         size=3,
     ),
     Specification(
         'carrier',
         '',
-        'Link the motor is mounted on, with rotor_axis. Empty: the parent link.',
+        'Link on which the motor is mounted, with rotor_axis. Empty: the parent link.',
         rule='a link of the robot, or empty',
     ),
 )

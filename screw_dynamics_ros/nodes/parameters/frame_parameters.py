@@ -18,9 +18,9 @@ def specification(what: str) -> Specification:
     return Specification(
         'frames',
         [''],
-        f'Links for which {what} is published, on topics that end in their names (characters that '
-        'topic names cannot have become underscores). Empty: the moving ends of the tree without '
-        'gripper fingers.',
+        f'Links for which {what} published, on topics that end in their names (characters not '
+        'allowed in topic names are replaced by underscores). Empty: the moving ends of the '
+        'tree without gripper fingers.',
         rule='links of the robot',
     )
 

@@ -33,7 +33,7 @@ TABLE = (
         'Inertia of the payload about its center of mass in the axes of payload_link: xx, xy, xz, '
         'yy, yz, zz [kg m^2].',
         size=6,
-        rule='what a body can have',
+        rule='physically possible',
     ),
 )
 

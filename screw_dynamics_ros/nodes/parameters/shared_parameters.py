@@ -31,7 +31,7 @@ PROCESS = (
     Specification(
         'executor',
         'auto',
-        'Executor of the process: events, single (threaded), or auto: events where rclpy has it.',
+        'Executor of the process: events, single (threaded), or auto: events if rclpy has it.',
         choices=EXECUTORS,
         read_only=True,
     ),
@@ -57,16 +57,16 @@ TABLE = (
     Specification(
         'inertia_check',
         'warn',
-        'What to do about inertias no body can have: refuse the description, report them, or '
-        'nothing.',
+        'Reaction to physically impossible inertias: refuse the description (error), report '
+        'them (warn), or none (ignore).',
         choices=('error', 'warn', 'ignore'),
         read_only=True,
     ),
     Specification(
         'position_policy',
         'reject',
-        'Position missing or not finite. reject: refuse the message; hold: keep the value of at '
-        'most state_timeout before; zero: hold, and 0 for joints never reported.',
+        'Position missing or not finite. reject: refuse the message; hold: keep the last value '
+        'for at most state_timeout; zero: hold, and 0 for joints never reported.',
         choices=POSITION_POLICIES,
     ),
     Specification(
@@ -105,21 +105,22 @@ TABLE = (
     Specification(
         'max_delay',
         0.02,
-        'Time from the sending of a joint state to its turn in this process above which it is not '
-        'answered [s]: after a pause, outputs begin with the newest state. 0: any, for recordings.',
+        'Largest time from the sending of a joint state to its processing [s]; later ones are '
+        'skipped, so that outputs after a pause begin with the newest state. 0: any, for '
+        'recordings.',
         minimum=0.0,
     ),
     Specification(
         'effort_joints',
         [''],
-        'Joints that effort_scale and effort_offset are for.',
+        'Joints to which effort_scale and effort_offset apply.',
         rule='joints of the robot',
     ),
     Specification(
         'effort_scale',
         [],
-        'Factor that makes torque of what the driver reports as effort [N m or N per reported '
-        'unit], for each of effort_joints; 1 for all others.',
+        'Factor that converts the effort reported by the driver to torque [N m or N per '
+        'reported unit], for each of effort_joints; 1 for all others.',
         rule='empty, or one for each of effort_joints',
     ),
     Specification(
@@ -131,9 +132,9 @@ TABLE = (
     Specification(
         'effort_terms',
         list(TERMS),
-        'Torques that are part of the efforts of the joint states; those of motors have all of '
-        'them. Torque sensors behind the gears lack friction, gravity-free efforts lack gravity, '
-        'external torques lack all.',
+        'Torques contained in the efforts of the joint states; efforts of motors contain all of '
+        'them. Torque sensors behind the gears lack friction, gravity-free efforts lack '
+        'gravity, external torques lack all.',
         choices=TERMS,
     ),
     drive_parameters.JOINTS,
@@ -141,15 +142,15 @@ TABLE = (
     Specification(
         'frame_prefix',
         '',
-        'Put in front of all frame names in messages, as in robot_state_publisher.',
+        'Prefix of all frame names in messages, as in robot_state_publisher.',
         rule='any text',
         read_only=True,
     ),
     Specification(
         'backend',
         'auto',
-        'How the model is computed: native (machine code), python, reference (NumPy); auto takes '
-        'the fastest there is.',
+        'How the model is computed: native (machine code), python, reference (NumPy); auto uses '
+        'the fastest one available.',
         choices=('auto', *BACKENDS),
         read_only=True,
     ),

@@ -1,1 +1,1 @@
-"""What the nodes answer."""
+"""Services of the nodes."""

@@ -102,7 +102,7 @@ def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         raise ArgumentError('frames name a link twice; give one target for each link')
     if queried.held:
         raise ArgumentError(
-            'joint positions alone do not place the robot: it has planar or '
+            'joint positions alone do not determine the pose of the robot: it has planar or '
             f'floating joints ({shorten(queried.held)})'
         )
     timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT

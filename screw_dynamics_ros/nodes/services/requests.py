@@ -1,7 +1,7 @@
-"""What requests of all typed services have in common: the robot they ask about, states, frames.
+"""Common parts of the requests of all typed services: robot, states, frames.
 
-Requests are answered in another process (`ros.services`). It gets a `Situation` with each of them,
-and makes the robot anew only when there is another one.
+Requests are answered in another process (`ros.services`). It receives a `Situation` with each
+request, and builds the robot again only if it has changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from screw_dynamics_ros.ros.names import shorten
 
 @dataclass(frozen=True)
 class Situation:
-    """What decides about the answer to a request besides the request; can be pickled.
+    """All that determines a response in addition to the request; can be pickled.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Situation:
 
 
 class QueriedRobot(ScalarJoints):
-    """The robot a request asks about, and what is known about it besides.
+    """The robot of a request, with further data about it.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ Query = Callable[[QueriedRobot, Any, Any], None]
 
 
 class ServiceHost(Protocol):
-    """Whatever has a robot to ask about; a `ModelHost` does."""
+    """An object that offers services about a robot, such as `ModelHost`."""
 
     def serve(
         self,
@@ -132,7 +132,7 @@ def pickled(robot: Robot) -> bytes:
 
 @lru_cache(maxsize=1)
 def robot_of(data: bytes) -> Robot:
-    """Return a robot with all that was compiled for it, as long as requests are about it."""
+    """Return a robot with its compiled functions, kept while requests use it."""
     robot: Robot = pickle.loads(data)
     return robot
 

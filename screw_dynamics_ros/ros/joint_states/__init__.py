@@ -1,1 +1,1 @@
-"""Joint states by name: from what drivers send to one trustworthy (q, v, tau)."""
+"""Joint states by name: from messages of drivers to one validated (q, v, tau)."""

@@ -1,7 +1,7 @@
-"""Positions, velocities and efforts of all joints, and what stands in for those that are missing.
+"""Positions, velocities and efforts of all joints, and substitutes for missing ones.
 
-Each field keeps the values of all joints and when they were measured. It reads a message for the
-joints the message names, by its policy, and is given what it has read to keep only when the whole
+Each field keeps the values of all joints and when they were measured. It reads the values of the
+joints that a message names, according to its policy; these values are stored only when the whole
 message has been accepted.
 """
 
@@ -38,7 +38,7 @@ class Field:
     value : (n,) array
         Where the values are kept.
     note : callable
-        Gets what is missing, and details for people.
+        Gets the reason and details as text.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Position(Field):
 
 
 class Velocity(Field):
-    """Velocities, which positions can stand in for.
+    """Velocities, which can be derived from positions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Joint states by name: from what drivers really send to one trustworthy (q, v, tau).
+"""Joint states by name: from messages of drivers to one validated (q, v, tau).
 
 A driver may send joints in any order, only some of them, joints of other robots, NaN, empty or
 ragged arrays, and stamps that stand still or run backwards. `JointStateMapper` turns each message
@@ -129,7 +129,7 @@ class JointStateMapper:
         self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
 
     def update(self, message: JointStateMessage, arrival: float | None = None) -> bool:
-        """Take a message in; return whether there is a new complete state.
+        """Process a message; return whether there is a new complete state.
 
         Parameters
         ----------

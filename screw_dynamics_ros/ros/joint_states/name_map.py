@@ -1,4 +1,4 @@
-"""Joints as messages list them, and where their values go."""
+"""Assignment of the joints listed in messages to the joints of the robot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NameMap:
     refusal : (Reason, str), optional
         Why a message with these names cannot be used.
     unknown : str
-        Names that no joint has, for people.
+        Names that no joint has, as text.
     whole : (3 n,) array, optional
         Of messages that have all of all joints: numbers[whole] are the positions, velocities and
         efforts of the n joints in their order.
@@ -77,7 +77,7 @@ class NameMap:
         return cls(len(names), source, target, named, complete, refusal, shorten(unknown), whole)
 
     def listed(self, chosen: NDArray[np.bool_]) -> str:
-        """Return the names of some of the joints `target`, (k,), for people."""
+        """Return the names of some of the joints `target`, (k,), as text."""
         return listed(self.joints, chosen)
 
 
@@ -103,5 +103,5 @@ class NameMaps(dict[JointStateLayout, NameMap]):
 
 
 def listed(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:
-    """Return the chosen ones of some names, for people."""
+    """Return the chosen ones of some names as text."""
     return shorten([name for name, is_chosen in zip(names, chosen) if is_chosen])

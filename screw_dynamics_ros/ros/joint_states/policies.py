@@ -1,4 +1,4 @@
-"""What to do about imperfect joint states, and the reasons given when something is done."""
+"""Policies for incomplete and invalid joint states, and the reasons they report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EFFORT_POLICIES = ('reject', 'zero', 'hold')
 
 
 class Reason(Enum):
-    """Why a message was refused or used with care; the value is the text for people."""
+    """Why a message was refused or corrected; the value is the text for users."""
 
     INVALID_STAMP = 'the stamp is not a valid time'
     TOO_LARGE = 'the message is larger than the joint state of any robot'
@@ -29,8 +29,8 @@ class Reason(Enum):
     POSITION_RAGGED = 'the number of positions differs from the number of names'
     POSITION_MISSING = 'a position is missing or not a finite number'
     INCOMPLETE = 'joints without a current state'
-    DUPLICATE_STAMP = 'the stamp is that of the message before'
-    OUT_OF_ORDER = 'the stamp is older than that of the message before'
+    DUPLICATE_STAMP = 'the stamp is that of the previous message'
+    OUT_OF_ORDER = 'the stamp is older than that of the previous message'
     OLD = 'the stamp is older than max_stamp_age'
     FUTURE = 'the stamp is further in the future than max_stamp_age'
 
@@ -39,7 +39,7 @@ class Reason(Enum):
     VELOCITY_MISSING = 'a velocity is missing or not a finite number'
     EFFORT_RAGGED = 'the number of efforts differs from the number of names'
     EFFORT_MISSING = 'an effort is missing or not a finite number'
-    TIME_RESET = 'time went backwards: history dropped, start anew'
+    TIME_RESET = 'time went backwards: history discarded, processing starts anew'
     PAUSE = 'no joint state for longer than state_timeout'
     UNSTAMPED = 'messages carry no stamp: the time of arrival is used'
     CLOCK_OFFSET = 'stamps and the clock of this node disagree'
@@ -56,7 +56,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Policies:
-    """How to deal with imperfect joint states.
+    """How to treat incomplete and invalid joint states.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Serialized sensor_msgs/JointState, read without making message objects.
+"""Serialized sensor_msgs/JointState, read without creating message objects.
 
 Drivers send messages of one layout again and again: only stamp and numbers are read then.
 """

@@ -1,4 +1,4 @@
-"""The state a request asks about: joints by name, the others as they were last measured."""
+"""The state in a request: joints by name, others with their last measured values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between the conventions of the core and those of ROS messages; nothing else converts.
+"""Conversions between the conventions of the core and of ROS messages, all in this module.
 
 Orientations are converted by `tf_transformations`. What is published for each joint state is not:
 its quaternions are part of the compiled kernel.

@@ -1,4 +1,4 @@
-"""The motion a robot is asked for: the first point of a joint trajectory, by name."""
+"""The reference motion of a robot: the first point of a joint trajectory, by name."""
 
 from __future__ import annotations
 
@@ -99,6 +99,6 @@ def check_limits(reference: Reference, joints: Sequence[str], limits: Mapping[st
             )
         if not abs(reference.a[k]) <= IMPOSSIBLE:
             raise ArgumentError(
-                f'accelerations of joint {name!r} in the reference: '
-                f'{reference.a[k]:g} is more than any joint can do'
+                f'accelerations of joint {name!r} in the reference: {reference.a[k]:g} is more '
+                'than any joint can reach'
             )

@@ -1,7 +1,7 @@
-"""Messages as bytes: what a control loop in Python cannot afford is converting message objects.
+"""Messages as bytes: converting message objects is too slow for a control loop in Python.
 
 A `Template` is a message serialized once by the middleware itself; afterwards only its stamps and
-numbers are written. What it believes is checked against rclpy before it is used, so it holds for
+numbers are written. Its assumptions are checked with rclpy before it is used, so that it works with
 every middleware and distribution.
 """
 

@@ -1,4 +1,4 @@
-"""The messages the nodes publish, as templates; conventions of design: names, labels, stamps."""
+"""Templates of the messages that the nodes publish, with names, labels and stamps."""
 
 from __future__ import annotations
 

@@ -90,7 +90,8 @@ def read_trajectory(
         if stamps[k] <= stamps[k - 1]:
             raise ArgumentError(
                 f'time_from_start must increase: point {k} of the trajectory is at '
-                f'{stamps[k] / NANOSECONDS} s, the one before at {stamps[k - 1] / NANOSECONDS} s'
+                f'{stamps[k] / NANOSECONDS} s, the previous one at {stamps[k - 1] / NANOSECONDS} '
+                's'
             )
     return JointTrajectory(
         tuple(names[k] for k in columns),

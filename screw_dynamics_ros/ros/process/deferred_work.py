@@ -1,7 +1,7 @@
-"""Work that can wait: done one piece at a time after joint states, when outputs are on the way.
+"""Deferred work: one callback at a time after a joint state, when its outputs are sent.
 
-Statuses and looks around take as long as an answer. Between two joint states at 500 Hz there is
-time for one of them, not for all that happen to be due at once.
+Statuses and the search for subscribers take as long as a joint state. Between two joint states at
+500 Hz there is time for one of them, not for all that are due at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ APART = 0.01  # s between two pieces while joint states come
 
 
 class DeferredWork:
-    """Timers whose callbacks wait for the moment after a joint state.
+    """Timers whose callbacks run after a joint state.
 
     Parameters
     ----------

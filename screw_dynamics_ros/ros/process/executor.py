@@ -1,4 +1,4 @@
-"""Running nodes: the events executor where rclpy has one, the single-threaded one elsewhere."""
+"""Running nodes: with the events executor if rclpy has one, else single-threaded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Exceptions nobody expected: caught, counted, logged, and an ERROR on /diagnostics.
+"""Unexpected exceptions: caught, counted, logged, and an ERROR on /diagnostics.
 
-A fault in one joint state, output, status, parameter or request must not end the process; the
-next one is answered.
+A fault in one joint state, output, status, parameter or request must not end the process; the next
+one is processed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Fault:
 
 
 class Faults:
-    """What went wrong in a process."""
+    """The unexpected exceptions of a process."""
 
     def __init__(self) -> None:
         self._faults: dict[str, Fault] = {}
@@ -51,7 +51,7 @@ class Faults:
         if now - fault.logged > LOG_INTERVAL:
             fault.logged = now
             lines = ''.join(traceback.format_exception(error))
-            get_logger('screw_dynamics_ros').error(f'{what}: given up after an error\n{lines}')
+            get_logger('screw_dynamics_ros').error(f'{what}: abandoned after an error\n{lines}')
 
     @contextmanager
     def caught(self, what: str) -> Iterator[None]:

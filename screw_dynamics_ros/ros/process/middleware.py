@@ -1,4 +1,4 @@
-"""Settings of the middleware that its QoS has no names for."""
+"""Settings of the middleware beyond its QoS."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def use_real_time(priority: int) -> str:
         )
     except (AttributeError, OSError) as error:
         return (
-            f'real-time priority {priority} cannot be had on this system ({error}); set the '
+            f'real-time priority {priority} is not available on this system ({error}); set the '
             'parameter realtime_priority to 0'
         )
     return ''

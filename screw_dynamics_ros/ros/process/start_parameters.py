@@ -1,8 +1,8 @@
-"""What a process is started with: a wrong argument, file or name is refused instead of ignored.
+"""Configuration of a process at startup: invalid arguments, files and names are refused.
 
-ROS 2 keeps a parameter that no node declares without a word: a misspelt one leaves the default in
-force. Which names are misspelt is not plain, since a section of a file may be for several nodes, of
-this process or of others. Refused are names that
+ROS 2 silently keeps a parameter that no node declares: a misspelled one leaves the default in
+force. Which names are misspelled is not evident, since a section of a file may be for several
+nodes, of this process or of others. Refused are names that
 
 * a section for one node has, or the command line of the process, and none of its nodes declares;
 * a section for any node (``/**``) has, that no node of this package knows, and that are nearly the
@@ -185,13 +185,13 @@ def check_parameters(
 
 
 def nothing_applies(given: Sequence[Source], nodes: Sequence[Node]) -> str:
-    """Return for people that no section is for any of the nodes."""
+    """Return the text of the error that no section is for any of the nodes."""
     there = shorten([source.section.pattern for source in given]) or 'none'
     here = shorten([node.get_fully_qualified_name() for node in nodes])
     remedy = (
         f'name one of them, or /**/{nodes[0].get_name()} for any namespace'
         if not any(source.is_argument for source in given)
-        else 'arguments reach nodes without a namespace; take a parameter file for others'
+        else 'arguments apply to nodes without a namespace only; use a parameter file for others'
     )
     return f'it is for {there}, and the nodes of this process are {here}; {remedy}'
 

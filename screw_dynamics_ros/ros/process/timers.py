@@ -1,4 +1,4 @@
-"""Timers that run on whatever happens to /clock."""
+"""Timers of real time, independent of /clock."""
 
 from __future__ import annotations
 

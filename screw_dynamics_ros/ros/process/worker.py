@@ -1,4 +1,4 @@
-"""Another process for what takes long, so that it cannot hold the lock of this interpreter.
+"""A process for long computations, so that they do not hold the lock of this interpreter.
 
 A `Worker` calls functions in a process of its own, which is started when it is first needed and
 again after it has died. The process is an ordinary child that has nothing of this one but two
@@ -222,7 +222,7 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 
 
 def cause_of_end(status: int) -> str:
-    """Return how a process ended, for people.
+    """Return how a process ended, as text.
 
     >>> cause_of_end(-9)
     'was ended by signal 9 (SIGKILL)'

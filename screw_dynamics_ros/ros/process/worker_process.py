@@ -1,4 +1,4 @@
-"""What the process of a `Worker` runs: it calls the functions it is sent and sends results back."""
+"""Main function of the process of a `Worker`: calls functions and returns their results."""
 
 from __future__ import annotations
 

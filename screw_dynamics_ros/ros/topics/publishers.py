@@ -1,4 +1,4 @@
-"""Publishers, which outlive changes of the robot description: listeners stay connected."""
+"""Publishers that persist when the robot description changes: subscribers stay connected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscriptions that tell when a message was sent."""
+"""Subscriptions that pass on when a message was sent."""
 
 from __future__ import annotations
 

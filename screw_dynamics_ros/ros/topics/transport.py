@@ -1,4 +1,4 @@
-"""How long messages of a subscription were under way until their turn came, and which never came.
+"""Delays of the messages of a subscription until processing, and lost messages.
 
 The middleware notes when a message was sent, by the clock of the sender, whatever its own stamp
 says (replays, simulated time). Clocks of two machines differ: what counts is by how much a message

@@ -78,7 +78,9 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
     assert examine(file, '--strict') == ILL
     report = capsys.readouterr().out
     assert 'WARNING link arm: ' in report
-    assert 'WARNING joint shoulder: its effort limit is 0 (set what the maker states)' in report
+    assert (
+        'WARNING joint shoulder: its effort limit is 0 (set the value given by the manufacturer)'
+    ) in report
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ NO_WEIGHT = ['coriolis', 'friction', 'inertia']
         (
             NONE,
             ALL,
-            'are near zero where gravity asks for up to 20 N m or N, while',
+            'are near zero where gravity requires up to 20 N m or N, while',
             ['[coriolis, friction, inertia]', "[''] for a driver of external torques"],
         ),
         (
@@ -247,7 +249,7 @@ def test_contents_that_fit_equally_are_told():
     """Without a payload nobody can tell whether it is in the efforts."""
     section = efforts_at_rest(GRAVITY)
     assert not section.findings
-    assert 'no payload is configured: whether they contain its weight cannot be told' in (
+    assert 'no payload is configured: it cannot be determined whether they contain its weight' in (
         section.lines
     )
     assert 'by default' in section.lines[0]
@@ -430,4 +432,4 @@ class TestRunningRobot:
         process = run('/nobody', '--wait', '1')
         report, _ = process.communicate(timeout=60.0)
         assert process.returncode == BROKEN
-        assert 'nothing came on robot_description' in report
+        assert 'no message arrived on robot_description' in report

@@ -378,7 +378,7 @@ def test_a_pause_without_ticks_is_a_loss_too():
     commands = rig.steps(0.3, -WANTED)
     assert commands[0] == WANTED.tolist()
     assert spread(commands) <= 40.0 * 15 / 8 * 0.01 / 0.2 * 1.001
-    assert rig.command.report().reason == 'nothing was called for 0.91 s'
+    assert rig.command.report().reason == 'no call for 0.91 s'
 
 
 def test_a_pause_does_not_shorten_a_ramp_out():

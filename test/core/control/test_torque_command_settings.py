@@ -95,7 +95,7 @@ def test_joints_without_a_limit():
         (
             ({}, 1.0, {'c': 1.0}),
             UnknownNameError,
-            "effort limit: there is no joint 'c'; there are a",
+            "effort limit: there is no joint 'c'; the joints are a",
         ),
         (({'a': math.nan},), ArgumentError, "effort limit of the description: joint 'a' has nan"),
     ],

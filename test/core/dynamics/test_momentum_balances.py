@@ -74,7 +74,7 @@ def test_generalised_jacobian():
         generalised_jacobian(Robot(random_description(1, 7), backend='reference'), q, 'link7')
     massless = [Link(link.name) for link in robot.description.links]
     nothing = RobotDescription.from_parts('nothing', massless, robot.description.joints)
-    with pytest.raises(InertiaError, match='give its links masses'):
+    with pytest.raises(InertiaError, match='give masses to its links'):
         generalised_jacobian(Robot(nothing, floating_base=True, backend='reference'), q, 'link7')
 
 

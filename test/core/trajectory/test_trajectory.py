@@ -119,7 +119,7 @@ def spoiled(shape, where, value):
 @pytest.mark.parametrize(
     ('given', 'reason'),
     [
-        (arguments(time=[0, 1, 1, 2]), 'sample 2 is at 1.0 s, the one before at 1.0 s'),
+        (arguments(time=[0, 1, 1, 2]), 'sample 2 is at 1.0 s, the previous one at 1.0 s'),
         (arguments(time=[0, 2, 1, 3]), 'time must increase: sample 2'),
         (arguments(time=[0, 1, np.nan, 2]), r'time\[2\] is nan'),
         (arguments(time=[]), 'at least one sample'),

@@ -129,7 +129,7 @@ def test_misspelt_arguments_are_refused(argument, words, check):
 def test_an_argument_for_a_node_does_not_reach_into_a_namespace(check):
     """It would be ignored by ROS."""
     assert check(['-p', 'dynamics:joints:=[a]']) == []
-    with pytest.raises(ArgumentError, match='take a parameter file'):
+    with pytest.raises(ArgumentError, match='use a parameter file'):
         check(['-p', 'dynamics:joints:=[a]'], namespace='left')
 
 

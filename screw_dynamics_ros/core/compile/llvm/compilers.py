@@ -1,4 +1,4 @@
-"""Compile long programs in several processes side by side, while they are written."""
+"""Compile long programs in several processes in parallel, while they are printed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ OPTIONS = ('-regalloc=basic', '-enable-misched=false')
 
 
 class Compilers:
-    """Processes that compile modules side by side; this one does it if there cannot be any.
+    """Processes that compile modules in parallel; the current one if none can be started.
 
-    They end by themselves when nothing has come for a while, and are started again.
+    They end after some time without work, and are started again.
     """
 
     def __init__(self, count: int) -> None:

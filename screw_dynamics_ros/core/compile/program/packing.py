@@ -1,4 +1,4 @@
-"""Let one vector instruction do the same for several elements of a matrix: packs.
+"""Packs: compute several elements of a matrix by one vector instruction.
 
 One sample of a robot's dynamics is computed by scalar instructions. But the elements in a row of a
 product of matrices are sums of products that share one factor each, so that four of them (on AVX)

@@ -1,4 +1,4 @@
-"""Names that a function in C had better not have: words of C and C++, and of their libraries."""
+"""Reserved names for functions in C: words of C and C++, and of their libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print a straight-line program as portable C, for programs that cannot have Python in them."""
+"""Print a straight-line program as portable C, for programs without Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What C and Python write alike: operations of a straight-line program as infix expressions."""
+"""Operations of a straight-line program as infix expressions, common to C and Python."""
 
 from __future__ import annotations
 
