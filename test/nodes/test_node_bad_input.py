@@ -574,7 +574,7 @@ def test_nothing_comes(start, connect):
     client.expect(
         'lonely/kinematics: joint states',
         ERROR,
-        'nothing has come on /lonely/joint_states',
+        'no message has arrived on /lonely/joint_states',
         '0 publishers',
     )
 

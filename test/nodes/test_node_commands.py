@@ -315,7 +315,7 @@ def test_a_new_description(following, action):
     if action == 'continue':
         following.until(heavy)
     else:
-        following.status(ERROR, "'panda', has been taken over (on_new_description)")
+        following.status(ERROR, "'panda', is in force (on_new_description)")
         off = time.time_ns()
         following.drive_for(0.2)
         following.until_quiet()

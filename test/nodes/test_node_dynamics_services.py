@@ -69,7 +69,7 @@ def client(start, connect):
     start('dynamics', parameters, ['-r', '__ns:=/queries'])
     made = connect('queries')
     made.describe(URDF)
-    made.expect('queries/dynamics: joint states', ERROR, 'nothing has come')
+    made.expect('queries/dynamics: joint states', ERROR, 'no message has arrived')
     return made
 
 

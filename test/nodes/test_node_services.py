@@ -44,7 +44,7 @@ def client(start, connect):
     start('bringup', {'frame_prefix': 'left_', 'state_timeout': '0.0'}, ['-r', '__ns:=/services'])
     made = connect('services')
     made.describe(URDF)
-    made.expect('services/bringup: joint states', ERROR, 'nothing has come')
+    made.expect('services/bringup: joint states', ERROR, 'no message has arrived')
     return made
 
 

@@ -20,7 +20,7 @@ TABLE = (
         'tare_samples',
         100,
         'Number of latest joint states whose mean external torque ~/tare takes as zero; at '
-        'least 10 of them must be available.',
+        'least 10, or all if fewer, must be available.',
         minimum=1,
         maximum=10_000,
     ),
@@ -92,7 +92,7 @@ class TareStates:
         if len(self._states) < least:
             return (
                 f'{len(self._states)} joint states with velocity and effort since the start, a '
-                f'pause or ~/reset, and at least {least} are needed: call it again later'
+                f'pause or ~/reset, and at least {least} are needed: call ~/tare again later'
             )
         return self._motion(mapper, robot)
 
@@ -122,6 +122,6 @@ class TareStates:
                 continue
             return (
                 f'{joint} moved {how}, more than tare_velocity_limit ({limit:g} {unit}/s) '
-                'allows: let the robot come to rest and call it again'
+                'allows: let the robot come to rest and call ~/tare again'
             )
         return ''
