@@ -77,7 +77,7 @@ def draw_ratios(axis: plt.Axes, figures: Sequence[Figure]) -> None:
     axis.set_yticks(range(len(labels)), labels, fontsize=9)
     axis.invert_yaxis()
     axis.set_xlabel("Pinocchio's time / ours (median of turns)")
-    axis.legend(fontsize=8, loc='lower right')
+    axis.legend(fontsize=8, loc='upper center', bbox_to_anchor=(0.5, -0.1), ncols=4, frameon=False)
 
 
 def label(figure: Figure) -> str:
