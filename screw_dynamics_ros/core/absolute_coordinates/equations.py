@@ -32,7 +32,7 @@ Sources: Müller and Terze (38) to (64), with (61) corrected (I-17, I-18, I-27, 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,19 +155,16 @@ class BodyEquations:
         vectors[self.hybrid, 3:] = times(motion.R[:-1][self.hybrid], vectors[self.hybrid, 3:])
         return vectors
 
+    def change_of_axes(self, motion: Motion) -> Array:
+        """Return (0, omega x v), (n, 6), of hybrid bodies: diag(1, R)^-1 V^h' - V'."""
+        change = zeros((self.count, 6), motion.omega, motion.v)
+        places = np.flatnonzero(self.hybrid)
+        change[places, 3:] = cross(motion.omega[places], motion.v[places])
+        return change
+
     def own_rates(self, motion: Motion, a: Array) -> Array:
         """Return the rates (n, 6) of the velocities from those of the body-fixed twists."""
-        a = a.copy()
-        places = np.flatnonzero(self.hybrid)
-        a[places, 3:] = a[places, 3:] + cross(motion.omega[places], motion.v[places])
-        return self.own(motion, a)
-
-    def body_rates(self, motion: Motion, a: Array) -> Array:
-        """Return the rates (n, 6) of body-fixed twists from those of the velocities."""
-        a = self.body_fixed(motion, a)
-        places = np.flatnonzero(self.hybrid)
-        a[places, 3:] = a[places, 3:] - cross(motion.omega[places], motion.v[places])
-        return a
+        return self.own(motion, a + self.change_of_axes(motion))
 
 
 class JointEquations:
@@ -232,6 +229,12 @@ class JointEquations:
             nothing = np.full((len(own), 2), len(bodies))
             self.bodies = np.concatenate([np.concatenate([self.bodies, nothing], axis=1), pairs])
 
+    @property
+    def gaps_are_recordable(self) -> bool:
+        """Whether `gaps` takes recorded scalars: no angle is needed."""
+        turning = any(TURN in (c.follower_component, c.leader_component) for c in self.couplings)
+        return not turning and all(joint.pair.is_recordable for joint in self.joints)
+
     def rows(self, motion: Motion) -> Rows:
         """Return J and eta, in body-fixed twists."""
         blocks, eta = self.relative_motion(motion)
@@ -293,10 +296,10 @@ class JointEquations:
 
     def relative_poses(self, motion: Motion) -> Array:
         """Return S_i^-1 C_i^-1 C_j S_j of each joint, (k, 4, 4)."""
-        C = np.zeros((len(motion.r), 4, 4))
+        C = zeros((len(motion.r), 4, 4), motion.R, motion.r)
         C[:, :3, :3], C[:, :3, 3], C[:, 3, 3] = motion.R, motion.r, 1.0
         at_parent, at_child = C[self.parent] @ self.S_i, C[self.child] @ self.S_j
-        poses = np.zeros_like(at_parent)
+        poses = zeros(at_parent.shape, at_parent)
         back = np.swapaxes(at_parent[:, :3, :3], 1, 2)
         poses[:, :3, :3] = back @ at_child[:, :3, :3]
         poses[:, :3, 3] = times(back, at_child[:, :3, 3] - at_parent[:, :3, 3])
@@ -305,7 +308,8 @@ class JointEquations:
 
     def gaps(self, motion: Motion) -> Array:
         """Return g, (m,) [rad, m]: its rate is J V where it is zero."""
-        poses, g = self.relative_poses(motion), np.zeros(len(self.joint))
+        poses = self.relative_poses(motion)
+        g = zeros(len(self.joint), poses)
         for pair, joints, rows in self._kinds:
             g[rows] = pair.gap(poses[joints])
         k = np.flatnonzero(self.in_inertial_frame)
@@ -328,6 +332,6 @@ def equal(values: Sequence[Hashable]) -> list[NDArray[np.intp]]:
     return [np.array(each) for each in places.values()]
 
 
-def coordinate(C: Array, component: int) -> float:
+def coordinate(C: Array, component: int) -> Any:
     """Return the angle about z (component 2) or the shift along z (5) of a relative pose."""
-    return float(np.arctan2(C[1, 0], C[0, 0]) if component == TURN else C[2, 3])
+    return np.arctan2(C[1, 0], C[0, 0]) if component == TURN else C[2, 3]

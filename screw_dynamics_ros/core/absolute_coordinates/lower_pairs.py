@@ -34,6 +34,7 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array
 
 #: The components of a twist (omega, v), as messages name them.
@@ -87,21 +88,25 @@ class LowerPair:
         """Whether a point of each body stays at a point of the other: nothing slides."""
         return not self.slides and not self.pitch
 
-    def angle(self, R: Array) -> Array:
-        """Return the angle (...) about z of relative rotations (..., 3, 3), in (-pi, pi]."""
-        return np.asarray(np.arctan2(R[..., 1, 0], R[..., 0, 0]))
+    @property
+    def is_recordable(self) -> bool:
+        """Whether `gap` takes recorded scalars: the angle of a helical pair has branches."""
+        return not self.pitch
 
     def nearest(self, C: Array) -> Array:
         """Return the element h of H, (..., 4, 4), near the relative pose C (..., 4, 4)."""
-        h = np.zeros_like(C)
+        h = zeros(C.shape, C)
         h[...] = np.eye(4)
         R, p = C[..., :3, :3], C[..., :3, 3]
         if self.turns == 'xyz':
             h[..., :3, :3] = R
         elif self.turns:
-            angle = self.angle(R)
-            h[..., :3, :3] = so3.exp_unit_axis([0.0, 0.0, 1.0], angle)
+            cos, sin = R[..., 0, 0], R[..., 1, 0]
+            length = np.sqrt(cos * cos + sin * sin)
+            h[..., 0, 0] = h[..., 1, 1] = cos / length
+            h[..., 1, 0], h[..., 0, 1] = sin / length, -sin / length
             if self.pitch:  # the turn whose advance is nearest
+                angle = np.arctan2(sin, cos)
                 turns = np.round((p[..., 2] / self.pitch - angle) / (2 * np.pi))
                 h[..., 2, 3] = self.pitch * (angle + 2 * np.pi * turns)
         for axis in self.slides:
@@ -112,19 +117,21 @@ class LowerPair:
     def gap(self, C: Array) -> Array:
         """Return g, (..., c) [rad, m], of relative poses C (..., 4, 4).
 
+        Rotations as 2 tan(angle / 2) times their axis: the angle where it is small, and infinite
+        at half a turn, which no other measure without branches tells from no rotation.
+
         >>> C = np.eye(4)
         >>> C[:3, :3], C[0, 3] = so3.exp([0, 0, 2.0]), 0.1  # turned, and 0.1 m off
         >>> np.linalg.norm(REVOLUTE.gap(C)).round(6)
         np.float64(0.1)
         """
         h = self.nearest(C)
-        turned_back = np.swapaxes(h[..., :3, :3], -1, -2)
-        difference = C[..., :3, 3] - h[..., :3, 3]
-        x = np.concatenate(
-            [so3.log(turned_back @ C[..., :3, :3]), (turned_back @ difference[..., None])[..., 0]],
-            axis=-1,
-        )
-        gap: Array = x @ self.N.T
+        back = np.swapaxes(h[..., :3, :3], -1, -2)
+        D = back @ C[..., :3, :3]
+        trace = D[..., 0, 0] + D[..., 1, 1] + D[..., 2, 2]
+        rotation = so3.vee(D) * (4.0 / (1.0 + trace))[..., None]
+        shift = (back @ (C[..., :3, 3] - h[..., :3, 3])[..., None])[..., 0]
+        gap: Array = np.concatenate([rotation, shift], axis=-1) @ self.N.T
         return gap
 
 

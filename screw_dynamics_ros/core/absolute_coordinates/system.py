@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.absolute_coordinates.equations import (
     JointEquations,
     Motion,
     coordinate,
+    times,
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.independence import independent_rows
@@ -256,14 +257,11 @@ class AbsoluteSystem:
         forces = np.zeros(self.nv) if tau is None else vector('tau', self.nv, tau)
         if external_wrenches:
             forces = forces + self.applied_forces(q, external_wrenches)
-        correction = self._correction(q, v)
         if self.backend == 'sparse':
-            a, multipliers = self._accelerations(
-                q, v, forces, self.gravity, correction, sparse_solution=True
-            )
+            a, multipliers = self._accelerations(q, v, forces, self.gravity, self._g(q))
         else:
             kernel = self._kernel('accelerations')
-            a, multipliers = kernel.single([q, v, forces, self.gravity, correction])
+            a, multipliers = kernel.single([q, v, forces, self.gravity, self._g(q)])
         if not np.isfinite(a).all() and np.isfinite(q).all() and np.isfinite(v).all():
             raise InfeasibleConstraintsError(self._singular())
         return a, multipliers
@@ -314,11 +312,7 @@ class AbsoluteSystem:
             forces = forces + self.applied_forces(q, external_wrenches)
         motion, body = self._motion(q, v), self._equations
         wrenches = body.velocity_forces(motion) + body.weights(motion, self.gravity)
-        # M^h diag(1, R) (0, omega x v): what the other derivative of the velocity adds
-        shift = np.zeros((len(self.bodies), 6))
-        hybrid = np.flatnonzero(body.hybrid)
-        shift[hybrid, 3:] = np.cross(motion.omega[hybrid], motion.v[hybrid])
-        wrenches = wrenches + (body.M @ shift[..., None])[..., 0]
+        wrenches = wrenches + times(body.M, body.change_of_axes(motion))
         return forces + body.own(motion, wrenches).reshape(-1)
 
     def constraint_residuals(self, q: ArrayLike) -> Array:
@@ -331,7 +325,12 @@ class AbsoluteSystem:
 
     def constraint_bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return eta, (m,): J a = eta."""
-        return self._rows(self._motion(q, v))[1]
+        motion = self._motion(q, v)
+        blocks, eta = self._rows(motion)
+        shift = np.concatenate([self._equations.change_of_axes(motion), np.zeros((1, 6))])
+        bodies = self._constraints.bodies[self.active]
+        bias: Array = eta + (blocks * shift[bodies]).sum(axis=(1, 2))
+        return bias
 
     def solve_saddle_point(self, q: ArrayLike, r: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
         """Return x (6 n,) and mu (m,) of M x + J^T mu = r, J x = s.
@@ -421,7 +420,7 @@ class AbsoluteSystem:
         poses = self._constraints.relative_poses(self._motion(q, np.zeros(self.nv)))
         component = {('z', ''): TURN, ('', 'z'): SHIFT}
         return {
-            joint.name: coordinate(C, component[joint.pair.turns, joint.pair.slides])
+            joint.name: float(coordinate(C, component[joint.pair.turns, joint.pair.slides]))
             for joint, C in zip(self.joints, poses)
             if (joint.pair.turns, joint.pair.slides) in component
         }
@@ -475,15 +474,9 @@ class AbsoluteSystem:
         return sparse.csr_array(J @ sparse.block_diag(T, format='csr'))
 
     def _accelerations(
-        self,
-        q: Array,
-        v: Array,
-        tau: Array,
-        gravity: Array,
-        correction: Array,
-        sparse_solution: bool = False,
+        self, q: Array, v: Array, tau: Array, gravity: Array, g: Array
     ) -> tuple[Array, Array]:
-        """Return a and lambda of numbers or recorded scalars."""
+        """Return a and lambda of numbers or recorded scalars; g if it cannot be recorded."""
         body = self._equations
         motion = body.motion(q, v)
         wrenches = (
@@ -492,8 +485,16 @@ class AbsoluteSystem:
             + body.body_fixed(motion, tau)
         ).reshape(-1)
         blocks, eta = self._rows(motion)
-        solve = self._solved if sparse_solution else self._saddle_point.solve
-        a, multipliers = solve(blocks, wrenches, eta + correction)
+        alpha, beta = self.stabilization
+        if alpha:
+            twists = np.concatenate([motion.omega, motion.v], axis=1)
+            rates = blocks * twists[self._constraints.bodies[self.active]]
+            eta = eta - 2 * alpha * rates.sum(axis=2).sum(axis=1)
+        if beta:
+            recorded = self._constraints.gaps_are_recordable
+            eta = eta - beta**2 * (self._constraints.gaps(motion)[self.active] if recorded else g)
+        solve = self._solved if self.backend == 'sparse' else self._saddle_point.solve
+        a, multipliers = solve(blocks, wrenches, eta)
         return body.own_rates(motion, a.reshape(-1, 6)).reshape(-1), multipliers
 
     def _solved(self, blocks: Array, r: Array, s: Array) -> tuple[Array, Array]:
@@ -531,7 +532,7 @@ class AbsoluteSystem:
         if name not in self._kernels:
             q, v = ('q', self.nq), ('v', self.nv)
             given = {
-                'accelerations': (q, v, ('tau', self.nv), ('gravity', 3), ('s', len(self.active))),
+                'accelerations': (q, v, ('tau', self.nv), ('gravity', 3), ('g', len(self.active))),
                 'integrate': (q, ('displacement', self.nv)),
                 'increment_rate': (('displacement', self.nv), v),
             }[name]
@@ -549,15 +550,15 @@ class AbsoluteSystem:
             self._kernels[name] = make_kernel(what, self.backend)
         return self._kernels[name]
 
-    def _correction(self, q: Array, v: Array) -> Array:
-        """Return what stabilization adds to eta."""
-        alpha, beta = self.stabilization
-        if not (alpha or beta):
-            return np.zeros(self.constraint_count)
-        correction: Array = -2 * alpha * (
-            self.constraint_jacobian(q) @ v
-        ) - beta**2 * self.constraint_residuals(q)
-        return correction
+    def _g(self, q: Array) -> Array:
+        """Return g, (m,), for stabilization where the recursion cannot: zero otherwise."""
+        if self.stabilization.beta and not self._constraints.gaps_are_recordable:
+            return self.constraint_residuals(q)
+        return self._no_g
+
+    @cached_property
+    def _no_g(self) -> Array:
+        return np.zeros(self.constraint_count)
 
     def _checked_configuration(self, q: ArrayLike) -> Array:
         q = vector('configuration', self.nq, q)
