@@ -105,7 +105,8 @@ def consistent_velocity(
     v = np.zeros(system.nv)
     v[fixed] = np.concatenate([*wanted.values(), []])
     J = system.constraint_jacobian(q).toarray()
-    L = np.linalg.cholesky(system.mass_matrix(q)[np.ix_(free, free)])
+    M = system.mass_matrix(q).toarray()
+    L = np.linalg.cholesky(M[np.ix_(free, free)])
     v[free] = np.linalg.solve(
         L.T, np.linalg.lstsq(J[:, free] @ np.linalg.inv(L.T), -J @ v, rcond=None)[0]
     )

@@ -288,16 +288,11 @@ class AbsoluteSystem:
 
     # --- the equations, part by part ------------------------------------------------------------
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
+    def mass_matrix(self, q: ArrayLike) -> sparse.csr_array:
         """Return M, (6 n, 6 n), block-diagonal; constant but for hybrid bodies off their center."""
-        motion = self._motion(q, np.zeros(self.nv))
-        M = np.zeros((self.nv, self.nv))
-        for k, (block, R) in enumerate(zip(self._equations.M, motion.R)):
-            T = np.eye(6)
-            if self._equations.hybrid[k]:
-                T[3:, 3:] = R
-            M[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = T @ block @ T.T
-        return M
+        T = self._velocity_change(self._motion(q, np.zeros(self.nv)))
+        M = sparse.block_diag(list(self._equations.M), format='csr')
+        return sparse.csr_array(T.T @ M @ T)
 
     def generalized_forces(
         self,
@@ -465,13 +460,14 @@ class AbsoluteSystem:
         motion = self._motion(q, np.zeros(self.nv))
         blocks = self._constraints.rows(motion).blocks[rows]
         J = SaddlePoint(self._equations.M, self._constraints.bodies[rows]).jacobian(blocks)
-        T = [
-            np.block([[np.eye(3), np.zeros((3, 3))], [np.zeros((3, 3)), R.T]])
-            if hybrid
-            else np.eye(6)
-            for hybrid, R in zip(self._equations.hybrid, motion.R)
-        ]
-        return sparse.csr_array(J @ sparse.block_diag(T, format='csr'))
+        return sparse.csr_array(J @ self._velocity_change(motion))
+
+    def _velocity_change(self, motion: Motion) -> sparse.csr_array:
+        """Return T, (6 n, 6 n): the body-fixed twists are T v."""
+        blocks = np.tile(np.eye(6), (len(self.bodies), 1, 1))
+        hybrid = self._equations.hybrid
+        blocks[hybrid, 3:, 3:] = np.swapaxes(motion.R[:-1][hybrid], 1, 2)
+        return sparse.csr_array(sparse.block_diag(list(blocks), format='csr'))
 
     def _accelerations(
         self, q: Array, v: Array, tau: Array, gravity: Array, g: Array

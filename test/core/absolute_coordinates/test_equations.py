@@ -118,7 +118,7 @@ def matrices(example: Example) -> tuple[Array, Array, Array, Array]:
     """Return M, J, Q and eta at the initial state."""
     system, q, v = example
     return (
-        system.mass_matrix(q),
+        system.mass_matrix(q).toarray(),
         system.constraint_jacobian(q).toarray(),
         system.generalized_forces(q, v),
         system.constraint_bias(q, v),
