@@ -1,13 +1,14 @@
 """The four examples of Müller and Terze, section 5, and gravity as a fifth.
 
 The paper leaves out masses, gravity, durations and all data of the last example; what is chosen
-here for them is in doc/absolute_coordinates.md (I-34 to I-39).
+here for them is in doc/choice_of_configuration_space.md (I-34 to I-39). `options` are those of
+`AbsoluteSystem`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def box(size: Sequence[float]) -> Inertia:
 
 
 def heavy_top(
-    groups: Sequence[str] = (SE3,), gravity: Sequence[float] = NO_WEIGHT, backend: str = 'auto'
+    groups: Sequence[str] = (SE3,), gravity: Sequence[float] = NO_WEIGHT, **options: Any
 ) -> Example:
     """Return the spinning top of section 5.1: one body on a spherical joint (I-34).
 
@@ -72,12 +73,12 @@ def heavy_top(
         [omega],
         [np.cross(omega, r0)],
         gravity,
-        backend,
+        options,
     )
 
 
 def double_pendulum(
-    groups: Sequence[str] = (SE3, SE3), gravity: Sequence[float] = WEIGHT, backend: str = 'auto'
+    groups: Sequence[str] = (SE3, SE3), gravity: Sequence[float] = WEIGHT, **options: Any
 ) -> Example:
     """Return the spherical double pendulum of section 5.2, two boxes in a row (I-37)."""
     half = np.array([0.1, 0.0, 0.0])
@@ -98,12 +99,12 @@ def double_pendulum(
         [omega_1, omega_2],
         [v_1, v_2],
         gravity,
-        backend,
+        options,
     )
 
 
 def floating_pair(
-    groups: Sequence[str] = (SE3, SE3), gravity: Sequence[float] = NO_WEIGHT, backend: str = 'auto'
+    groups: Sequence[str] = (SE3, SE3), gravity: Sequence[float] = NO_WEIGHT, **options: Any
 ) -> Example:
     """Return the two connected floating bodies of section 5.3, without linear momentum (I-38)."""
     half = np.array([0.1, 0.0, 0.0])
@@ -120,12 +121,12 @@ def floating_pair(
         [omega_1, omega_2],
         [-v_2, v_2],
         gravity,
-        backend,
+        options,
     )
 
 
 def three_bar_linkage(
-    groups: Sequence[str] = (SE3, SE3), gravity: Sequence[float] = WEIGHT, backend: str = 'auto'
+    groups: Sequence[str] = (SE3, SE3), gravity: Sequence[float] = WEIGHT, **options: Any
 ) -> Example:
     """Return the closed linkage of section 5.4: two bars and the ground, three joints (I-39).
 
@@ -152,7 +153,7 @@ def three_bar_linkage(
         [omega_1, omega_2],
         [np.cross(omega_1, half), -np.cross(omega_2, half)],
         gravity,
-        backend,
+        options,
     )
 
 
@@ -166,7 +167,7 @@ def started(
     omega: Sequence[Array],
     v: Sequence[Array],
     gravity: Sequence[float],
-    backend: str,
+    options: dict[str, Any],
 ) -> Example:
     """Return a system that starts with rotations, positions and body-fixed twists."""
     bodies = [AbsoluteBody(*each) for each in zip(names, inertias, groups, strict=True)]
@@ -175,7 +176,7 @@ def started(
         poses[name] = np.eye(4)
         poses[name][:3, :3], poses[name][:3, 3] = R, r
     q = AbsoluteSystem(bodies, backend='sparse').configuration_of(poses)
-    system = AbsoluteSystem(bodies, joints, configuration=q, gravity=gravity, backend=backend)
+    system = AbsoluteSystem(bodies, joints, configuration=q, gravity=gravity, **options)
     velocities = [
         np.append(w, u if group == SE3 else R @ u)
         for group, R, w, u in zip(groups, rotations, omega, v)

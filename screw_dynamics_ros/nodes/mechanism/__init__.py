@@ -1,0 +1,1 @@
+"""The node `mechanism_simulator`: mechanisms with loops, simulated in absolute coordinates."""

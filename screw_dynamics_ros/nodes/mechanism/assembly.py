@@ -1,0 +1,61 @@
+"""The simulated mechanism of a node, made of its parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.absolute_coordinates import Stabilization
+from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES
+from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
+from screw_dynamics_ros.core.absolute_coordinates.from_description import (
+    absolute_system,
+    read_closures,
+)
+from screw_dynamics_ros.core.absolute_coordinates.groups import SE3
+from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
+from screw_dynamics_ros.nodes.simulation.assembly import description_text
+from screw_dynamics_ros.ros.parameters import Parameters
+
+
+def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
+    """Return the mechanism in its initial state, and the text of its URDF ('' for an example).
+
+    Raises what `absolute_system` and `SimulatedMechanism` raise, and `ArgumentError` for
+    parameters that do not fit each other.
+    """
+    gravity = parameters['gravity']
+    if len(gravity) not in (0, 3):
+        raise ArgumentError(f'gravity must be empty or three numbers, got {list(gravity)}')
+    options = {'gravity': gravity} if len(gravity) else {}
+    options['stabilization'] = Stabilization(*parameters['stabilization'])
+    options['backend'] = parameters['backend']
+    how = {'tableau': TABLEAUS[parameters['tableau']], 'project': parameters['project']}
+    groups = GROUPS[parameters['groups']]
+    if parameters['example']:
+        make = EXAMPLES[parameters['example']]
+        plain = make().system
+        chosen = [body.group for body in choose_groups(plain.bodies, plain.joints)]
+        example = make(chosen if groups == 'auto' else [groups] * len(chosen), **options)
+        return SimulatedMechanism(*example, **how), ''
+    joints, positions = (parameters[f'initial_{what}'] for what in ('joints', 'positions'))
+    joints = [name for name in joints if name]
+    if len(joints) != len(positions):
+        raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} initial_joints')
+    text, closures = description_text(parameters), parameters['loop_closures']
+    system = absolute_system(
+        read_urdf(text),
+        closures=read_closures(closures) if closures else (),
+        floating_base=parameters['floating_base'],
+        groups=groups,
+        positions=dict(zip(joints, positions)),
+        **options,
+    )
+    return SimulatedMechanism(system, system.configuration, np.zeros(system.nv), **how), text
+
+
+def group_label(group: str) -> str:
+    """Return how the parameter `groups` calls a group."""
+    return 'se3' if group == SE3 else 'so3_r3'

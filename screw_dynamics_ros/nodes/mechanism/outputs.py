@@ -1,0 +1,137 @@
+"""What the mechanism simulator publishes about a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.simulation.outputs import Topic
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:
+    TFMessage = None
+
+
+class MechanismOutputs:
+    """The topics of a simulated mechanism; nothing is computed for those without subscribers.
+
+    * /tf: the pose of each body in `world_frame`
+    * `joint_states`: joints that only turn or only slide, with the torques of commands as effort
+    * `~/energy`: kinetic, potential and total energy [J], and the change of the total since the
+      start relative to the kinetic energy then
+    * `~/violation`: gap [rad, m] and its rate [rad/s, m/s] for each joint
+    * `~/reaction/<joint>`: what the joint exerts on its child, in the frame of that body
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    mechanism : SimulatedMechanism
+    forces : callable
+        Returns the generalized forces (6 n,) at a time [ns], and the joint torques by joint.
+    world_frame : str
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        mechanism: SimulatedMechanism,
+        forces: Callable[[int], tuple[Array, dict[str, float]]],
+        world_frame: str,
+    ) -> None:
+        self._mechanism, self._forces = mechanism, forces
+        self._publishers = Publishers(node)
+        self.restart()
+        self._topics = [
+            *self._numbers_of_state(),
+            *self._reactions(),
+            *self._transforms(world_frame),
+        ]
+
+    def restart(self) -> None:
+        """Take the present energy as that of the start."""
+        mechanism = self._mechanism
+        self._start = mechanism.system.energy(mechanism.q, mechanism.v)
+
+    def _numbers_of_state(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        mechanism, system = self._mechanism, self._mechanism.system
+        moving = list(system.joint_positions(mechanism.q))
+
+        def joint_states(now: int) -> Array:
+            positions = system.joint_positions(mechanism.q)
+            rates = system.joint_rates(mechanism.q, mechanism.v)
+            torques = self._forces(now)[1]
+            return np.array(
+                [
+                    *(positions[name] for name in moving),
+                    *(rates[name][0] for name in moving),
+                    *(torques.get(name, 0.0) for name in moving),
+                ]
+            )
+
+        def energy(now: int) -> Array:
+            T, U = system.energy(mechanism.q, mechanism.v)
+            change = T + U - self._start.total
+            scale = self._start.kinetic
+            return np.array([T, U, T + U, change / scale if scale else np.nan])
+
+        def violation(now: int) -> Array:
+            return np.array(list(system.violation(mechanism.q, mechanism.v).values())).ravel()
+
+        publishers = self._publishers
+        if moving:
+            template = templates.joint_states(moving)
+            yield Topic(publishers, JointState, 'joint_states', template), joint_states
+        labels = ('kinetic', 'potential', 'total', 'relative change')
+        template = templates.matrix(labels)
+        yield Topic(publishers, Float64MultiArray, '~/energy', template), energy
+        if system.joints:
+            names = [joint.name for joint in system.joints]
+            template = templates.matrix(names, ('gap', 'rate'))
+            yield Topic(publishers, Float64MultiArray, '~/violation', template), violation
+
+    def _reactions(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        mechanism, system = self._mechanism, self._mechanism.system
+        tokens = topic_tokens([joint.name for joint in system.joints])
+        for joint in system.joints:
+            to_body = se3.Ad(se3.inverse(joint.child_frame)).T
+
+            def numbers(now: int, name: str = joint.name, to_body: Array = to_body) -> Array:
+                forces = self._forces(now)[0]
+                wrench = system.reactions(mechanism.q, mechanism.v, forces)[name]
+                return swap_linear_angular(to_body @ wrench)
+
+            name = f'~/reaction/{tokens[joint.name]}'
+            template = templates.wrench(joint.child)
+            yield Topic(self._publishers, WrenchStamped, name, template), numbers
+
+    def _transforms(self, world_frame: str) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        if TFMessage is None:
+            return
+        mechanism = self._mechanism
+        frames = [(world_frame, body.name) for body in mechanism.system.bodies]
+        template = templates.transforms(frames)
+        yield Topic(self._publishers, TFMessage, '/tf', template), lambda now: mechanism.q
+
+    def count_listeners(self) -> None:
+        """Look for the subscribers of all topics."""
+        for topic, _ in self._topics:
+            topic.count_listeners()
+
+    def publish(self, now: int) -> None:
+        """Publish the state of a time [ns]."""
+        for topic, numbers in self._topics:
+            if topic.listened:
+                topic.publish(numbers(now), now)

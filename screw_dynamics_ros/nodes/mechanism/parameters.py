@@ -1,0 +1,171 @@
+"""Parameters of the mechanism simulator."""
+
+from __future__ import annotations
+
+from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES
+from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
+from screw_dynamics_ros.core.compile.kernels import BACKENDS
+from screw_dynamics_ros.core.integration import tableau
+from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
+from screw_dynamics_ros.nodes.simulation.parameters import FASTEST, PUBLISH, WALL
+from screw_dynamics_ros.ros.parameters import Specification
+
+GROUPS = {'auto': 'auto', 'se3': SE3, 'so3_r3': SO3xR3}
+TABLEAUS = {
+    'euler': tableau.EULER,
+    'midpoint': tableau.MIDPOINT,
+    'heun_2': tableau.HEUN_2,
+    'kutta_3': tableau.KUTTA_3,
+    'heun_3': tableau.HEUN_3,
+    'rk4': tableau.RK4,
+    'three_eighths': tableau.THREE_EIGHTHS,
+    'dormand_prince': tableau.DORMAND_PRINCE,
+}
+
+MECHANISM = (
+    Specification(
+        'example',
+        '',
+        'One of the examples of Müller and Terze, with its initial velocities. Empty: the URDF.',
+        choices=('', *EXAMPLES),
+        read_only=True,
+    ),
+    Specification(
+        'robot_description',
+        '',
+        'URDF of the mechanism. Empty: the file `urdf`.',
+        rule='the text of a URDF, or empty',
+        read_only=True,
+    ),
+    Specification(
+        'urdf',
+        '',
+        'Path of the URDF file. Empty: the Panda arm of this package.',
+        rule='a path, or empty',
+        read_only=True,
+    ),
+    Specification(
+        'loop_closures',
+        '',
+        'Path of a YAML file with the joints that close loops (doc/absolute_coordinates.md). '
+        'Empty: none.',
+        rule='a path, or empty',
+        read_only=True,
+    ),
+    Specification(
+        'floating_base', False, 'Whether the root link of the URDF moves freely.', read_only=True
+    ),
+    Specification(
+        'initial_joints',
+        [''],
+        'Joints to which initial_positions apply.',
+        rule='revolute, continuous or prismatic joints of the URDF',
+        read_only=True,
+    ),
+    Specification(
+        'initial_positions',
+        [],
+        'Where initial_joints stand before loops are closed [rad, m]; others at 0.',
+        rule='empty, or one for each of initial_joints',
+        read_only=True,
+    ),
+    Specification(
+        'gravity',
+        [],
+        'Acceleration of free fall in world_frame [m/s^2]. Empty: that of the example, and '
+        '(0, 0, -9.81) for a URDF.',
+        rule='empty, or three numbers',
+        read_only=True,
+    ),
+    Specification(
+        'world_frame',
+        'world',
+        'Parent frame of all bodies on /tf.',
+        rule='the name of a frame',
+        read_only=True,
+    ),
+)
+
+INTEGRATION = (
+    Specification(
+        'groups',
+        'auto',
+        'Configuration group of the bodies: se3, so3_r3, or auto for SE(3) where a joint leads to '
+        'the ground and SO(3) x R^3 elsewhere.',
+        choices=tuple(GROUPS),
+        read_only=True,
+    ),
+    Specification(
+        'tableau',
+        'rk4',
+        'Runge-Kutta method of the Munthe-Kaas steps.',
+        choices=tuple(TABLEAUS),
+        read_only=True,
+    ),
+    Specification(
+        'step',
+        0.001,
+        'Longest step [s]; shortened to divide 1 / rate.',
+        minimum=1e-6,
+        maximum=0.1,
+        read_only=True,
+    ),
+    Specification(
+        'rate', 100.0, 'Rate of the outputs [Hz].', minimum=1.0, maximum=1000.0, read_only=True
+    ),
+    Specification(
+        'stabilization',
+        [0.0, 0.0],
+        "Baumgarte's coefficients alpha and beta [1/s]; 0 for none.",
+        size=2,
+        rule='numbers >= 0',
+        read_only=True,
+    ),
+    Specification(
+        'project', False, 'Whether to return to the constraints after each step.', read_only=True
+    ),
+    Specification(
+        'backend',
+        'auto',
+        'How the model is computed: native, python, reference, sparse, or auto.',
+        choices=('auto', *BACKENDS, 'sparse'),
+        read_only=True,
+    ),
+)
+
+TIME = (
+    Specification(
+        'clock',
+        WALL,
+        'wall: stamps and pace are those of the clock of the system. publish: simulated time on '
+        '/clock, at real_time_factor.',
+        choices=(WALL, PUBLISH),
+        read_only=True,
+    ),
+    Specification(
+        'real_time_factor',
+        1.0,
+        'Simulated time per real time, with a simulated clock. 0: as fast as possible.',
+        minimum=0.0,
+        maximum=FASTEST,
+        read_only=True,
+    ),
+    Specification(
+        'paused', False, 'Whether the simulation begins with a pause; see ~/pause.', read_only=True
+    ),
+    Specification(
+        'steps_per_request',
+        1,
+        'Number of outputs that a request of ~/step simulates, during a pause.',
+        minimum=1,
+        maximum=100_000,
+    ),
+    Specification(
+        'command_timeout',
+        0.1,
+        'Time of the simulation for which joint_commands and ~/external_wrench act [s].',
+        minimum=0.001,
+    ),
+)
+
+TABLE = (*MECHANISM, *INTEGRATION, *TIME, *PROCESS)

@@ -1,0 +1,233 @@
+"""The node `mechanism_simulator`."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core.errors import DivergenceError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechanism
+from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, Loads
+from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
+from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
+from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
+from screw_dynamics_ros.nodes.simulation.events import Events
+from screw_dynamics_ros.nodes.simulation.outputs import Topic
+from screw_dynamics_ros.nodes.simulation.parameters import WALL, check
+from screw_dynamics_ros.nodes.simulation.run_state import RunState
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
+MOST_CATCHING_UP = 0.02  # s; messages are heard in between
+HOUSEKEEPING = 0.1  # s
+
+
+class MechanismSimulator:
+    """Publishes the motion of a mechanism; what drives it are torques in joints and wrenches.
+
+    A motion that cannot be followed stops the simulation with a reason; the state stays the last
+    valid one, until ~/reset.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.parameters = parameters = Parameters(node, TABLE, check)
+        check(parameters.values)
+        self._mechanism, text = make_mechanism(parameters)
+        self._initial = self._mechanism.q, self._mechanism.v
+        self._loads = Loads(self._mechanism.system)
+        rate = parameters['rate']
+        self._steps = int(np.ceil(round(1.0 / (rate * parameters['step']), 9)))
+        self._dt = 1.0 / (rate * self._steps)
+        self._outputs = MechanismOutputs(
+            node, self._mechanism, self._forces, parameters['world_frame']
+        )
+        origin = node.get_clock().now().nanoseconds if parameters['clock'] == WALL else None
+        self._time = SimulationTime(rate, origin)
+        factor = parameters['real_time_factor'] if self._time.is_simulated else 1.0
+        self._pace = Pace(1.0 / (rate * factor) if factor else 0.0, MOST_LAG)
+        self._state, self._failures = RunState(parameters['paused']), Events()
+        self._lost = 0.0
+        self._prepare()
+
+        guarded = self._failures.guarded
+        node.create_subscription(
+            JointState,
+            COMMANDS,
+            guarded(f'a message on {COMMANDS}', self._on_command),
+            qos.COMMAND,
+        )
+        node.create_subscription(
+            WrenchStamped,
+            WRENCHES,
+            guarded(f'a message on {WRENCHES}', self._on_wrench),
+            qos.OUTPUT,
+        )
+        services = ControlServices(node)
+        services.add_switch('~/pause', self._pause)
+        services.add_trigger('~/step', self._step)
+        services.add_trigger('~/reset', self._reset)
+        if text:
+            self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
+            self._descriptions.publish(String(data=text))
+        self._clock = (
+            Topic(Publishers(node), Clock, '/clock', templates.clock())
+            if self._time.is_simulated
+            else None
+        )
+        Diagnostics(node).add(self.status)
+        self._pace.start(time.monotonic())
+        every(node, HOUSEKEEPING, guarded('housekeeping', self._outputs.count_listeners))
+        every(node, min(1.0 / rate, 0.01), guarded('a step', self._run))
+
+    def _prepare(self) -> None:
+        """Compile what steps need, before time begins."""
+        q, v = self._initial
+        self._mechanism.step(1e-9)
+        self._mechanism.set_state(q, v)
+
+    # --- motion ---------------------------------------------------------------------------------
+
+    def _forces(self, now: int) -> tuple[Array, dict[str, float]]:
+        """Return the generalized forces (6 n,) at a time [ns], and the torques of joints."""
+        q, timeout = self._mechanism.q, self.parameters['command_timeout']
+        forces, torques, wrenches = self._loads.acting(q, now, timeout)
+        if wrenches:
+            forces = forces + self._mechanism.system.applied_forces(q, wrenches)
+        return forces, torques
+
+    def _run(self) -> None:
+        """Simulate as far as real time allows."""
+        now = time.monotonic()
+        lost = self._pace.lost(now) if self._state.is_running else 0.0
+        self._time.skip(lost)
+        self._lost += lost
+        while (
+            self._state.is_running
+            and self._pace.is_due(time.monotonic())
+            and time.monotonic() < now + MOST_CATCHING_UP
+        ):
+            self._pace.count(time.monotonic())
+            self._publish()
+            self._move()
+
+    def _publish(self) -> None:
+        stamp = self._time.stamp
+        if self._clock is not None:
+            self._clock.publish(np.zeros(0), stamp)
+        self._outputs.publish(stamp)
+
+    def _move(self) -> None:
+        """Simulate until the next output; stop if the motion cannot be followed."""
+        mechanism, q, timeout = self._mechanism, self._mechanism.q, 0.0
+        timeout = self.parameters['command_timeout']
+        for k in range(self._steps):
+            instant = self._time.stamp + round(k * self._dt * NANOSECONDS)
+            forces, _, wrenches = self._loads.acting(mechanism.q, instant, timeout)
+            try:
+                mechanism.step(self._dt, forces, wrenches)
+            except DivergenceError as error:
+                self._state.stop(f'at {instant / NANOSECONDS:.3f} s it diverged: {error}')
+                return
+        self._time.tick += 1
+
+    # --- messages and requests ------------------------------------------------------------------
+
+    def _on_command(self, message: JointState) -> None:
+        self._loads.on_command(message, self._time.stamp)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        self._loads.on_wrench(message, self._time.stamp)
+
+    def _pause(self, wanted: bool) -> str:
+        if wanted:
+            self._state.pause()
+        elif self._state.paused:
+            self._state.resume(time.monotonic())
+            self._restart_clocks()
+        return f'{"paused" if wanted else "running"} at {self._seconds} s'
+
+    def _step(self) -> str:
+        self._state.check_step()
+        for _ in range(self.parameters['steps_per_request']):
+            self._move()
+            self._state.check_step()
+            self._publish()
+        return f'at {self._seconds} s'
+
+    def _reset(self) -> str:
+        self._mechanism.set_state(*self._initial)
+        self._loads.end()
+        self._outputs.restart()
+        if self._state.stopped:
+            self._restart_clocks()
+        self._state.replaced()
+        self._time.restart()
+        return f'the initial state, at {self._seconds} s'
+
+    def _restart_clocks(self) -> None:
+        """Go on from now, after time has stood still."""
+        self._pace.start(time.monotonic())
+        self._time.skip_to(self._node.get_clock().now().nanoseconds)
+
+    @property
+    def _seconds(self) -> str:
+        return f'{self._time.stamp / NANOSECONDS:.9g}'
+
+    # --- report ---------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Report the state of the simulation."""
+        status, system = Status('simulation'), self._mechanism.system
+        gaps = {
+            name: violation.gap
+            for name, violation in system.violation(self._mechanism.q, self._mechanism.v).items()
+        }
+        widest = max(gaps, key=gaps.__getitem__, default='')
+        status.values.update(
+            {
+                'time [s]': f'{self._time.stamp / NANOSECONDS:.3f}',
+                'step [s]': f'{self._dt:.6g}',
+                'state': 'stopped'
+                if self._state.stopped
+                else 'paused'
+                if self._state.paused
+                else 'running',
+                'groups': ', '.join(
+                    f'{body.name}: {group_label(body.group)}' for body in system.bodies
+                ),
+                'redundant constraints': ', '.join(system.redundant) or 'none',
+                'widest gap [rad, m]': f'{gaps[widest]:.3g} in {widest}' if widest else 'no joints',
+                'time skipped [s]': f'{self._lost:.3f}',
+                'failures': str(self._failures),
+            }
+        )
+        if self._state.stopped:
+            status.report(
+                Level.ERROR, f'the simulation has stopped, {self._state.stopped}; call ~/reset'
+            )
+        news = self._failures.news()
+        if news:
+            status.report(
+                Level.ERROR, f'failed and was skipped, {news} times; {self._failures.last}'
+            )
+        for refusal in list(self._loads.refused.values()):
+            status.report(Level.WARN, f'refused {refusal}')
+        return status

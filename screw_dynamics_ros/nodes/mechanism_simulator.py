@@ -1,0 +1,22 @@
+"""Node `mechanism_simulator`: mechanisms with loops, in absolute coordinates."""
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.nodes.hosting.node_process import Process, run_nodes
+from screw_dynamics_ros.nodes.known_parameters import is_known
+from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator
+
+
+def make() -> Process:
+    """Return the node."""
+    node = Node('mechanism_simulator')
+    return Process([node], MechanismSimulator(node).parameters['executor'])
+
+
+def main() -> None:
+    """Run the node."""
+    run_nodes(make, is_known)
+
+
+if __name__ == '__main__':
+    main()
