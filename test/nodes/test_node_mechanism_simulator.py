@@ -48,7 +48,7 @@ def tops(start, connect):
 
 
 def test_heavy_top_in_both_formulations(tops):
-    """One second: the pivot is kept exactly in SE(3), and drifts 9.27e-7 m otherwise (I-34, I-48)."""
+    """One second: the pivot is kept in SE(3), and drifts by 9.27e-7 m otherwise (I-34, I-48)."""
     worst = {}
     for groups, client in tops.items():
         client.subscribe(Float64MultiArray, 'mechanism_simulator/violation', profile=200)

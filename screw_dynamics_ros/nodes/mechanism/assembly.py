@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.absolute_coordinates import Stabilization
-from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
+from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES
 from screw_dynamics_ros.core.absolute_coordinates.from_description import (
     absolute_system,
     read_closures,

@@ -136,8 +136,7 @@ class MechanismSimulator:
 
     def _move(self) -> None:
         """Simulate until the next output; stop if the motion cannot be followed."""
-        mechanism, q, timeout = self._mechanism, self._mechanism.q, 0.0
-        timeout = self.parameters['command_timeout']
+        mechanism, timeout = self._mechanism, self.parameters['command_timeout']
         for k in range(self._steps):
             instant = self._time.stamp + round(k * self._dt * NANOSECONDS)
             forces, _, wrenches = self._loads.acting(mechanism.q, instant, timeout)
