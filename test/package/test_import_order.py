@@ -32,6 +32,7 @@ ORDER = """
     core.inverse
     core.integration  core.identification
     core.constraints  core.formulations
+    core.absolute_coordinates
     core.robot
     core.control  core.trajectory  core.simulation  core.estimation
     core

@@ -99,15 +99,17 @@ def increment_rate(
 
 
 def displaced_pose(x: Array, X: Array, increments: str) -> Array:
-    """Return the coordinates (7,) of a free body at x (7,), moved by X (6,)."""
+    """Return the coordinates (..., 7) of free bodies at x (..., 7), moved by X (..., 6)."""
     group, on_the_right = GROUPS[increments]
     C, D = pose_of(x), group.exp(X)
-    turn = quaternions.exp(X[:3])
+    turn = quaternions.exp(X[..., :3])
     if on_the_right:
-        return np.append(group.compose(C, D)[:3, 3], quaternions.product(x[3:], turn))
-    return np.append(group.compose(D, C)[:3, 3], quaternions.product(turn, x[3:]))
+        moved, turned = group.compose(C, D), quaternions.product(x[..., 3:], turn)
+    else:
+        moved, turned = group.compose(D, C), quaternions.product(turn, x[..., 3:])
+    return np.concatenate([moved[..., :3, 3], turned], axis=-1)
 
 
 def pose_of(x: Array) -> Array:
-    """Return the pose (4, 4) of a free body with coordinates (x, y, z, qx, qy, qz, qw)."""
-    return se3.pose(quaternions.to_matrix(x[3:]), x[:3])
+    """Return the poses (..., 4, 4) of free bodies at (x, y, z, qx, qy, qz, qw), (..., 7)."""
+    return se3.pose(quaternions.to_matrix(x[..., 3:]), x[..., :3])
