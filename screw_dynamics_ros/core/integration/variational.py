@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
 from screw_dynamics_ros.core.integration.constrained_system import (
     ConstrainedSystem,
@@ -95,7 +96,8 @@ class Variational(Integrator):
         Raises
         ------
         ArgumentError
-            If a free body turns by 2 pi or more in the step.
+            If a free body turns by 2 pi or more in the step, or the mass matrix varies and the
+            system does not say how (`constrained_system.VariableMass`).
         DivergenceError
             If the equations of the step have no solution nearby, or the state is not finite.
         """
@@ -118,6 +120,12 @@ class Variational(Integrator):
         V, _ = fixed_point(corrected, v, scale, self.tolerance, self.iterations)
         space.check(dt * V)
         end = space.moved(q, dt * V)
+        if self._variable is None and abs(M - system.mass_matrix(end)).max() > 1e-9 * abs(M).max():
+            raise ArgumentError(
+                f'{type(self.robot).__name__}: the mass matrix varies, but the system has no '
+                'mass_matrix_rate, without which the equations of the step are wrong; place the '
+                'frames of bodies in SO(3) x R^3 at their centers of mass, or take another method'
+            )
         p = mean_momentum(V, end) + 0.5 * dt * rate(t + dt, end, V)
         return end, system.solve_saddle_point(end, p, np.zeros(J.shape[0]))[0]
 

@@ -212,3 +212,15 @@ def test_what_cannot_be_stepped():
     assert np.array_equal(q, Q0)
     with pytest.raises(ArgumentError, match=r'q must have shape \(7,\), got \(2, 7\)'):
         integrator.step(np.stack([Q0, Q0]), np.stack([V0, V0]), np.zeros(6), 0.01)
+
+
+def test_a_mass_matrix_that_varies_must_have_a_rate():
+    """Wrong results are refused; a robot has `mass_matrix_rate`."""
+
+    class Growing(HeavyTop):
+        def mass_matrix(self, q):
+            return self._M * (1 + q[2] ** 2)
+
+    top = Growing('SE(3)')
+    with pytest.raises(ArgumentError, match=r'Growing: .* mass_matrix_rate, without which'):
+        Variational(top).step(heavy_top.Q0, top.initial_velocity(), np.zeros(6), 1e-3)
