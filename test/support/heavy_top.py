@@ -18,10 +18,10 @@ CENTER = np.array([0.5, 0.0, 0.0])  # of mass, seen from the pivot [m]
 Q0 = np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 OMEGA0 = np.array([0.0, 20 * np.pi, 10 * np.pi])
 
-#: Center of mass [m] and angular velocity [rad/s] at 0.1 s, of a solver with 1e-13.
+#: Center of mass [m] and angular velocity [rad/s] at 0.1 s and at 1 s, of a solver with 1e-13.
 COM_AT_100_MS = np.array([0.37778081142, 0.13253519293, -0.29952642814])
+COM_AT_1_S = np.array([0.32029740668, 0.16977118423, -0.34436509155])
 OMEGA_AT_100_MS = np.array([-23.02237092604, 68.86254494459, 11.25826479955])
-
 
 GROUPS = ('SE(3)', 'SO(3) x R^3')
 

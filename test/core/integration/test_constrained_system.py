@@ -1,6 +1,6 @@
 """Systems with constraints: the heavy top by hand in both groups, robots without constraints.
 
-Spec IDs: I-19, I-20, I-23, I-25, C-062; the systems of the package have their own tests.
+Spec IDs: I-19, I-20, I-23 to I-26, C-062; the systems of the package have their own tests.
 """
 
 from __future__ import annotations
@@ -67,6 +67,29 @@ def test_order_on_the_top(tableau: Tableau):
         errors.append(np.abs(q[:3] - heavy_top.COM_AT_100_MS).max())
         assert violation < 1e-13
     np.testing.assert_allclose(orders(np.array(errors)), tableau.order, atol=0.35)
+
+
+class WrongSign(HeavyTop):
+    """The top with dexp^-1_{+X}."""
+
+    def increment_rate(self, q, displacement, v, increments='body'):
+        return super().increment_rate(q, -displacement, v)
+
+
+@pytest.mark.parametrize(
+    ('top', 'error', 'violation'),
+    [
+        (HeavyTop('SE(3)'), 3.15e-7, 0.0),
+        (HeavyTop('SO(3) x R^3'), 1.14e-6, 9.27e-7),
+        (WrongSign('SE(3)'), 1.6e-3, 0.0),
+    ],
+    ids=['SE(3)', 'SO(3) x R^3', 'wrong sign'],
+)
+def test_golden_errors_of_the_top(top, error, violation):
+    """I-23, I-24: after 1 s in steps of 1 ms; constraints do not show a wrong sign."""
+    q, _, found = heavy_top.run(RungeKutta(top), 1000, 1.0)
+    assert np.linalg.norm(q[:3] - heavy_top.COM_AT_1_S) == pytest.approx(error, rel=0.05)
+    assert found == pytest.approx(violation, rel=0.05, abs=1e-13)
 
 
 def test_the_other_group_violates_the_constraint():
