@@ -89,11 +89,14 @@ class Integrator(ABC):
         self, tau: Torques, wrenches: Mapping[str, ArrayLike] | None
     ) -> Callable[[float, Array, Array], Array]:
         """Return the accelerations (nv,) as a function of t, q, v."""
-        robot = self.robot
-        if callable(tau):
-            if wrenches:
-                return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v), wrenches)
-            return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v))
+        robot, torques = self.robot, torque_function(tau)
         if wrenches:
-            return lambda t, q, v: robot.forward_dynamics(q, v, tau, wrenches)
+            return lambda t, q, v: robot.forward_dynamics(q, v, torques(t, q, v), wrenches)
+        if callable(tau):
+            return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v))
         return lambda t, q, v: robot.forward_dynamics(q, v, tau)
+
+
+def torque_function(tau: Torques) -> Callable[[float, Array, Array], ArrayLike]:
+    """Return the torques (nv,) as a function of t, q, v."""
+    return tau if callable(tau) else lambda t, q, v: tau
