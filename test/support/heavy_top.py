@@ -89,9 +89,9 @@ class HeavyTop:
 
     def generalized_forces(self, q, v, tau, external_wrenches=None):
         omega, weight = v[:3], np.array([0, 0, -MASS * self.gravity])
-        moment = -np.cross(omega, INERTIA @ omega)
+        moment = -hat(omega) @ INERTIA @ omega
         if self.group == 'SE(3)':
-            return tau + np.append(moment, rotation(q).T @ weight - MASS * np.cross(omega, v[3:]))
+            return tau + np.append(moment, rotation(q).T @ weight - MASS * hat(omega) @ v[3:])
         return tau + np.append(moment, weight)
 
     def constraint_residuals(self, q):
@@ -100,16 +100,18 @@ class HeavyTop:
 
     def constraint_jacobian(self, q):
         lever = hat(CENTER) if self.group == 'SE(3)' else rotation(q) @ hat(CENTER)
-        return np.hstack([lever, np.eye(3)])
+        return np.concatenate([lever, np.eye(3)], axis=1)
 
     def acceleration_bias(self, q, v):
         omega = v[:3]
-        eta = -np.cross(omega, np.cross(omega, CENTER))
-        return eta + np.cross(omega, v[3:]) if self.group == 'SE(3)' else -rotation(q) @ eta
+        eta = -hat(omega) @ hat(omega) @ CENTER
+        return eta + hat(omega) @ v[3:] if self.group == 'SE(3)' else -rotation(q) @ eta
 
     def solve_saddle_point(self, q, r, s):
         J = self.constraint_jacobian(q)
-        solution = np.linalg.solve(np.block([[self._M, J.T], [J, np.zeros((3, 3))]]), [*r, *s])
+        K = np.zeros((9, 9))
+        K[:6, :6], K[6:, :6], K[:6, 6:] = self._M, J, J.T
+        solution = np.linalg.solve(K, np.append(r, s))
         return solution[:6], solution[6:]
 
     def forward_dynamics(self, q, v, tau, external_wrenches=None):

@@ -17,7 +17,12 @@ from screw_dynamics_ros.core.integration.constrained_system import (
     constrained_system,
 )
 from screw_dynamics_ros.core.integration.fixed_point import fixed_point
-from screw_dynamics_ros.core.integration.integrator import Integrator, Torques, torque_function
+from screw_dynamics_ros.core.integration.integrator import (
+    Integrator,
+    Torques,
+    check_step,
+    torque_function,
+)
 from screw_dynamics_ros.core.types import Array
 
 
@@ -153,10 +158,11 @@ class GeneralizedAlpha(Integrator):
         Raises
         ------
         ArgumentError
-            If a free body turns by 2 pi or more in the step.
+            If a free body turns by 2 pi or more in the step, or dt is zero or not finite.
         DivergenceError
             If the equations of the step have no solution nearby, or the state is not finite.
         """
+        check_step(dt)
         system, torques = self.system, torque_function(tau)
         slope = (1 - self.alpha_f) / (1 - self.alpha_m)  # of a_1 in v'_1
         offset = (self.alpha_f * state.acceleration - self.alpha_m * state.auxiliary) / (

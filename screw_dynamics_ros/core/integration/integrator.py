@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import is_number
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 #: Torques (nv,) [N m, N], constant during a step or a function of t, q, v.
@@ -95,6 +98,12 @@ class Integrator(ABC):
         if callable(tau):
             return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v))
         return lambda t, q, v: robot.forward_dynamics(q, v, tau)
+
+
+def check_step(dt: float) -> None:
+    """Raise `ArgumentError` unless the step is a finite number other than 0."""
+    if not (is_number(dt) and isfinite(dt) and dt):
+        raise ArgumentError(f'dt must be a finite number of seconds other than 0, got {dt!r}')
 
 
 def torque_function(tau: Torques) -> Callable[[float, Array, Array], ArrayLike]:

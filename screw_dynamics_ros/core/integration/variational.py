@@ -17,7 +17,12 @@ from screw_dynamics_ros.core.integration.constrained_system import (
     constrained_system,
 )
 from screw_dynamics_ros.core.integration.fixed_point import fixed_point
-from screw_dynamics_ros.core.integration.integrator import Integrator, Torques, torque_function
+from screw_dynamics_ros.core.integration.integrator import (
+    Integrator,
+    Torques,
+    check_step,
+    torque_function,
+)
 from screw_dynamics_ros.core.types import Array
 
 
@@ -96,11 +101,12 @@ class Variational(Integrator):
         Raises
         ------
         ArgumentError
-            If a free body turns by 2 pi or more in the step, or the mass matrix varies and the
-            system does not say how (`constrained_system.VariableMass`).
+            If a free body turns by 2 pi or more in the step, dt is zero or not finite, or the mass
+            matrix varies and the system does not say how (`constrained_system.VariableMass`).
         DivergenceError
             If the equations of the step have no solution nearby, or the state is not finite.
         """
+        check_step(dt)
         system, space, rate = self.system, self.space, self._momentum_rate(tau, wrenches)
         q, v = vector('q', system.nq, q), vector('v', system.nv, v)
         M, J = system.mass_matrix(q), system.constraint_jacobian(q)

@@ -210,6 +210,9 @@ def test_what_cannot_be_stepped():
     with pytest.raises(DivergenceError, match='no finite solution'):
         integrator.step(q, V0 * [1, np.nan, 1, 1, 1, 1], np.zeros(6), 0.01)
     assert np.array_equal(q, Q0)
+    for dt in (0.0, np.nan, np.inf):
+        with pytest.raises(ArgumentError, match='dt must be a finite number of seconds other than'):
+            integrator.step(Q0, V0, np.zeros(6), dt)
     with pytest.raises(ArgumentError, match=r'q must have shape \(7,\), got \(2, 7\)'):
         integrator.step(np.stack([Q0, Q0]), np.stack([V0, V0]), np.zeros(6), 0.01)
 
