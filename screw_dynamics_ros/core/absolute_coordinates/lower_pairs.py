@@ -120,10 +120,10 @@ class LowerPair:
         h = self.nearest(C)
         turned_back = np.swapaxes(h[..., :3, :3], -1, -2)
         difference = C[..., :3, 3] - h[..., :3, 3]
-        x = np.concatenate(
-            [so3.log(turned_back @ C[..., :3, :3]), (turned_back @ difference[..., None])[..., 0]],
-            axis=-1,
-        )
+        x = np.zeros((*C.shape[:-2], 6))
+        if self.turns != 'xyz':
+            x[..., :3] = so3.log(turned_back @ C[..., :3, :3])
+        x[..., 3:] = (turned_back @ difference[..., None])[..., 0]
         gap: Array = x @ self.N.T
         return gap
 

@@ -256,14 +256,16 @@ class AbsoluteSystem:
         forces = np.zeros(self.nv) if tau is None else vector('tau', self.nv, tau)
         if external_wrenches:
             forces = forces + self.applied_forces(q, external_wrenches)
-        correction = self._correction(q, v)
+        g = np.zeros(self.constraint_count)
+        if self.stabilization.beta:
+            g = self.constraint_residuals(q)
         if self.backend == 'sparse':
             a, multipliers = self._accelerations(
-                q, v, forces, self.gravity, correction, sparse_solution=True
+                q, v, forces, self.gravity, g, sparse_solution=True
             )
         else:
             kernel = self._kernel('accelerations')
-            a, multipliers = kernel.single([q, v, forces, self.gravity, correction])
+            a, multipliers = kernel.single([q, v, forces, self.gravity, g])
         if not np.isfinite(a).all() and np.isfinite(q).all() and np.isfinite(v).all():
             raise InfeasibleConstraintsError(self._singular())
         return a, multipliers
@@ -330,8 +332,19 @@ class AbsoluteSystem:
         return self._jacobian(q, self.active)
 
     def constraint_bias(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return eta, (m,): J a = eta."""
-        return self._rows(self._motion(q, v))[1]
+        """Return eta, (m,), without stabilization: J a = eta for the rates a of the velocities v.
+
+        In hybrid velocities it has J (0, omega x v) besides, v the body-fixed one (I-12).
+        """
+        motion = self._motion(q, v)
+        blocks, eta = self._rows(motion)
+        still = np.zeros((len(self.bodies), 6))
+        shift = self._equations.own_rates(motion, still)
+        shift = self._equations.body_fixed(motion, shift.reshape(-1))
+        rows = self._constraints.bodies[self.active]
+        parts = np.concatenate([shift, np.zeros((1, 6))])[rows]
+        result: Array = eta + (blocks * parts).sum(axis=(1, 2))
+        return result
 
     def solve_saddle_point(self, q: ArrayLike, r: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
         """Return x (6 n,) and mu (m,) of M x + J^T mu = r, J x = s.
@@ -428,10 +441,10 @@ class AbsoluteSystem:
 
     def violation(self, q: ArrayLike, v: ArrayLike) -> dict[str, Violation]:
         """Return the violation of each joint, redundant constraints included (I-32)."""
-        everything = np.arange(len(self._constraints.joint))
-        g = self._constraints.gaps(self._motion(q, v))
-        g_rate = self._jacobian(q, everything) @ vector('v', self.nv, v)
-        rows = [np.flatnonzero(self._constraints.joint == k) for k in range(len(self.joints))]
+        motion, constraints = self._motion(q, v), self._constraints
+        g = constraints.gaps(motion)
+        g_rate = constraints.rates(constraints.rows(motion).blocks, motion)
+        rows = [np.flatnonzero(constraints.joint == k) for k in range(len(self.joints))]
         return {
             joint.name: Violation(float(np.linalg.norm(g[k])), float(np.linalg.norm(g_rate[k])))
             for joint, k in zip(self.joints, rows)
@@ -480,11 +493,11 @@ class AbsoluteSystem:
         v: Array,
         tau: Array,
         gravity: Array,
-        correction: Array,
+        g: Array,
         sparse_solution: bool = False,
     ) -> tuple[Array, Array]:
-        """Return a and lambda of numbers or recorded scalars."""
-        body = self._equations
+        """Return a and lambda of numbers or recorded scalars; g is only asked for if beta is."""
+        body, (alpha, beta) = self._equations, self.stabilization
         motion = body.motion(q, v)
         wrenches = (
             body.velocity_forces(motion)
@@ -492,8 +505,12 @@ class AbsoluteSystem:
             + body.body_fixed(motion, tau)
         ).reshape(-1)
         blocks, eta = self._rows(motion)
+        if alpha:
+            eta = eta - 2 * alpha * self._constraints.rates(blocks, motion, self.active)
+        if beta:
+            eta = eta - beta**2 * g
         solve = self._solved if sparse_solution else self._saddle_point.solve
-        a, multipliers = solve(blocks, wrenches, eta + correction)
+        a, multipliers = solve(blocks, wrenches, eta)
         return body.own_rates(motion, a.reshape(-1, 6)).reshape(-1), multipliers
 
     def _solved(self, blocks: Array, r: Array, s: Array) -> tuple[Array, Array]:
@@ -531,7 +548,7 @@ class AbsoluteSystem:
         if name not in self._kernels:
             q, v = ('q', self.nq), ('v', self.nv)
             given = {
-                'accelerations': (q, v, ('tau', self.nv), ('gravity', 3), ('s', len(self.active))),
+                'accelerations': (q, v, ('tau', self.nv), ('gravity', 3), ('g', len(self.active))),
                 'integrate': (q, ('displacement', self.nv)),
                 'increment_rate': (('displacement', self.nv), v),
             }[name]
@@ -548,16 +565,6 @@ class AbsoluteSystem:
             what = KernelSpecification(f'{name} of {len(self.bodies)} bodies', given, build)
             self._kernels[name] = make_kernel(what, self.backend)
         return self._kernels[name]
-
-    def _correction(self, q: Array, v: Array) -> Array:
-        """Return what stabilization adds to eta."""
-        alpha, beta = self.stabilization
-        if not (alpha or beta):
-            return np.zeros(self.constraint_count)
-        correction: Array = -2 * alpha * (
-            self.constraint_jacobian(q) @ v
-        ) - beta**2 * self.constraint_residuals(q)
-        return correction
 
     def _checked_configuration(self, q: ArrayLike) -> Array:
         q = vector('configuration', self.nq, q)
