@@ -264,6 +264,14 @@ class JointEquations:
             np.concatenate([eta_rows, np.array(eta_coupled)]),
         )
 
+    def rates(
+        self, blocks: Array, motion: Motion, which: NDArray[np.intp] | slice = slice(None)
+    ) -> Array:
+        """Return J V, (m,) [rad/s, m/s], of `blocks`, the rows `which`."""
+        twists = np.concatenate([motion.omega, motion.v], axis=1)[self.bodies[which]]
+        products: Array = (blocks * twists).sum(axis=(1, 2))
+        return products
+
     def relative_motion(self, motion: Motion) -> tuple[Array, Array]:
         """Return all six rows of each joint for child and parent, (k, 2, 6, 6), and eta (k, 6)."""
         i, j, E = self.parent, self.child, self.E
