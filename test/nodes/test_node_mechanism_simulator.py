@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.core.absolute_coordinates.examples import heavy_top
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
 from support.linkages import CLOSURES, FOUR_BAR
 from support.ros_harness import matrix, stamp_of
 
@@ -55,7 +55,6 @@ def test_heavy_top_in_both_formulations(tops):
         client.subscribe(Float64MultiArray, 'mechanism_simulator/energy', profile=200)
         client.subscribe(TFMessage, 'tf', profile=200)
         client.subscribe(Clock, 'clock', profile=200)
-        client.wait(lambda c=client: c.node.count_publishers(f'/{groups}/tf') > 0, what='discovery')
         client.spin(0.5)  # the node looks for subscribers ten times a second
         request(client, 'reset')
         for topic in client.received.values():

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     SO3xR3,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.projection import project_velocity
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import project_velocity
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array

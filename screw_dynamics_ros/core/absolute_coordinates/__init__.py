@@ -6,7 +6,7 @@ from screw_dynamics_ros.core.absolute_coordinates.bodies import (
     ConstraintJoint,
     frame,
 )
-from screw_dynamics_ros.core.absolute_coordinates.equations import Coupling
+from screw_dynamics_ros.core.absolute_coordinates.body_equations import Coupling
 from screw_dynamics_ros.core.absolute_coordinates.groups import (
     SE3,
     ConfigurationGroup,

@@ -62,7 +62,7 @@ def exactness(system: AbsoluteSystem, q: Array | None = None) -> dict[str, Exact
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.absolute_coordinates.examples import double_pendulum
+    >>> from screw_dynamics_ros.core.absolute_coordinates.example_systems import double_pendulum
     >>> {name: what.exact for name, what in exactness(double_pendulum().system).items()}
     {'joint 1': True, 'joint 2': False}
     """

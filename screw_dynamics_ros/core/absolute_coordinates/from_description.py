@@ -16,7 +16,8 @@ from screw_dynamics_ros.core.absolute_coordinates.bodies import (
     frame,
     rigid_body,
 )
-from screw_dynamics_ros.core.absolute_coordinates.equations import SHIFT, TURN, Coupling
+from screw_dynamics_ros.core.absolute_coordinates.body_equations import SHIFT, TURN, Coupling
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import project_configuration
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
 from screw_dynamics_ros.core.absolute_coordinates.groups import check_group
 from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import (
@@ -26,7 +27,6 @@ from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import (
     LowerPair,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.projection import project_configuration
 from screw_dynamics_ros.core.absolute_coordinates.system import NONE, AbsoluteSystem, Stabilization
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.absolute_coordinates.projection import (
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import (
     check_closed,
     project_configuration,
     project_velocity,
@@ -54,7 +54,7 @@ class SimulatedMechanism:
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.absolute_coordinates.examples import heavy_top
+    >>> from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
     >>> top = SimulatedMechanism(*heavy_top())
     >>> top.step(0.001)
     >>> bool(top.system.violation(top.q, top.v)['pivot'].gap < 1e-15)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,34 +15,29 @@ from screw_dynamics_ros.core.absolute_coordinates.bodies import (
     AbsoluteBody,
     ConstraintJoint,
 )
-from screw_dynamics_ros.core.absolute_coordinates.equations import (
+from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
     SHIFT,
     TURN,
-    BodyEquations,
     Coupling,
-    JointEquations,
     Motion,
     coordinate,
     times,
 )
-from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.independence import independent_rows
-from screw_dynamics_ros.core.absolute_coordinates.saddle_point import SaddlePoint
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    choose_backend,
-    make_kernel,
+from screw_dynamics_ros.core.absolute_coordinates.saddle_point import RowPattern
+from screw_dynamics_ros.core.absolute_coordinates.system_equations import (
+    Functions,
+    SystemEquations,
 )
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.compile.kernels import choose_backend
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose, pose_of
-from screw_dynamics_ros.core.lie import quaternions, se3, so3xr3
-from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
+from screw_dynamics_ros.core.lie import quaternions, se3, so3
 from screw_dynamics_ros.core.types import Array
 
 #: Bodies up to which the equations are recorded and compiled; larger systems use sparse matrices.
@@ -164,14 +159,14 @@ class AbsoluteSystem:
             if backend == 'sparse' or (backend == 'auto' and many)
             else choose_backend(backend)
         )
-        self._equations = BodyEquations(bodies)
-        self._constraints = JointEquations(bodies, joints, couplings)
-        self._kernels: dict[str, Kernel] = {}
+        self._equations = SystemEquations(bodies, joints, couplings, *stabilization)
         self.configuration = self._checked_configuration(
             self.neutral() if configuration is None else configuration
         )
-        self.active, self.redundant = self._independent()
-        self._saddle_point = SaddlePoint(self._equations.M, self._constraints.bodies[self.active])
+        self._equations.choose(self._independent_rows())
+        names = self._constraint_names()
+        self.redundant = tuple(np.delete(names, self._equations.active).tolist())
+        self._functions = Functions(self._equations, self.backend)
 
     # --- names and sizes ------------------------------------------------------------------------
 
@@ -188,7 +183,7 @@ class AbsoluteSystem:
     @property
     def constraint_count(self) -> int:
         """Number of independent constraints m."""
-        return len(self.active)
+        return len(self._equations.active)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -254,14 +249,12 @@ class AbsoluteSystem:
             If the constraints have become dependent: a singular configuration.
         """
         q, v = vector('q', self.nq, q), vector('v', self.nv, v)
-        forces = np.zeros(self.nv) if tau is None else vector('tau', self.nv, tau)
-        if external_wrenches:
-            forces = forces + self.applied_forces(q, external_wrenches)
-        if self.backend == 'sparse':
-            a, multipliers = self._accelerations(q, v, forces, self.gravity, self._g(q))
-        else:
-            kernel = self._kernel('accelerations')
-            a, multipliers = kernel.single([q, v, forces, self.gravity, self._g(q)])
+        forces = self._given_forces(q, tau, external_wrenches)
+        g = self.constraint_residuals(q) if self._equations.needs_gaps else self._no_gaps
+        try:
+            a, multipliers = self._functions('accelerations', q, v, forces, self.gravity, g)
+        except RuntimeError:
+            raise InfeasibleConstraintsError(self._singular()) from None
         if not np.isfinite(a).all() and np.isfinite(q).all() and np.isfinite(v).all():
             raise InfeasibleConstraintsError(self._singular())
         return a, multipliers
@@ -270,9 +263,7 @@ class AbsoluteSystem:
         """Return q exp X, (7 n,), for a displacement X (6 n,) in the bodies' own groups."""
         check_increments(increments)
         q, X = vector('q', self.nq, q), vector('displacement', self.nv, displacement)
-        if self.backend == 'sparse':
-            return self._moved(q, X)
-        result: Array = self._kernel('integrate').single([q, X])[0]
+        result: Array = self._functions('moved', q, X)
         return result
 
     def increment_rate(
@@ -281,18 +272,23 @@ class AbsoluteSystem:
         """Return dexp^-1_{-X} v, (6 n,): the rate of the displacement X that has led to q."""
         check_increments(increments)
         X, v = vector('displacement', self.nv, displacement), vector('v', self.nv, v)
-        if self.backend == 'sparse':
-            return self._increment_rate(X, v)
-        result: Array = self._kernel('increment_rate').single([X, v])[0]
+        result: Array = self._functions('increment_rate', X, v)
         return result
 
     # --- the equations, part by part ------------------------------------------------------------
 
     def mass_matrix(self, q: ArrayLike) -> sparse.csr_array:
         """Return M, (6 n, 6 n), block-diagonal; constant but for hybrid bodies off their center."""
-        T = self._velocity_change(self._motion(q, np.zeros(self.nv)))
-        M = sparse.block_diag(list(self._equations.M), format='csr')
-        return sparse.csr_array(T.T @ M @ T)
+        return self._block_diagonal(self._turned(q, self._equations.bodies.M))
+
+    def mass_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> sparse.csr_array:
+        """Return M', (6 n, 6 n) [1/s], at the velocity v."""
+        body = self._equations.bodies
+        spin = np.zeros_like(body.M)
+        spin[:, 3:, 3:] = so3.hat(self._motion(q, v).omega[:-1])
+        spin[~body.hybrid] = 0.0
+        half = self._turned(q, spin @ body.M)
+        return self._block_diagonal(half + np.swapaxes(half, 1, 2))
 
     def generalized_forces(
         self,
@@ -302,43 +298,43 @@ class AbsoluteSystem:
         external_wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Return Q, (6 n,): weight, applied and velocity terms, dual to v (I-46)."""
-        forces = np.zeros(self.nv) if tau is None else vector('tau', self.nv, tau)
-        if external_wrenches:
-            forces = forces + self.applied_forces(q, external_wrenches)
-        motion, body = self._motion(q, v), self._equations
-        wrenches = body.velocity_forces(motion) + body.weights(motion, self.gravity)
-        wrenches = wrenches + times(body.M, body.change_of_axes(motion))
-        return forces + body.own(motion, wrenches).reshape(-1)
+        q, v = vector('q', self.nq, q), vector('v', self.nv, v)
+        forces = self._given_forces(q, tau, external_wrenches)
+        result: Array = self._functions('forces', q, v, forces, self.gravity)
+        return result
 
     def constraint_residuals(self, q: ArrayLike) -> Array:
         """Return g, (m,) [rad, m], of the independent constraints."""
-        return self._constraints.gaps(self._motion(q, np.zeros(self.nv)))[self.active]
+        result: Array = self._functions('gaps', vector('q', self.nq, q))
+        return result
 
     def constraint_jacobian(self, q: ArrayLike) -> sparse.csr_array:
         """Return J, (m, 6 n), of the independent constraints: J v = dg/dt where g = 0."""
-        return self._jacobian(q, self.active)
+        parts = self._functions('jacobian', vector('q', self.nq, q))
+        return self._equations.saddle_point.matrix(parts)
 
     def constraint_bias(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return eta, (m,): J a = eta."""
-        motion = self._motion(q, v)
-        blocks, eta = self._rows(motion)
-        shift = np.concatenate([self._equations.change_of_axes(motion), np.zeros((1, 6))])
-        bodies = self._constraints.bodies[self.active]
-        bias: Array = eta + (blocks * shift[bodies]).sum(axis=(1, 2))
-        return bias
+        """Return eta, (m,), without stabilization: J a = eta."""
+        q, v = vector('q', self.nq, q), vector('v', self.nv, v)
+        result: Array = self._functions('bias', q, v)
+        return result
 
     def solve_saddle_point(self, q: ArrayLike, r: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
         """Return x (6 n,) and mu (m,) of M x + J^T mu = r, J x = s.
 
         x is a velocity-like, r a force-like vector of the system.
+
+        Raises
+        ------
+        InfeasibleConstraintsError
+            If the constraints depend on each other.
         """
-        motion = self._motion(q, np.zeros(self.nv))
-        body = self._equations
-        blocks, _ = self._rows(motion)
-        x, mu = self._solved(
-            blocks, body.body_fixed(motion, vector('r', self.nv, r)).reshape(-1), np.asarray(s)
-        )
-        return body.own(motion, x.reshape(-1, 6)).reshape(-1), mu
+        q, r = vector('q', self.nq, q), vector('r', self.nv, r)
+        try:
+            x, mu = self._functions('saddle', q, r, vector('s', self.constraint_count, s))
+        except RuntimeError:
+            raise InfeasibleConstraintsError(self._singular()) from None
+        return x, mu
 
     def applied_forces(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike]) -> Array:
         """Return the generalized forces (6 n,) of wrenches {body: (6,)} in the body frames."""
@@ -349,8 +345,7 @@ class AbsoluteSystem:
                     f'no body named {name!r}; there are {", ".join(self.free_bodies)}'
                 )
             forces[self.free_bodies[name].start // 6] += vector(f'wrench on {name!r}', 6, wrench)
-        motion = self._motion(q, np.zeros(self.nv))
-        return self._equations.own(motion, forces).reshape(-1)
+        return self._equations.bodies.own(self._still(q), forces).reshape(-1)
 
     # --- results --------------------------------------------------------------------------------
 
@@ -368,12 +363,12 @@ class AbsoluteSystem:
         others; what is given for them is one of many distributions.
         """
         _, multipliers = self.accelerations_and_multipliers(q, v, tau, external_wrenches)
-        motion = self._motion(q, v)
-        blocks, _ = self._rows(motion)
-        joint_of_row, result = self._constraints.joint[self.active], {}
-        own_rows = len(self._constraints.joint) - len(self.couplings)
+        constraints, active = self._equations.constraints, self._equations.active
+        blocks = constraints.rows(self._motion(q, v)).blocks[active]
+        joint_of_row, result = constraints.joint[active], {}
+        own_rows = len(constraints.joint) - len(self.couplings)
         for k, joint in enumerate(self.joints):
-            rows = np.flatnonzero((joint_of_row == k) & (self.active < own_rows))
+            rows = np.flatnonzero((joint_of_row == k) & (active < own_rows))
             wrench = -multipliers[rows] @ blocks[rows, 0]
             result[joint.name] = se3.Ad(joint.child_frame).T @ wrench
         return result
@@ -384,9 +379,8 @@ class AbsoluteSystem:
         Of a helical joint the rate of its angle.
         """
         motion = self._motion(q, v)
-        twists = np.concatenate([motion.omega, motion.v], axis=1)
         return {
-            joint.name: np.einsum('eij,ej->i', rows, twists[[child, parent]])
+            joint.name: np.einsum('eij,ej->i', rows, motion.twists[[child, parent]])
             for joint, rows, child, parent in self._freedoms(motion)
         }
 
@@ -396,7 +390,7 @@ class AbsoluteSystem:
         They act on the child, and on the parent the other way round: power is torque times
         `joint_rates`.
         """
-        motion = self._motion(q, np.zeros(self.nv))
+        motion = self._still(q)
         forces = np.zeros((len(self.bodies) + 1, 6))
         known = {joint.name for joint in self.joints}
         for name in torques:
@@ -408,11 +402,11 @@ class AbsoluteSystem:
                 torque = vector(f'torque of joint {joint.name!r}', len(rows[0]), torque)
                 for end, body in enumerate((child, parent)):
                     forces[body] += torque @ rows[end]
-        return self._equations.own(motion, forces[:-1]).reshape(-1)
+        return self._equations.bodies.own(motion, forces[:-1]).reshape(-1)
 
     def joint_positions(self, q: ArrayLike) -> dict[str, float]:
         """Return angle [rad], in (-pi, pi], or shift [m] of joints that only turn or only slide."""
-        poses = self._constraints.relative_poses(self._motion(q, np.zeros(self.nv)))
+        poses = self._equations.constraints.relative_poses(self._still(q))
         component = {('z', ''): TURN, ('', 'z'): SHIFT}
         return {
             joint.name: float(coordinate(C, component[joint.pair.turns, joint.pair.slides]))
@@ -422,139 +416,66 @@ class AbsoluteSystem:
 
     def violation(self, q: ArrayLike, v: ArrayLike) -> dict[str, Violation]:
         """Return the violation of each joint, redundant constraints included (I-32)."""
-        everything = np.arange(len(self._constraints.joint))
-        g = self._constraints.gaps(self._motion(q, v))
-        g_rate = self._jacobian(q, everything) @ vector('v', self.nv, v)
-        rows = [np.flatnonzero(self._constraints.joint == k) for k in range(len(self.joints))]
+        motion, constraints = self._motion(q, v), self._equations.constraints
+        g = constraints.gaps(motion)
+        rates = constraints.rates(constraints.rows(motion).blocks, motion)
         return {
-            joint.name: Violation(float(np.linalg.norm(g[k])), float(np.linalg.norm(g_rate[k])))
-            for joint, k in zip(self.joints, rows)
+            joint.name: Violation(
+                float(np.linalg.norm(g[rows])), float(np.linalg.norm(rates[rows]))
+            )
+            for joint, rows in zip(self.joints, constraints.rows_of_joints)
         }
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Energy:
         """Return the kinetic and potential energy [J] (I-32)."""
-        motion, body = self._motion(q, v), self._equations
-        V = np.concatenate([motion.omega[:-1], motion.v[:-1]], axis=1)
+        motion, body = self._motion(q, v), self._equations.bodies
+        V = motion.twists[:-1]
         T = 0.5 * float(np.einsum('ki,kij,kj->', V, body.M, V))
-        com = motion.r[:-1] + np.einsum('kij,kj->ki', motion.R[:-1], body.com)
+        com = motion.r[:-1] + times(motion.R[:-1], body.com)
         return Energy(T, -float(body.masses @ com @ self.gravity))
 
     # --- inside ---------------------------------------------------------------------------------
 
     def _freedoms(self, motion: Motion) -> Iterator[tuple[ConstraintJoint, Array, int, int]]:
         """Yield each joint with the rows (2, k, 6) of its freedoms, and its child and parent."""
-        constraints = self._constraints
+        constraints = self._equations.constraints
         blocks, _ = constraints.relative_motion(motion)
         for k, joint in enumerate(self.joints):
             rows = blocks[k][:, joint.pair.free_components]
             yield joint, rows, int(constraints.child[k]), int(constraints.parent[k])
 
     def _motion(self, q: ArrayLike, v: ArrayLike) -> Motion:
-        return self._equations.motion(vector('q', self.nq, q), vector('v', self.nv, v))
+        return self._equations.bodies.motion(vector('q', self.nq, q), vector('v', self.nv, v))
 
-    def _rows(self, motion: Motion) -> tuple[Array, Array]:
-        blocks, eta = self._constraints.rows(motion)
-        return blocks[self.active], eta[self.active]
+    def _still(self, q: ArrayLike) -> Motion:
+        return self._equations.still(vector('q', self.nq, q))
 
-    def _jacobian(self, q: ArrayLike, rows: NDArray[np.intp]) -> sparse.csr_array:
-        motion = self._motion(q, np.zeros(self.nv))
-        blocks = self._constraints.rows(motion).blocks[rows]
-        J = SaddlePoint(self._equations.M, self._constraints.bodies[rows]).jacobian(blocks)
-        return sparse.csr_array(J @ self._velocity_change(motion))
-
-    def _velocity_change(self, motion: Motion) -> sparse.csr_array:
-        """Return T, (6 n, 6 n): the body-fixed twists are T v."""
-        blocks = np.tile(np.eye(6), (len(self.bodies), 1, 1))
-        hybrid = self._equations.hybrid
-        blocks[hybrid, 3:, 3:] = np.swapaxes(motion.R[:-1][hybrid], 1, 2)
-        return sparse.csr_array(sparse.block_diag(list(blocks), format='csr'))
-
-    def _accelerations(
-        self, q: Array, v: Array, tau: Array, gravity: Array, g: Array
-    ) -> tuple[Array, Array]:
-        """Return a and lambda of numbers or recorded scalars; g if it cannot be recorded."""
-        body = self._equations
-        motion = body.motion(q, v)
-        wrenches = (
-            body.velocity_forces(motion)
-            + body.weights(motion, gravity)
-            + body.body_fixed(motion, tau)
-        ).reshape(-1)
-        blocks, eta = self._rows(motion)
-        alpha, beta = self.stabilization
-        if alpha:
-            twists = np.concatenate([motion.omega, motion.v], axis=1)
-            rates = blocks * twists[self._constraints.bodies[self.active]]
-            eta = eta - 2 * alpha * rates.sum(axis=2).sum(axis=1)
-        if beta:
-            recorded = self._constraints.gaps_are_recordable
-            eta = eta - beta**2 * (self._constraints.gaps(motion)[self.active] if recorded else g)
-        solve = self._solved if self.backend == 'sparse' else self._saddle_point.solve
-        a, multipliers = solve(blocks, wrenches, eta)
-        return body.own_rates(motion, a.reshape(-1, 6)).reshape(-1), multipliers
-
-    def _solved(self, blocks: Array, r: Array, s: Array) -> tuple[Array, Array]:
-        try:
-            return self._saddle_point.solve_sparse(blocks, r, s)
-        except RuntimeError:
-            raise InfeasibleConstraintsError(self._singular()) from None
-
-    def _moved(self, q: Array, X: Array) -> Array:
-        q, X = q.reshape(-1, 7), X.reshape(-1, 6)
-        result = zeros(q.shape, q, X)
-        for bodies, increments in self._by_group:
-            result[bodies] = displaced_pose(q[bodies], X[bodies], increments)
-        return result.reshape(-1)
-
-    def _increment_rate(self, X: Array, v: Array) -> Array:
-        X, v = X.reshape(-1, 6), v.reshape(-1, 6)
-        result = zeros(X.shape, X, v)
-        for bodies, increments in self._by_group:
-            group = se3 if increments == 'body' else so3xr3
-            result[bodies] = (group.dexp_inv(-X[bodies]) @ v[bodies][..., None])[..., 0]
-        return result.reshape(-1)
+    def _given_forces(
+        self,
+        q: Array,
+        tau: ArrayLike | None,
+        external_wrenches: Mapping[str, ArrayLike] | None,
+    ) -> Array:
+        """Return the generalized forces (6 n,) that callers give."""
+        forces = np.zeros(self.nv) if tau is None else vector('tau', self.nv, tau)
+        return forces + self.applied_forces(q, external_wrenches) if external_wrenches else forces
 
     @cached_property
-    def _by_group(self) -> list[tuple[NDArray[np.intp], str]]:
-        """The bodies of each group, and what `reconstruction` calls its increments."""
-        named = [(SE3, 'body'), (SO3xR3, 'mixed')]
-        places = [
-            (np.flatnonzero([g == group for g in self.groups]), kind) for group, kind in named
-        ]
-        return [(bodies, kind) for bodies, kind in places if bodies.size]
-
-    def _kernel(self, name: str) -> Kernel:
-        """Return a compiled function; made when it is first called."""
-        if name not in self._kernels:
-            q, v = ('q', self.nq), ('v', self.nv)
-            given = {
-                'accelerations': (q, v, ('tau', self.nv), ('gravity', 3), ('g', len(self.active))),
-                'integrate': (q, ('displacement', self.nv)),
-                'increment_rate': (('displacement', self.nv), v),
-            }[name]
-            recursions: dict[str, Callable[..., Any]] = {
-                'accelerations': self._accelerations,
-                'integrate': self._moved,
-                'increment_rate': self._increment_rate,
-            }
-
-            def build(*inputs: Array) -> tuple[Array, ...]:
-                result = recursions[name](*inputs)
-                return result if isinstance(result, tuple) else (result,)
-
-            what = KernelSpecification(f'{name} of {len(self.bodies)} bodies', given, build)
-            self._kernels[name] = make_kernel(what, self.backend)
-        return self._kernels[name]
-
-    def _g(self, q: Array) -> Array:
-        """Return g, (m,), for stabilization where the recursion cannot: zero otherwise."""
-        if self.stabilization.beta and not self._constraints.gaps_are_recordable:
-            return self.constraint_residuals(q)
-        return self._no_g
-
-    @cached_property
-    def _no_g(self) -> Array:
+    def _no_gaps(self) -> Array:
         return np.zeros(self.constraint_count)
+
+    def _turned(self, q: ArrayLike, blocks: Array) -> Array:
+        """Return T B T^T of blocks (n, 6, 6) in body frames: in the bodies' own velocities."""
+        hybrid, blocks = self._equations.bodies.hybrid, blocks.copy()
+        R = self._still(q).R[:-1][hybrid]
+        turned = blocks[hybrid]
+        turned[:, 3:] = R @ turned[:, 3:]
+        turned[:, :, 3:] = turned[:, :, 3:] @ np.swapaxes(R, 1, 2)
+        blocks[hybrid] = turned
+        return blocks
+
+    def _block_diagonal(self, blocks: Array) -> sparse.csr_array:
+        return sparse.csr_array(sparse.block_diag(list(blocks), format='csr'))
 
     def _checked_configuration(self, q: ArrayLike) -> Array:
         q = vector('configuration', self.nq, q)
@@ -567,29 +488,29 @@ class AbsoluteSystem:
             )
         return q
 
-    def _independent(self) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-        """Return the independent constraints, and the names of the redundant ones."""
-        constraints = self._constraints
+    def _independent_rows(self) -> NDArray[np.intp]:
+        """Return the constraints that do not follow from others at `configuration`."""
+        equations, constraints = self._equations, self._equations.constraints
 
         def jacobian(q: Array) -> Array:
-            J: Array = self._jacobian(q, np.arange(len(constraints.joint))).toarray()
+            motion, everything = equations.still(q), np.arange(len(constraints.joint))
+            parts = equations.own_rows(motion, constraints.rows(motion).blocks, everything)
+            J: Array = RowPattern(constraints.bodies, len(self.bodies)).matrix(parts).toarray()
             return J
 
-        kept = independent_rows(
+        return independent_rows(
             np.stack([constraints.parent, constraints.child], axis=1),
             constraints.joint,
             len(self.bodies),
             jacobian,
             self.configuration,
-            self._moved,
+            equations.moved,
         )
-        names = [
-            f'{self.joints[k].name}: {row}'
-            for k in range(len(self.joints))
-            for row in self.joints[k].pair.rows
-        ] + [f'{self.joints[c.follower].name}: coupling' for c in self.couplings]
-        redundant = np.delete(np.arange(len(names)), kept)
-        return kept, tuple(names[k] for k in redundant)
+
+    def _constraint_names(self) -> list[str]:
+        """Return what each constraint is, redundant ones included."""
+        rows = [f'{joint.name}: {row}' for joint in self.joints for row in joint.pair.rows]
+        return rows + [f'{self.joints[c.follower].name}: coupling' for c in self.couplings]
 
     def _singular(self) -> str:
         return (

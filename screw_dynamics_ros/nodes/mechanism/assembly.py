@@ -6,7 +6,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.absolute_coordinates import Stabilization
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
-from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.absolute_coordinates.from_description import (
     absolute_system,
     read_closures,

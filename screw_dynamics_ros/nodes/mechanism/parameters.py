@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.integration import tableau

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.absolute_coordinates import SE3, LowerPair, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.examples import (
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     Example,
     double_pendulum,
     heavy_top,

@@ -18,13 +18,13 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     SO3xR3,
     frame,
 )
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import project_velocity
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups, exactness
-from screw_dynamics_ros.core.absolute_coordinates.examples import (
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     double_pendulum,
     floating_pair,
     three_bar_linkage,
 )
-from screw_dynamics_ros.core.absolute_coordinates.projection import project_velocity
 from screw_dynamics_ros.core.integration import EULER, RK4, RungeKutta, Tableau
 from screw_dynamics_ros.core.types import Array
 from support.jointed_bodies import LOWER_PAIRS, random_inertia, random_pose, random_system

@@ -17,11 +17,11 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     Stabilization,
     frame,
 )
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import consistent_velocity
 from screw_dynamics_ros.core.absolute_coordinates.from_description import (
     absolute_system,
     read_closures,
 )
-from screw_dynamics_ros.core.absolute_coordinates.projection import consistent_velocity
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import (
     DescriptionError,

@@ -16,16 +16,16 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     Stabilization,
     frame,
 )
-from screw_dynamics_ros.core.absolute_coordinates.examples import (
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import (
+    consistent_velocity,
+    project_configuration,
+    project_velocity,
+)
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     EXAMPLES,
     box,
     double_pendulum,
     heavy_top,
-)
-from screw_dynamics_ros.core.absolute_coordinates.projection import (
-    consistent_velocity,
-    project_configuration,
-    project_velocity,
 )
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError
 from screw_dynamics_ros.core.integration import RungeKutta

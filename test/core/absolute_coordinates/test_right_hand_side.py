@@ -11,7 +11,7 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     SO3xR3,
     Stabilization,
 )
-from screw_dynamics_ros.core.absolute_coordinates.examples import double_pendulum
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import double_pendulum
 
 
 @pytest.mark.parametrize('groups', [(SE3, SE3), (SO3xR3, SO3xR3), (SO3xR3, SE3)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.absolute_coordinates.examples import double_pendulum, heavy_top
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import double_pendulum, heavy_top
 from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
 from screw_dynamics_ros.core.errors import (
     ArgumentError,

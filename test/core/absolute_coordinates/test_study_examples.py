@@ -17,7 +17,12 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     SO3xR3,
     Stabilization,
 )
-from screw_dynamics_ros.core.absolute_coordinates.examples import (
+from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import (
+    consistent_velocity,
+    project_configuration,
+    project_velocity,
+)
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     EXAMPLES,
     WEIGHT,
     double_pendulum,
@@ -27,11 +32,6 @@ from screw_dynamics_ros.core.absolute_coordinates.examples import (
     three_bar_linkage,
 )
 from screw_dynamics_ros.core.absolute_coordinates.history import History, record
-from screw_dynamics_ros.core.absolute_coordinates.projection import (
-    consistent_velocity,
-    project_configuration,
-    project_velocity,
-)
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.integration import TABLEAUS, RungeKutta
 from screw_dynamics_ros.core.lie import quaternions

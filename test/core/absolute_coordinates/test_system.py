@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     frame,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.examples import double_pendulum, heavy_top
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import double_pendulum, heavy_top
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.integration import RungeKutta

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.absolute_coordinates.examples import EXAMPLES, Example
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES, Example
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.integration import (
     AdaptiveRungeKutta,

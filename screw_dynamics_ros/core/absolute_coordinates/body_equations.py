@@ -32,6 +32,7 @@ Sources: Müller and Terze (38) to (64), with (61) corrected (I-17, I-18, I-27, 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,11 @@ class Motion(NamedTuple):
     r: Array
     omega: Array
     v: Array
+
+    @property
+    def twists(self) -> Array:
+        """The body-fixed twists (n + 1, 6)."""
+        return np.concatenate([self.omega, self.v], axis=1)
 
 
 class Rows(NamedTuple):
@@ -229,6 +235,11 @@ class JointEquations:
             nothing = np.full((len(own), 2), len(bodies))
             self.bodies = np.concatenate([np.concatenate([self.bodies, nothing], axis=1), pairs])
 
+    @cached_property
+    def rows_of_joints(self) -> list[NDArray[np.intp]]:
+        """The rows of each joint; couplings are rows of the follower."""
+        return [np.flatnonzero(self.joint == k) for k in range(len(self.joints))]
+
     @property
     def gaps_are_recordable(self) -> bool:
         """Whether `gaps` takes recorded scalars: no angle is needed."""
@@ -264,12 +275,9 @@ class JointEquations:
             np.concatenate([eta_rows, np.array(eta_coupled)]),
         )
 
-    def rates(
-        self, blocks: Array, motion: Motion, which: NDArray[np.intp] | slice = slice(None)
-    ) -> Array:
-        """Return J V, (m,) [rad/s, m/s], of `blocks`, the rows `which`."""
-        twists = np.concatenate([motion.omega, motion.v], axis=1)[self.bodies[which]]
-        products: Array = (blocks * twists).sum(axis=(1, 2))
+    def rates(self, blocks: Array, motion: Motion) -> Array:
+        """Return J V, (m,) [rad/s, m/s], of all rows."""
+        products: Array = (blocks * motion.twists[self.bodies]).sum(axis=(1, 2))
         return products
 
     def relative_motion(self, motion: Motion) -> tuple[Array, Array]:
