@@ -320,6 +320,46 @@ def test_a_wrench_of_the_floor_acts_as_an_external_wrench():
         )
 
 
+def test_backends_agree_and_stacks_with_them():
+    """Recorded, as plain Python, and on NumPy arrays; one state and several."""
+    rng, found = np.random.default_rng(5), {}
+    for backend in ('reference', 'python', 'native'):
+        robot = Robot(random_description(4, 4, mimic=1), floating_base=True, backend=backend)
+        links = robot.link_names
+        environment = SimulatedRobot(
+            robot,
+            planes=[Plane([0, 0, 2.0], [0.1, 0.2, 1.0]), Plane([1.0, 0, 0], [-1.0, 0, 0])],
+            contact_points=[ContactPoint(link, [0.1, 0, 0], 0.05) for link in links],
+            springs=[Spring(links[2], [0, 0, 0.1], [0, 0, 1.0], 30.0, 2.0, 0.1)],
+        ).environment
+        if not found:
+            q, v = robot.random_configuration(rng, 3), rng.normal(size=(3, robot.nv))
+            memory = environment.memory(robot.integrate(q, 1e-3 * v))
+        effects = environment.effects(q, v, memory)
+        np.testing.assert_allclose(environment.torques(q, v, memory), effects.torques, rtol=1e-9)
+        for k in range(3):
+            for part, whole in zip(environment.effects(q[k], v[k], memory[k]), effects):
+                np.testing.assert_allclose(part, whole[k], rtol=1e-9, atol=1e-9)
+        found[backend] = effects
+        for part, expected in zip(effects, found['reference']):
+            np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(effects.torques).max() > 1.0
+
+
+def test_parts_on_the_ground_move_nothing():
+    """A contact and a spring at the root of a robot on a fixed base."""
+    robot = Robot.from_urdf(urdf_path('planar_2r'), gravity=DOWN)
+    plane, spring = Plane([0, 0, 0.1], [0, 0, 1]), Spring('base', [0, 0, 0], [1, 0, 0], 10.0)
+    points = [ContactPoint('base')]
+    simulated = SimulatedRobot(robot, planes=[plane], contact_points=points, springs=[spring])
+    alone = SimulatedRobot(robot)
+    for _ in range(5):
+        simulated.step([0.1, 0.0], 1e-3)
+        alone.step([0.1, 0.0], 1e-3)
+    np.testing.assert_allclose(simulated.q, alone.q, atol=1e-15)
+    np.testing.assert_allclose(simulated.contact_wrenches['base'], [0, 0, 0, 0, 0, 1000.0])
+
+
 @pytest.mark.parametrize('floating', [False, True])
 @pytest.mark.parametrize('seed', [1, 2, 3])
 def test_random_robots_fall_on_the_floor_and_lose_energy(seed, floating):
