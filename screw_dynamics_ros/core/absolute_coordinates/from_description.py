@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,7 @@ def absolute_system(
     description : RobotDescription
     closures : sequence of ConstraintJoint
         Joints that close loops, between links (of which `GROUND` is the fixed root), in the frames
-        of the links; `read_closures` reads them from a file.
+        of the links; `loop_closures` makes them from a file.
     floating_base : bool
         Whether the root link is a body, too.
     groups : {'auto', 'SE(3)', 'SO(3) x R^3'}
@@ -219,10 +218,10 @@ def link_poses(description: RobotDescription, positions: Mapping[str, float]) ->
     return poses
 
 
-def read_closures(path: str | Path) -> list[ConstraintJoint]:
-    """Return the joints of a file of loop closures.
+def loop_closures(content: Any, where: str = 'loop closures') -> list[ConstraintJoint]:
+    """Return the joints that a file of loop closures describes; `content` is what a parser returns.
 
-    A YAML file with a list `closures`; each one has
+    A mapping with a list `closures` (of a YAML file, for instance); each entry has
 
     * `name`, and `type`: revolute, prismatic, helical (with `pitch`, m/rad), cylindrical,
       spherical, planar or weld,
@@ -233,17 +232,11 @@ def read_closures(path: str | Path) -> list[ConstraintJoint]:
     Raises
     ------
     DescriptionError
-        Not such a file; names the entry and the key.
+        Something else; names `where` it is, the entry and the key.
     """
-    import yaml  # what reads no closures needs no YAML
-
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise DescriptionError(f'loop closures: {path} cannot be read: {error}') from None
     if not isinstance(content, dict) or not isinstance(content.get('closures'), list):
-        raise DescriptionError(f'loop closures: {path} must have a list named closures')
-    return [closure(f'{path}, entry {k}', entry) for k, entry in enumerate(content['closures'], 1)]
+        raise DescriptionError(f'{where} must have a list named closures')
+    return [closure(f'{where}, entry {k}', entry) for k, entry in enumerate(content['closures'], 1)]
 
 
 def closure(where: str, entry: Any) -> ConstraintJoint:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
 
-from screw_dynamics_ros.core.absolute_coordinates import Stabilization
+import numpy as np
+import yaml
+
+from screw_dynamics_ros.core.absolute_coordinates import ConstraintJoint, Stabilization
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.absolute_coordinates.from_description import (
     absolute_system,
-    read_closures,
+    loop_closures,
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3
 from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
 from screw_dynamics_ros.nodes.simulation.assembly import description_text
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -54,6 +57,15 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
         **options,
     )
     return SimulatedMechanism(system, system.configuration, np.zeros(system.nv), **how), text
+
+
+def read_closures(path: str) -> list[ConstraintJoint]:
+    """Return the joints of a YAML file; raises `DescriptionError`."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise DescriptionError(f'parameter loop_closures: {path} cannot be read: {error}') from None
+    return loop_closures(content, path)
 
 
 def group_label(group: str) -> str:

@@ -192,7 +192,8 @@ class Simulator:
         self._lost, self._lost_reported = 0.0, 0.0
         self._ticks_reported, self._reported = 0, time.monotonic()
         simulated = self._simulated
-        simulated.step(self._torques(), 0.0)  # compile
+        self._torques()  # compile
+        simulated.prepare()
 
         self._template = templates.joint_states(robot.joint_names)
         self._states = node.create_publisher(JointState, 'joint_states', qos.OUTPUT)
