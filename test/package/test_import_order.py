@@ -50,7 +50,7 @@ ORDER = """
     nodes.outputs
     nodes
     cli.command_line
-    cli.doctor
+    cli.doctor  cli.parity
     cli
     cli.demo
 """
