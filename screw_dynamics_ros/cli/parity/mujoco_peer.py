@@ -48,6 +48,7 @@ class MuJoCoPeer(Peer):
         super().__init__(source.description, mujoco.__version__)
         self._mj = mujoco
         self._is_urdf = not source.mjcf
+        self._warnings: set[str] = set()
         if source.mjcf:
             self._model: Any = self._load(Path(source.mjcf))
             self._parts = self._model
@@ -142,6 +143,9 @@ class MuJoCoPeer(Peer):
     # --- its model --------------------------------------------------------------------------------
 
     def _load(self, source: str | Path) -> Any:
+        warnings: list[str] = []
+        before = self._mj.get_mju_user_warning()
+        self._mj.set_mju_user_warning(warnings.append)  # otherwise it writes MUJOCO_LOG.TXT
         try:
             if isinstance(source, Path):
                 return self._mj.MjModel.from_xml_path(str(source))
@@ -149,6 +153,10 @@ class MuJoCoPeer(Peer):
         except ValueError as error:
             reason = ' '.join(str(error).split())
             raise RefusalError(f'refuses the description: {reason}') from None
+        finally:
+            self._mj.set_mju_user_warning(before)
+            self.notes += [f'warns: {each}' for each in warnings if each not in self._warnings]
+            self._warnings.update(warnings)
 
     def _check_joints(self) -> None:
         model = self._model

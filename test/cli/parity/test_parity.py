@@ -292,6 +292,15 @@ def test_shapes_that_would_have_a_mass_are_told():
     assert note.startswith('link base: <inertial> is missing')
 
 
+def test_warnings_of_mujoco_are_told(tmp_path, monkeypatch):
+    """Once each, and no log file is left where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    text = tool_robot().replace('lower="-0.1"', 'lower="0.2"')
+    (note,) = (n for n in peer_of('mujoco', text, read_urdf(text)).notes if 'warns' in n)
+    assert note == "warns: joint 'push' has equal lower and upper limits, limit ignored"
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_structure_is_refused_by_name():
     ours = read_urdf(tool_robot())
     for module, other in (('mujoco', 'push'), ('pinocchio', 'push')):
