@@ -37,7 +37,7 @@ ORDER = """
     core
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
-    ros.description  ros.parameters  ros.launch_arguments
+    ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control
     ros.diagnostics
     ros.services
     ros.messages
