@@ -11,7 +11,12 @@ import yaml
 pytest.importorskip('launch')
 pytest.importorskip('launch_ros')
 
-from launch.actions import DeclareLaunchArgument, ExecuteProcess, RegisterEventHandler
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    RegisterEventHandler,
+)
 from launch.events import Shutdown
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from launch.substitutions import LocalSubstitution
@@ -262,3 +267,57 @@ def test_other_hardware_is_refused_or_replaced(installed, tmp_path):
 def test_a_missing_controller_manager_is_told():
     with pytest.raises(ArgumentError, match='controller_manager is not installed; expected false'):
         visit(SIMULATION, ros2_control='true')
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+EXAMPLES = LAUNCH.parent / 'examples' / 'launch'
+
+
+def visit_example(name, **arguments):
+    """Return the packages and executables that an example starts, and the launch files."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    description = get_launch_description_from_python_launch_file(str(EXAMPLES / name))
+    made = [entity.visit(context) for entity in description.entities]
+    actions = [action for actions in made for action in actions or ()]
+    nodes = {(a.node_package, a.node_executable): a for a in actions if isinstance(a, Node)}
+    return nodes, [action for action in actions if isinstance(action, IncludeLaunchDescription)]
+
+
+def test_example_with_gazebo():
+    """The robot is there before its controllers, which Gazebo runs; time comes over the bridge."""
+    urdf = str(LAUNCH.parent / 'urdf' / 'panda.urdf')
+    nodes, included = visit_example('gz_ros2_control.launch.py', urdf=urdf, world='empty.sdf')
+    assert set(nodes) == {
+        ('ros_gz_bridge', 'parameter_bridge'),
+        ('robot_state_publisher', 'robot_state_publisher'),
+        ('ros_gz_sim', 'create'),
+    }
+    assert len(included) == 2
+    assert dict(included[1].launch_arguments) == {'use_sim_time': 'true'}
+
+
+def test_example_with_mujoco(installed, tmp_path):
+    """Our generated parameters serve its controller manager."""
+    visit_controlled(tmp_path)
+    nodes, included = visit_example(
+        'mujoco_ros2_control.launch.py',
+        urdf=str(tmp_path / 'simulated_robot.urdf'),
+        parameters=str(tmp_path / 'controllers.yaml'),
+        controllers='effort_controller',
+    )
+    assert set(nodes) == {
+        ('robot_state_publisher', 'robot_state_publisher'),
+        ('mujoco_ros2_control', 'ros2_control_node'),
+        ('controller_manager', 'spawner'),
+    }
+    arguments, _ = words(nodes['controller_manager', 'spawner'], LaunchContext())
+    assert arguments[:2] == ['joint_state_broadcaster', 'effort_controller']
+    assert dict(included[0].launch_arguments) == {'use_sim_time': 'true'}
+
+
+@pytest.mark.parametrize('path', sorted(EXAMPLES.glob('*.py')), ids=lambda path: path.name)
+def test_examples_refuse_files_that_are_not_there(path):
+    with pytest.raises(ArgumentError, match=r'urdf:=/nowhere.urdf: there is no such file'):
+        visit_example(path.name, urdf='/nowhere.urdf', parameters='/nowhere.yaml')
