@@ -14,9 +14,11 @@ from screw_dynamics_ros.cli.parity.merged_bodies import FAULTS, merging_faults
 from screw_dynamics_ros.cli.parity.reading import (
     Reading,
     combined,
+    inertia_of,
     rigid_bodies,
     subtracted,
 )
+from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from support.models import random_description, random_inertia, random_pose
 
@@ -64,6 +66,37 @@ def test_a_known_fault_is_named(name, fault):
     put_in = rigid_bodies(found.change(reading).description)
     for head, body in wrong.items():
         np.testing.assert_allclose(put_in[head].matrix, body.matrix, atol=1e-12)
+
+
+def test_what_the_faults_do():
+    """Center of mass and inertia of the child as if the axes of both links were parallel."""
+    reading, _ = fixed_pairs(1)
+    head, child = (inertia_of(reading.link(name)) for name in ('link6', 'link7'))
+    origin = reading.joint('joint7').origin
+    R, r = origin[:3, :3], origin[:3, 3]
+
+    def whole(com, matrix):
+        mass = head.mass + child.mass
+        c = (head.mass * head.com + child.mass * com) / mass
+        about = sum(
+            m * (d @ d * np.eye(3) - np.outer(d, d))
+            for m, d in ((head.mass, head.com - c), (child.mass, com - c))
+        )
+        return Inertia(mass, c, head.matrix + matrix + about)
+
+    turned = R @ child.matrix @ R.T
+    expected = {
+        'dropped': whole(child.com + r, child.matrix),
+        'dropped for center of mass and inertia': whole(child.com + r, child.matrix),
+        'dropped for the inertia': whole(R @ child.com + r, child.matrix),
+    }
+    right = rigid_bodies(reading.description)['link6']
+    np.testing.assert_allclose(right.matrix, whole(R @ child.com + r, turned).matrix, atol=1e-12)
+    for fault in FAULTS[:3]:
+        changed = fault.change(reading, reading.joint('joint7')).description
+        made = rigid_bodies(changed)['link6']
+        np.testing.assert_allclose(made.com, expected[fault.dropped].com, atol=1e-12)
+        np.testing.assert_allclose(made.matrix, expected[fault.dropped].matrix, atol=1e-12)
 
 
 def test_an_unknown_fault_is_named_by_its_body():

@@ -23,6 +23,7 @@ from screw_dynamics_ros.cli.parity.reading import Reading, chain_to, inertia_of
 from screw_dynamics_ros.core.description import Inertia, RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.lie import se3, so3
+from support.models import random_description
 from support.robots import joint, links, robot, urdf_path
 
 GRAVITY = np.array([0.3, -0.2, -9.0])
@@ -59,6 +60,24 @@ def test_real_robots_agree(name, module):
     assert result.agrees
     assert len(result.differences) == 10
     assert max(each.relative for each in result.differences.values()) < 1e-10
+
+
+@pytest.mark.parametrize('module', ['mujoco', 'pinocchio'])
+@pytest.mark.parametrize('mimic', [0, 3])
+@pytest.mark.parametrize('seed', range(2))
+def test_random_robots_agree(seed, mimic, module):
+    """Trees with fixed joints, chains of mimic joints, viscous and Coulomb friction."""
+    made = random_description(seed, 9, ('revolute', 'prismatic', 'fixed'), mimic=mimic)
+    rng = np.random.default_rng(seed)
+    joints = tuple(
+        replace(each, damping=float(rng.uniform(0, 1)), friction=float(rng.uniform(0, 1)))
+        for each in made.joints
+    )
+    description = replace(made, joints=joints)
+    text = write_urdf(description, unlimited=UNLIMITED)
+    result = compared(peer_of(module, text, description))
+    assert result.agrees
+    assert max(each.relative for each in result.differences.values()) < 1e-9
 
 
 @pytest.mark.parametrize('module', ['mujoco', 'pinocchio'])
