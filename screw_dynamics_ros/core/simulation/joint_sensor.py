@@ -123,6 +123,7 @@ class JointSensor:
         check_count('seed', seed)
         self.joints, self.seed = tuple(joints), int(seed)
         self._model = _Model(SensorFaults(), self.joints)
+        self._under_way: deque[tuple[int, Measurement]] = deque()
         self.restart()
 
     @property
@@ -148,7 +149,7 @@ class JointSensor:
     def restart(self) -> None:
         """Forget what is under way and begin with the first random numbers again."""
         self._random = np.random.default_rng(self.seed)
-        self._under_way: deque[tuple[int, Measurement]] = deque()
+        self._under_way.clear()
         self._last_arrival = 0
         self._reported: Array | None = None
 

@@ -72,6 +72,14 @@ def joint_states(names: Sequence[str]) -> Template:
 
 
 @kept
+def clock() -> Template:
+    """rosgraph_msgs/Clock, whose time is its stamp; no numbers."""
+    from rosgraph_msgs.msg import Clock  # only the simulator needs it
+
+    return Template(lambda stamp, numbers: Clock(clock=stamp), 0)
+
+
+@kept
 def matrix(*labels: Sequence[str]) -> Template:
     """std_msgs/Float64MultiArray, row-major, one dimension for each sequence of labels.
 
