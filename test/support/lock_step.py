@@ -5,7 +5,11 @@ Each answer is sent when its state is there: what is seen does not depend on how
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
+import rclpy
+from rclpy.experimental import EventsExecutor
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -51,6 +55,58 @@ def arm():
         joint('other_finger', 'lower', 'right', f'{slide}<mimic joint="finger"/>', 'prismatic'),
         TAGS,
     )
+
+
+class Responder:
+    """A client that does nothing but answer states with efforts, as fast as it can.
+
+    Parameters
+    ----------
+    domain : int
+    namespace : str
+    efforts : callable
+        Returns the efforts that answer a state, from its message.
+    """
+
+    def __init__(self, domain, namespace, efforts):
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self.node = rclpy.create_node(
+            'responder', context=self._context, namespace=namespace, enable_rosout=False
+        )
+        self._executor = EventsExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.stamps, self._efforts = [], efforts
+        self._publisher = self.node.create_publisher(
+            Float64MultiArray, 'simulator/effort_commands', 1
+        )
+        self._subscription = None
+
+    def _receive(self, message):
+        self.stamps.append(stamp_of(message))
+        self._publisher.publish(Float64MultiArray(data=self._efforts(message)))
+
+    def run(self, count, begin, deadline=60.0):
+        """Answer so many states; `begin` lets the simulation run."""
+        self._subscription = self.node.create_subscription(
+            JointState, 'joint_states', self._receive, 100
+        )
+        end, begun = time.monotonic() + deadline, False
+        while len(self.stamps) < count:
+            assert time.monotonic() < end, f'{len(self.stamps)} of {count} states'
+            if (
+                not begun
+                and self._publisher.get_subscription_count()
+                and self._subscription.get_publisher_count()
+            ):
+                begun = True
+                begin()
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def close(self):
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)
 
 
 class LockStep:
@@ -119,6 +175,21 @@ class LockStep:
     def wait_for_states(self, count, what=''):
         self.client.wait(lambda: len(self.messages) >= count, what=what or f'{count} states')
 
+    def wait_for_stamp(self, stamp, what=''):
+        """Wait until the last state has this stamp."""
+        self.client.wait(lambda: self.stamps[-1] == stamp, what=f'{stamp} {what}')
+
+    @property
+    def commands(self):
+        """How many good commands came, obeyed or not."""
+        self.client.diagnostics.pop(self.name, None)
+        status = self.client.wait(lambda: self.client.diagnostics.get(self.name), what=self.name)
+        return sum(int(word) for word in status[2]['commands'].split() if word.isdigit())
+
+    def until_commands(self, count):
+        """Wait until so many good commands have come."""
+        self.client.wait(lambda: self.commands == count, what=f'{count} commands')
+
     @property
     def stamps(self):
         return [stamp_of(message) for message in self.messages]
@@ -141,8 +212,15 @@ class LockStep:
 
     def command(self, interface, *numbers):
         """Answer the last state with numbers for all joints; return the next one."""
+        count = len(self.messages)
+        self.command_without_waiting(interface, *numbers)
+        self.wait_for_states(count + 1, f'the state after {interface} commands')
+        return self.last
+
+    def command_without_waiting(self, interface, *numbers):
+        """Send numbers for all joints."""
         message = Float64MultiArray(data=[float(x) for x in numbers])
-        return self.answer(Float64MultiArray, f'simulator/{interface}_commands', message)
+        self.send(Float64MultiArray, f'simulator/{interface}_commands', message)
 
     def report(self, level, *texts):
         """Wait for a status of the simulation; return its values."""

@@ -86,7 +86,7 @@ class CommandTopics:
         self._answered, self._replaced = answered, replaced
         self._refused: dict[str, str] = {}
         self._notes: dict[str, str] = {}
-        self.frozen, self._ignored = False, 0
+        self.frozen, self._obeyed, self._ignored = False, 0, 0
         description = plant.joints.robot.description
         commanded = {*plant.joints.joints}
         self._known = {joint.name for joint in description.joints} - commanded
@@ -129,7 +129,7 @@ class CommandTopics:
             status.report(Level.WARN, f'{topic}: {note}')
         if self._tag_fault:
             status.report(Level.WARN, f'ros2_control tags: {self._tag_fault}')
-        status.values['commands ignored'] = str(self._ignored)
+        status.values['commands'] = f'{self._obeyed} obeyed, {self._ignored} ignored'
         if self.frozen:
             status.report(
                 Level.WARN, 'commands are ignored, on purpose; ~/freeze_commands with data: false'
@@ -176,7 +176,9 @@ class CommandTopics:
         self._replaced()
 
     def _is_ignored(self) -> bool:
+        """Whether a good command is ignored; counts it."""
         self._ignored += self.frozen
+        self._obeyed += not self.frozen
         return self.frozen
 
     def _note(self, topic: str, text: str) -> None:

@@ -170,10 +170,10 @@ class StateOutputs:
         for topic, _ in self._others:
             topic.count_listeners()
 
-    def publish(self, now: int) -> int:
-        """Publish the state of a time [ns]; return how many joint states were sent.
+    def publish(self, now: int) -> int | None:
+        """Publish the state of a time [ns]; return the stamp of the last joint state sent [ns].
 
-        Delayed ones are of times before; there may be several, or none.
+        Delayed ones are of times before; there may be several, or none: None.
         """
         self._torques = self._plant.torques(now, self._timeouts())
         self._sensor.measure(now, *self._true_state())
@@ -183,7 +183,7 @@ class StateOutputs:
         for topic, numbers in self._others:
             if topic.listened:
                 topic.publish(numbers(now), now)
-        return len(measurements)
+        return measurements[-1].stamp if measurements else None
 
     def _true_state(self) -> tuple[Array, Array, Array]:
         """Return positions, velocities and torques of the motors, (n,) each."""

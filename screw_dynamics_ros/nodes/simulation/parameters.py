@@ -197,7 +197,7 @@ TIME = (
         1,
         'Number of joint states that a request of ~/step simulates, during a pause.',
         minimum=1,
-        maximum=100_000,
+        maximum=10_000,
     ),
     Specification(
         'seed',

@@ -150,11 +150,10 @@ class Simulator:
     def _publish(self) -> None:
         """Publish time and state, and in lock step begin to wait for the answer."""
         self._is_published = True
-        stamp = self._time.stamp
         self._publish_clock()
-        sent = self._outputs.publish(stamp)
-        if self._locked and sent:
-            self._state.wait_for_answer(stamp, time.monotonic())
+        sent = self._outputs.publish(self._time.stamp)
+        if self._locked and sent is not None:
+            self._state.wait_for_answer(sent, time.monotonic())
 
     def _move(self) -> None:
         """Simulate until the next state; stop if that is not possible."""

@@ -36,6 +36,9 @@ class Template:
         ``build(stamp, numbers)`` returns the message with these contents.
     count : int
         How many numbers (float64) the message carries.
+    layout : sequence of str, optional
+        The fields of the message, see `padding`. Gaps between them, in which the middleware leaves
+        whatever was in memory, are zero then: equal messages are equal bytes.
 
     Raises
     ------
@@ -43,11 +46,13 @@ class Template:
         If writing into the bytes does not give what the middleware makes of the same message.
     """
 
-    def __init__(self, build: Build, count: int) -> None:
+    def __init__(self, build: Build, count: int, layout: Sequence[str] = ()) -> None:
         # Numbers and a stamp that do not occur in names or lengths.
         stamp = Time(sec=0x5EC05EC0, nanosec=0x2A0B1C0D)
         numbers = -1.7e-200 * np.arange(1.0, count + 1.0)
         data = serialize_message(build(stamp, numbers.tolist()))
+        if layout:
+            data = bytes(0 if k in padding(data, layout) else x for k, x in enumerate(data))
         stamps = find_all(data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))
         self._place(data, stamps, number_offsets(data, numbers))
         self._check(build, count)
@@ -113,6 +118,47 @@ class Template:
         for first, last, view in self._runs:
             view[:] = flat[first:last]
         return self.encode(packed(stamp))
+
+
+def padding(data: bytes, layout: Sequence[str]) -> set[int]:
+    """Return where a message in CDR (little endian) has gaps, for the alignment of what follows.
+
+    `layout` are its fields: 'time', 'string', 'strings' and 'doubles', the last two sequences.
+    Empty if the message is not as long as these fields.
+
+    Examples
+    --------
+    >>> text_and_no_numbers = bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0, 7, 7, 0, 0, 0, 0])
+    >>> sorted(padding(text_and_no_numbers, ['string', 'doubles']))
+    [10, 11]
+    """
+    place, gaps = STAMP, set[int]()
+
+    def align(size: int) -> None:
+        nonlocal place
+        end = place + (STAMP - place) % size
+        gaps.update(range(place, end))
+        place = end
+
+    def length() -> int:
+        nonlocal place
+        align(4)
+        place += 4
+        return int.from_bytes(data[place - 4 : place], 'little')
+
+    for field in layout:
+        if field == 'time':
+            align(4)
+            place += 8
+        elif field == 'doubles':
+            count = length()
+            align(8 if count else 1)
+            place += 8 * count
+        else:
+            for _ in range(length() if field == 'strings' else 1):
+                size = length()
+                place += size
+    return gaps if place <= len(data) < place + 4 else set()
 
 
 def packed(stamp: int) -> bytes:

@@ -68,7 +68,7 @@ def joint_states(names: Sequence[str]) -> Template:
             effort=numbers[2 * size :],
         )
 
-    return Template(build, 3 * size)
+    return Template(build, 3 * size, ('time', 'string', 'strings', *['doubles'] * 3))
 
 
 @kept
