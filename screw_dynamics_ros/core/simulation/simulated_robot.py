@@ -23,8 +23,9 @@ from screw_dynamics_ros.core.simulation.checks import (
     integrator_class,
     valid_state,
 )
+from screw_dynamics_ros.core.simulation.compliant_forces import Effects
 from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
-from screw_dynamics_ros.core.simulation.environment import Effects, Environment
+from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.springs import Spring
 from screw_dynamics_ros.core.simulation.stepping import Stepping
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates

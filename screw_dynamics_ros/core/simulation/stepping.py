@@ -11,7 +11,9 @@ from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
 from screw_dynamics_ros.core.integration import Integrator
 from screw_dynamics_ros.core.integration.integrator import Torques
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.environment import Effects, Environment
+from screw_dynamics_ros.core.simulation.compliant_forces import Effects
+from screw_dynamics_ros.core.simulation.environment import Environment
+from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
 from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops, first_passage
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates, velocity_names
 from screw_dynamics_ros.core.types import Array
@@ -20,6 +22,8 @@ from screw_dynamics_ros.core.types import Array
 LONGEST_WAY = 0.2
 #: ... or if contacts and springs would swing by a larger angle [rad], ...
 LONGEST_SWING = 0.3
+#: ... which is smaller where a contact begins or ends, ...
+FIRST_SWING = 0.1
 #: ... or if it gains more energy than the torques give, as a part of that of motion and springs.
 ENERGY_GAIN = 1e-4
 #: What energies may differ by without meaning, as a part of their terms.
@@ -81,17 +85,16 @@ class Stepping:
 
     def _whole(self, q: Array, v: Array, memory: Array, tau: Array, dt: float) -> State | None:
         """Return the state after one step; None if it is too long or a stop is touched."""
-        before = self._state(q, v, memory)
-        if before[2] is None:
-            q_next, v_next = self._step(q, v, tau, dt)
-        elif dt > self._longest_swing(before):
+        before, torques = self._state(q, v, memory), self._all_torques(tau, memory)
+        if before[2] is not None and dt > self._longest_swing(before):
             return None
-        else:
-            q_next, v_next = self._step(q, v, self._all_torques(tau, memory), dt)
+        q_next, v_next = self._step(q, v, torques, dt)
         positions = q_next.tolist()
         if not (all(map(lt, self._lower, positions)) and all(map(lt, positions, self._upper))):
             return None
         after = self._state(q_next, v_next, memory)
+        if self._begins_too_fast(before, after, torques, dt):
+            return None
         return after if self._follows(before, after, tau, dt) else None
 
     def _state(self, q: Array, v: Array, memory: Array) -> State:
@@ -100,12 +103,10 @@ class Stepping:
             return q, v, None
         return q, v, self._environment.effects(q, v, memory)
 
-    def _all_torques(self, tau: Array, memory: Array) -> Torques:
+    def _all_torques(self, tau: Array, memory: Array) -> Array | StageTorques:
         """Return the torques tau (nv,) with those of planes and springs, for integrators."""
         environment = self._environment
-        if environment is None:
-            return tau
-        return lambda t, q, v: tau + environment.torques(q, v, memory)
+        return tau if environment is None else StageTorques(environment, tau, memory)
 
     def _step(self, q: Array, v: Array, tau: Torques, dt: float) -> tuple[Array, Array]:
         """Return the state after one step of the integrator, NaN if a free body turns too far."""
@@ -126,6 +127,17 @@ class Stepping:
         f, M = effects.elastic, self._robot.mass_matrix(q)
         square = float(f @ np.linalg.solve(M, f)) / (2.0 * float(effects.energy))
         return LONGEST_SWING / math.sqrt(square) if square > 0.0 else math.inf
+
+    def _begins_too_fast(
+        self, before: State, after: State, torques: Array | StageTorques, dt: float
+    ) -> bool:
+        """Return whether a step is too long for a contact that begins or ends in it, or both."""
+        if before[2] is None or after[2] is None or not isinstance(torques, StageTorques):
+            return False
+        if torques.strongest is None or (before[2].energy > 0.0 and after[2].energy > 0.0):
+            return False
+        within = self._state(*torques.strongest, torques.memory)
+        return dt * LONGEST_SWING > FIRST_SWING * self._longest_swing(within)
 
     def _follows(
         self,
@@ -199,10 +211,13 @@ class Stepping:
             held, load = stops.bearing(q, v, total, resting)
             h = longest = min(max(min(longest, self._longest_swing(before)), shortest), remaining)
             while True:
+                if isinstance(total, StageTorques):
+                    total.forget()
                 q_next, v_next = self._step(q, v, stops.holding(total, held), h)
                 q_next[stops.q[held]], v_next[stops.v[held]] = limits[held], 0.0
                 after = self._state(q_next, v_next, memory)
-                if not self._follows(before, after, tau, h):
+                too_fast = self._begins_too_fast(before, after, total, h)
+                if too_fast or not self._follows(before, after, tau, h):
                     if h > shortest:
                         h = longest = max(h / 2, shortest)
                         continue
