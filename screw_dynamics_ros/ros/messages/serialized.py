@@ -23,6 +23,8 @@ from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
 
+MOST_LEFT = 16  # bytes at the end of a message that the middleware did not need
+
 #: Returns a message that carries a stamp wherever it has one, and the given numbers.
 Build = Callable[[Time, list[float]], Any]
 
@@ -121,10 +123,10 @@ class Template:
 
 
 def padding(data: bytes, layout: Sequence[str]) -> set[int]:
-    """Return where a message in CDR (little endian) has gaps, for the alignment of what follows.
+    """Return where a message in CDR (little endian) has gaps: for alignment, and at its end.
 
     `layout` are its fields: 'time', 'string', 'strings' and 'doubles', the last two sequences.
-    Empty if the message is not as long as these fields.
+    Empty if the message is much longer than these fields, or shorter.
 
     Examples
     --------
@@ -158,7 +160,7 @@ def padding(data: bytes, layout: Sequence[str]) -> set[int]:
             for _ in range(length() if field == 'strings' else 1):
                 size = length()
                 place += size
-    return gaps if place <= len(data) < place + 4 else set()
+    return {*gaps, *range(place, len(data))} if 0 <= len(data) - place <= MOST_LEFT else set()
 
 
 def packed(stamp: int) -> bytes:
