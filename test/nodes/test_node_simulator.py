@@ -1,5 +1,7 @@
 """The simulator through DDS: a driver that moves by forward dynamics, obeys and yields."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
+from std_srvs.srv import SetBool
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.simulation import middle_of_range
@@ -152,6 +155,24 @@ def test_bad_wrenches_are_refused(client, message, reason):
     client.publisher(WrenchStamped, 'simulator/external_wrench').publish(message)
     client.expect(NAME, 1, '~/external_wrench', reason)
     assert np.isfinite(states(client, 3)[1]).all()
+
+
+def test_a_pause_in_time_of_the_system(client):
+    """Joint states end, and go on with the time of day, as if the robot had been switched off."""
+    assert client.call(SetBool, 'simulator/pause', SetBool.Request(data=True)).success
+    client.wait(
+        lambda: client.diagnostics.get(NAME, (0, '', {}))[2].get('state') == 'paused',
+        what='the state in a status',
+    )
+    before = client.stamps('joint_states')[-1]
+    client.received['joint_states'].clear()
+    client.spin(0.3)
+    assert client.received['joint_states'] == []
+    assert client.call(SetBool, 'simulator/pause', SetBool.Request(data=False)).success
+    after = states(client, 5)[0]
+    assert after[0] - before > 0.3e9
+    assert (np.diff(after) > 0).all()
+    assert abs(after[-1] - time.time_ns()) < 5e9
 
 
 def test_commands_of_the_dynamics_node_balance_the_robot(client, start, connect, robot):

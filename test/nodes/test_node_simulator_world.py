@@ -20,7 +20,9 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.nodes.simulation.simulator import Simulator
+from screw_dynamics_ros.nodes.simulation.assembly import make_robot
+from screw_dynamics_ros.nodes.simulation.simulator import TABLE, Simulator
+from screw_dynamics_ros.ros.parameters import Parameters
 from support.robots import UNIT_INERTIA, joint
 from support.robots import robot as robot_of
 from support.ros_harness import vector
@@ -43,7 +45,7 @@ def vehicle():
             'axle',
             'box',
             'wheel',
-            '<axis xyz="0 0 1"/><limit effort="5" velocity="9"/>',
+            '<axis xyz="0 0 1"/><limit effort="5" velocity="9"/><dynamics damping="0.25"/>',
             'continuous',
         ),
         joint('roof', 'box', 'puck', '<axis xyz="0 0 1"/><origin xyz="0 0 0.5"/>', 'planar'),
@@ -205,6 +207,39 @@ def context(ros_domain):
     rclpy.shutdown(context=made)
 
 
+def make_node(context, **parameters):
+    values = {'robot_description': vehicle(), 'backend': 'python', **parameters}
+    return rclpy.create_node(
+        'simulator',
+        context=context,
+        parameter_overrides=[Parameter(name, value=value) for name, value in values.items()],
+        start_parameter_services=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'inertia', 'friction'),
+    [
+        ({}, 1.0, 0.0),
+        ({'friction': True}, 1.0, 0.25),
+        ({'drive_joints': ['axle'], 'drives.axle.armature': 2.0}, 3.0, 0.25),
+        ({'drive_joints': ['axle'], 'drives.axle.damping': 0.75}, 1.0, 0.75),
+    ],
+)
+def test_drives_and_friction(context, parameters, inertia, friction):
+    """The wheel has an inertia of 1 about its axle and a damping of 0.25 in the description."""
+    node = make_node(context, **parameters)
+    declared = Parameters(node, TABLE)
+    robot = make_robot(node, declared, vehicle())
+    assert robot.mass_matrix(robot.neutral())[0, 0] == pytest.approx(inertia)
+    v = np.array([1.0, 0.0, 0.0, 0.0])
+    tau = robot.inverse_dynamics(robot.neutral(), v, np.zeros(4))
+    assert tau[0] == pytest.approx(friction)
+    for name in declared['drive_joints']:
+        assert node.describe_parameter(f'drives.{name}.armature').read_only
+    node.destroy_node()
+
+
 @pytest.mark.parametrize(
     ('parameters', 'reason'),
     [
@@ -226,13 +261,7 @@ def context(ros_domain):
     ],
 )
 def test_it_refuses_to_start_with_a_reason(context, parameters, reason):
-    values = {'robot_description': vehicle(), 'backend': 'python', **parameters}
-    node = rclpy.create_node(
-        'simulator',
-        context=context,
-        parameter_overrides=[Parameter(name, value=value) for name, value in values.items()],
-        start_parameter_services=False,
-    )
+    node = make_node(context, **parameters)
     with pytest.raises(ScrewDynamicsError, match=re.escape(reason)):
         Simulator(node)
     node.destroy_node()

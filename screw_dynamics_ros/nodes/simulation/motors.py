@@ -74,6 +74,10 @@ class Motors:
         self._reference = None
         self._profile.start(self._targets.at(0)[1], np.zeros(len(self._joints.joints)))
 
+    def prepare(self, q: Array) -> None:
+        """Compile what commands will need."""
+        self._accelerations(q)
+
     def advance(self, now: int, dt: float, q: Array, v: Array) -> None:
         """Let the references of the servos move on by dt [s], to a time [ns] and a state there."""
         targets, joints, profile = self._targets, self._joints, self._profile

@@ -165,6 +165,11 @@ class StateOutputs:
 
         yield Topic(self._publishers, TFMessage, '/tf', templates.transforms(frames)), numbers
 
+    def prepare(self) -> None:
+        """Compile what the topics need, which the first messages would wait for otherwise."""
+        for _, numbers in self._others:
+            numbers(0)
+
     def count_listeners(self) -> None:
         """Look for the subscribers of all topics."""
         for topic, _ in self._others:

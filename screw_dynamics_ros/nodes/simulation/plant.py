@@ -48,6 +48,12 @@ class Plant:
         self._initial = simulated.save()
         self.motors.hold(simulated.q)
 
+    def prepare(self, timeouts: Timeouts) -> None:
+        """Compile what steps and commands need."""
+        self.simulated.prepare()
+        self.motors.prepare(self.simulated.q)
+        self.torques(0, timeouts)
+
     @property
     def positions(self) -> Array:
         """Positions of the joints, (n,) [rad, m]."""

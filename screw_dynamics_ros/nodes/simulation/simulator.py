@@ -89,8 +89,8 @@ class Simulator:
             node, self._plant, self._sensor, self._timeouts, self.parameters['world_frame']
         )
         self._faults = FaultParameters(node, self._sensor)
-        simulated.prepare()
-        self._plant.torques(0, self._timeouts())  # compile
+        self._plant.prepare(self._timeouts())
+        self._outputs.prepare()
 
         origin = node.get_clock().now().nanoseconds if kind == WALL else None
         self._time = SimulationTime(rate, origin)
