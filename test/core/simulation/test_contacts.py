@@ -204,6 +204,26 @@ def test_friction_opposes_the_motion_and_stops_it():
     assert np.abs(simulated.v).max() < 1e-3
 
 
+@pytest.mark.parametrize('stiffness', [1e4, 1e6])
+def test_a_block_that_was_pushed_stays_where_it_is(stiffness):
+    """Its friction forgets where it began, also where all steps are divided (1e6 N/m)."""
+    mu, mass = 0.5, 0.5
+    simulated = SimulatedRobot(
+        free_box(mass, 0.005, gravity=DOWN),
+        [0, 0, 0.05 - mass * G / (4 * stiffness), *UPRIGHT],
+        planes=[floor(stiffness=stiffness, damping=5.0, friction=mu)],
+        contact_points=corners(below=0.05),
+    )
+    push = np.array([0, 0, 0, 1.2 * mu * mass * G, 0, 0])
+    run(simulated, 0.5, tau=push)
+    assert simulated.q[0] > 0.05
+    run(simulated, 0.3)
+    stopped = simulated.q[0]
+    run(simulated, 0.3)
+    assert simulated.q[0] == pytest.approx(stopped, abs=2 * mu * mass * G / stiffness)
+    assert abs(simulated.v[3]) < 5e-3
+
+
 def test_a_sphere_rolls_without_slipping():
     """Down an incline with g sin / (1 + 2 / 5), and rolling does not stretch the friction."""
     radius, slope = 0.1, 0.2
@@ -239,6 +259,18 @@ def test_period_of_a_spring_pendulum():
     np.testing.assert_allclose(simulated.q[:3], [0, 0, -stretched - 0.05], atol=1e-8)
     run(simulated, period / 2, period / 500)
     np.testing.assert_allclose(simulated.q[:3], [0, 0, -stretched + 0.05], atol=1e-8)
+
+
+def test_damping_of_a_spring():
+    """Amplitudes fall with exp(-zeta w t), zeta = c / 2 sqrt(k m), after three swings."""
+    k, c, mass, stretch = 100.0, 2.0, 2.0, 0.05
+    spring = Spring(LINK, [0, 0, 0], [0, 0, 1.0], k, c, rest_length=0.5)
+    simulated = SimulatedRobot(free_box(mass, gravity=(0, 0, 0)), springs=[spring])
+    simulated.q = np.array([0, 0, 0.5 - stretch, *UPRIGHT])
+    rate, w = c / (2 * mass), np.sqrt(k / mass)
+    period = 2 * np.pi / np.sqrt(w**2 - rate**2)
+    run(simulated, 3 * period, period / 300)
+    assert simulated.q[2] == pytest.approx(0.5 - stretch * np.exp(-rate * 3 * period), abs=1e-6)
 
 
 def test_a_stiff_spring_is_a_pendulum():
@@ -286,6 +318,46 @@ def test_a_wrench_of_the_floor_acts_as_an_external_wrench():
             rtol=1e-9,
             atol=1e-6,
         )
+
+
+def test_backends_agree_and_stacks_with_them():
+    """Recorded, as plain Python, and on NumPy arrays; one state and several."""
+    rng, found = np.random.default_rng(5), {}
+    for backend in ('reference', 'python', 'native'):
+        robot = Robot(random_description(4, 4, mimic=1), floating_base=True, backend=backend)
+        links = robot.link_names
+        environment = SimulatedRobot(
+            robot,
+            planes=[Plane([0, 0, 2.0], [0.1, 0.2, 1.0]), Plane([1.0, 0, 0], [-1.0, 0, 0])],
+            contact_points=[ContactPoint(link, [0.1, 0, 0], 0.05) for link in links],
+            springs=[Spring(links[2], [0, 0, 0.1], [0, 0, 1.0], 30.0, 2.0, 0.1)],
+        ).environment
+        if not found:
+            q, v = robot.random_configuration(rng, 3), rng.normal(size=(3, robot.nv))
+            memory = environment.memory(robot.integrate(q, 1e-3 * v))
+        effects = environment.effects(q, v, memory)
+        np.testing.assert_allclose(environment.torques(q, v, memory), effects.torques, rtol=1e-9)
+        for k in range(3):
+            for part, whole in zip(environment.effects(q[k], v[k], memory[k]), effects):
+                np.testing.assert_allclose(part, whole[k], rtol=1e-9, atol=1e-9)
+        found[backend] = effects
+        for part, expected in zip(effects, found['reference']):
+            np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(effects.torques).max() > 1.0
+
+
+def test_parts_on_the_ground_move_nothing():
+    """A contact and a spring at the root of a robot on a fixed base."""
+    robot = Robot.from_urdf(urdf_path('planar_2r'), gravity=DOWN)
+    plane, spring = Plane([0, 0, 0.1], [0, 0, 1]), Spring('base', [0, 0, 0], [1, 0, 0], 10.0)
+    points = [ContactPoint('base')]
+    simulated = SimulatedRobot(robot, planes=[plane], contact_points=points, springs=[spring])
+    alone = SimulatedRobot(robot)
+    for _ in range(5):
+        simulated.step([0.1, 0.0], 1e-3)
+        alone.step([0.1, 0.0], 1e-3)
+    np.testing.assert_allclose(simulated.q, alone.q, atol=1e-15)
+    np.testing.assert_allclose(simulated.contact_wrenches['base'], [0, 0, 0, 0, 0, 1000.0])
 
 
 @pytest.mark.parametrize('floating', [False, True])

@@ -5,6 +5,7 @@ import pytest
 
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError, UnknownNameError
+from screw_dynamics_ros.core.integration import RungeKutta
 from screw_dynamics_ros.core.simulation import (
     ContactPoint,
     Plane,
@@ -106,6 +107,7 @@ def test_impacts_of_a_stack_are_those_of_single_robots(panda):
     after, put = v.copy(), q.copy()
     impulses = StackStops(panda).impacts(put, after, stops.limits_from(q))
     np.testing.assert_array_equal(put, q)
+    assert (after[impulses != 0.0] == 0.0).all()  # not only by rounding
     several = 0
     for k in range(count):
         touched = np.flatnonzero(stops.distances(q[k], stops.limits_from(q[k])) <= 0.0)
@@ -149,6 +151,22 @@ def test_joints_come_to_rest_at_their_limits():
     np.testing.assert_array_equal(stack.v, 0.0)
     expected = robot.gravity_torques(stack.q) - tau
     np.testing.assert_allclose(stack.stop_torques, expected, atol=1e-9)
+
+
+def test_a_joint_that_leaves_its_stop_is_not_held(panda):
+    """Its torque would bring it back later than in this step."""
+    q = SimulatedRobot(panda).q
+    q[6] = panda.limits.upper[6]
+    v, tau = -0.5 * np.eye(8)[6], panda.gravity_torques(q) + 0.1 * np.eye(8)[6]
+    stack = SimulatedStack(panda, 2, q)
+    stack.v[1] = v
+    stack.step(tau, 1e-3)
+    expected = RungeKutta(panda).step(q, v, tau, 1e-3)
+    np.testing.assert_allclose(stack.q[1], expected[0], atol=1e-12)
+    np.testing.assert_allclose(stack.v[1], expected[1], atol=1e-12)
+    assert not stack.stop_torques[1].any()
+    assert (stack.q[0, 6], stack.v[0, 6]) == (q[6], 0.0)
+    assert stack.stop_torques[0, 6] == pytest.approx(-0.1, rel=1e-6)
 
 
 def test_a_stack_thrown_into_its_stops_gains_no_energy(panda):
