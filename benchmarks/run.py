@@ -33,6 +33,7 @@ MODULES = (
     'trajectories',
     'python_backend',
     'chain_length',
+    'simulation',
     'inverse_kinematics',
     'first_use',
     'node_latency',
@@ -51,6 +52,7 @@ PACKAGES = {
     'pink': 'pin-pink',
     'Robotics Toolbox': 'roboticstoolbox-python',
     'EAIK': 'EAIK',
+    'MuJoCo': 'mujoco',
 }
 
 

@@ -63,6 +63,8 @@ BRIEF_ROWS = (
     'Robotics Toolbox',
     'everything bringup needs',
     'without llvmlite: inverse dynamics',
+    '1 kHz',
+    '1024 arms',
 )
 
 
@@ -224,6 +226,42 @@ def stacks(folder: Path, brief: bool = False) -> str:
     ) + verdict(results)
 
 
+def simulation(folder: Path, brief: bool = False) -> str:
+    """Return the table of simulated arms; those of steps of 1 ms say how much faster than time."""
+    results = Results(folder, 'simulation')
+    rows = []
+    for figure in results.figures:
+        faster = 1000.0 / figure['ours'] if figure.get('unit') == 'us' else 100.0 / figure['ours']
+        rows.append(
+            (
+                figure['robot'],
+                figure['name'],
+                ours(figure, unit=True),
+                figure.get('peer', ''),
+                theirs(figure),
+                times(figure) if 'ratio' in figure else '',
+                number(faster),
+                limit(figure),
+                lost(figure),
+            )
+        )
+    return table(
+        (
+            'robot',
+            'steps of 1 ms',
+            'ours',
+            'beside',
+            'theirs',
+            'ours is times faster',
+            'ours: simulated s per s',
+            'limit',
+            'worse',
+        ),
+        kept(rows, brief),
+        'times per step and arm: median (99th percentile); share of a core: mean (99th percentile)',
+    ) + verdict(results)
+
+
 def inverse_kinematics(folder: Path, brief: bool = False) -> str:
     """Return the table of inverse kinematics."""
     results = Results(folder, 'inverse_kinematics')
@@ -316,6 +354,7 @@ TABLES: dict[str, Callable[[Path, bool], str]] = {
     'machine': machine,
     'single_calls': single_calls,
     'stacks': stacks,
+    'simulation': simulation,
     'inverse_kinematics': inverse_kinematics,
     'nodes': nodes,
     'start': start,

@@ -47,7 +47,7 @@ ORDER = """
     nodes.parameters
     nodes.services
     nodes.hosting
-    nodes.outputs
+    nodes.outputs  nodes.simulation
     nodes
     cli.command_line
     cli.doctor  cli.parity

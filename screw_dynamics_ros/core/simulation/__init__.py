@@ -1,10 +1,26 @@
-"""A simulated robot: motion under torques and contacts, and a controller to hold it."""
+"""A simulated robot: motion under torques and contacts, and controllers to hold it."""
 
+from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.posture import Posture
 from screw_dynamics_ros.core.simulation.simulated_robot import (
     INTEGRATORS,
+    SavedState,
     SimulatedRobot,
     middle_of_range,
 )
+from screw_dynamics_ros.core.simulation.simulated_stack import SimulatedStack
+from screw_dynamics_ros.core.simulation.springs import Spring
 
-__all__ = ['INTEGRATORS', 'Posture', 'SimulatedRobot', 'middle_of_range']
+__all__ = [
+    'INTEGRATORS',
+    'ContactPoint',
+    'JointServo',
+    'Plane',
+    'Posture',
+    'SavedState',
+    'SimulatedRobot',
+    'SimulatedStack',
+    'Spring',
+    'middle_of_range',
+]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration import (
     Integrator,
     MomentumPreserving,
@@ -15,6 +17,16 @@ from screw_dynamics_ros.core.integration import (
     SemiImplicitEuler,
 )
 from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.simulation.checks import (
+    check_robot,
+    finite_wrenches,
+    integrator_class,
+    valid_state,
+)
+from screw_dynamics_ros.core.simulation.compliant_forces import Effects
+from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
+from screw_dynamics_ros.core.simulation.environment import Environment
+from screw_dynamics_ros.core.simulation.springs import Spring
 from screw_dynamics_ros.core.simulation.stepping import Stepping
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.types import Array
@@ -27,6 +39,26 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class SavedState:
+    """All that the motion of a simulated robot, or of a stack, depends on."""
+
+    q: Array
+    v: Array
+    memory: Array
+    stop_torques: Array
+
+    def check(self, q: Array, v: Array, memory: Array) -> None:
+        """Raise `ArgumentError` unless it is of a simulation with states like these."""
+        saved, own = (self.q, self.v, self.memory), (q, v, memory)
+        if [array.shape for array in saved] != [array.shape for array in own]:
+            raise ArgumentError(
+                'the saved state is of another simulation: configuration, velocity and memory of '
+                f'contacts have the shapes {[array.shape for array in saved]} instead of '
+                f'{[array.shape for array in own]}'
+            )
+
+
 class SimulatedRobot:
     """The state of a robot that moves by M a + C v + g = tau + sum J^T w + E lambda.
 
@@ -37,7 +69,9 @@ class SimulatedRobot:
     bases have no stops, and mimic joints those of the joint they follow. A joint that was put
     beyond a limit may come back and goes no further.
 
-    Friction acts if the robot was made with `drives`.
+    The wrenches w are those given for a step and those of planes and springs, which are compliant
+    (`simulation.contacts`, `simulation.springs`) and evaluated wherever the integrator evaluates
+    accelerations. Friction and rotors act if the robot was made with `drives`.
 
     Parameters
     ----------
@@ -47,11 +81,17 @@ class SimulatedRobot:
         Where it starts, at rest [rad, m]; `middle_of_range` if not given.
     integrator : str
         One of `INTEGRATORS`.
+    planes : sequence of Plane
+        What the contact points touch.
+    contact_points : sequence of ContactPoint
+        Points and spheres of links; each touches each plane.
+    springs : sequence of Spring
 
     Attributes
     ----------
     q, v : (nq,) and (nv,) arrays
-        Configuration and velocity; may be set.
+        Configuration and velocity; may be set, `set_state` checks them. A new q begins new
+        contacts: friction has no memory of the motion to it.
     stop_torques : (nv,) array
         E lambda, impacts included: what the stops gave in the last step, the mean over its time
         [N m, N].
@@ -61,39 +101,60 @@ class SimulatedRobot:
     ArgumentError
         If nothing of the robot moves, or the integrator does not fit its base.
     UnknownNameError
-        If there is no such integrator.
+        If there is no such integrator, or a link of planes or springs does not exist.
     InertiaError
         If a joint moves no mass, so that its acceleration is not defined.
+
+    Examples
+    --------
+    A stone of 2 kg rests on the floor with a penetration of m g / k, here 1 mm:
+
+    >>> from screw_dynamics_ros.core.description import Inertia, Link, RobotDescription
+    >>> stone = RobotDescription.from_parts(
+    ...     'stone', [Link('stone', Inertia(2.0, np.zeros(3), np.eye(3)))], [])
+    >>> robot = Robot(stone, floating_base=True, gravity=(0, 0, -10), backend='python')
+    >>> floor = Plane(point=[0, 0, 0], normal=[0, 0, 1], stiffness=2e4, damping=5.0)
+    >>> simulated = SimulatedRobot(robot, planes=[floor], contact_points=[ContactPoint('stone')])
+    >>> for _ in range(1000):
+    ...     simulated.step(np.zeros(6), 0.001)
+    >>> simulated.q[2].round(6), simulated.contact_wrenches['stone'][5].round(3)
+    (np.float64(-0.001), np.float64(20.0))
     """
 
     def __init__(
-        self, robot: Robot, q: Array | None = None, integrator: str = 'runge_kutta'
+        self,
+        robot: Robot,
+        q: ArrayLike | None = None,
+        integrator: str = 'runge_kutta',
+        *,
+        planes: Sequence[Plane] = (),
+        contact_points: Sequence[ContactPoint] = (),
+        springs: Sequence[Spring] = (),
     ) -> None:
-        if not robot.nv:
-            raise ArgumentError(
-                f'robot {robot.description.name!r} cannot be simulated: it has no movable joint'
-            )
-        if integrator not in INTEGRATORS:
-            raise UnknownNameError(
-                f'no integrator named {integrator!r}; choose one of {", ".join(INTEGRATORS)}'
-            )
+        kind = integrator_class(robot, integrator, INTEGRATORS)
         self.robot = robot
+        self.environment = Environment(robot, planes, contact_points, springs)
+        self.stepping = Stepping(robot, kind(robot), self.environment)
         self.q = middle_of_range(robot) if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
         self.stop_torques = np.zeros(robot.nv)
-        self.stepping = Stepping(robot, INTEGRATORS[integrator](robot))
-        weightless = immovable(robot, robot.mass_matrix(self.q))
-        if weightless:
-            raise InertiaError(
-                f'{weightless} moves no mass (or only a point or a line of it) and '
-                'cannot be simulated; give its link an <inertial>'
-            )
+        check_robot(robot, self.q)
 
-    def step(self, tau: Array, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
+    @property
+    def q(self) -> Array:
+        """Configuration (nq,) [rad, m]."""
+        return self._q
+
+    @q.setter
+    def q(self, q: ArrayLike) -> None:
+        self._q = np.asarray(q, dtype=float)
+        self._memory = self.environment.memory(self._q)
+
+    def step(self, tau: ArrayLike, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move on by `dt` [s].
 
-        One step of the integrator as a rule; it is divided where the motion is too fast for it
-        (`simulation.stepping`) and at the times of impacts.
+        One step of the integrator as a rule; it is divided where motion or contacts are too fast
+        for it (`simulation.stepping`) and at the times of impacts.
 
         Parameters
         ----------
@@ -106,32 +167,99 @@ class SimulatedRobot:
 
         Raises
         ------
+        ArgumentError
+            A dt that is not positive, wrong shapes, a wrench that is not finite.
+        UnknownNameError
+            A wrench on a link that does not exist.
         DivergenceError
-            If the shortest steps do not follow the motion either; the state stays as it was.
+            If the shortest steps do not follow the motion either. After any of these the state is
+            as it was.
         """
-        check_number('dt', dt)
+        check_number('dt', dt, positive=True)
         total = vector('tau', self.robot.nv, tau)
-        for link, wrench in (wrenches or {}).items():
-            total = total + self.robot.jacobian(self.q, link, 'body').T @ vector(
-                f'the wrench on {link!r}', 6, wrench
-            )
-        self.q, self.v, impulses = self.stepping.moved(self.q, self.v, total, dt)
-        self.stop_torques = np.zeros(len(total)) if impulses is None else impulses / (dt or 1.0)
+        q = self._q
+        if wrenches:
+            for link, wrench in finite_wrenches(wrenches).items():
+                wrench = vector(f'the wrench on {link!r}', 6, wrench)
+                total = total + self.robot.jacobian(q, link, 'body').T @ wrench
+        moved = self.stepping.moved(q, self.v, self._memory, total, dt)
+        self._q, self.v, self._memory, impulses = moved
+        self.stop_torques = np.zeros(len(total)) if impulses is None else impulses / dt
 
+    def prepare(self) -> None:
+        """Compile what steps need, which the first one would wait for otherwise."""
+        still = np.zeros(self.robot.nv)
+        self.stepping.moved(self.q, still, self._memory, still, 1e-9)
 
-def immovable(robot: Robot, M: Array) -> str:
-    """Return the first joint, or floating base, with a direction that no inertia resists, or ''."""
-    places = {f'joint {name!r}': robot.joint_coordinates(name)[1] for name in robot.joint_names}
-    if robot.nv > sum(v.stop - v.start for v in places.values()):
-        places = {f'the floating base {robot.link_names[0]!r}': slice(0, 6), **places}
-    for name, v in places.items():
-        resisted = np.diag(M)[v]
-        if not (resisted > 0.0).all():
-            return name
-        scaled = M[v, v] / np.sqrt(np.outer(resisted, resisted))
-        if np.linalg.eigvalsh(scaled)[0] < 1e-12:
-            return name
-    return ''
+    def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
+        """Go on from another state; contacts and stops begin anew.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            Within the joint limits, to 1e-6 rad or m [rad, m].
+        v : (nv,) array
+            [rad/s, m/s].
+
+        Raises
+        ------
+        ArgumentError
+            Wrong shapes, what is not finite or beyond a limit, a quaternion that is no rotation;
+            the state is as it was.
+        """
+        self.q, self.v = valid_state(self.robot, q, v)
+        self.stop_torques = np.zeros(self.robot.nv)
+
+    def save(self) -> SavedState:
+        """Return the complete state, for `restore`."""
+        return SavedState(
+            self.q.copy(), self.v.copy(), self._memory.copy(), self.stop_torques.copy()
+        )
+
+    def restore(self, saved: SavedState) -> None:
+        """Go on as from the moment of `save`, bit for bit if the inputs are the same.
+
+        Raises `ArgumentError` if it was saved by another robot or other contacts.
+        """
+        saved.check(self._q, self.v, self._memory)
+        self._q, self.v = saved.q.copy(), saved.v.copy()
+        self._memory, self.stop_torques = saved.memory.copy(), saved.stop_torques.copy()
+
+    @property
+    def contact_wrenches(self) -> dict[str, Array]:
+        """The wrench (moment, force) of the planes on each link with contact points [N m, N].
+
+        (6,) each, now, at the origin of the link frame and resolved in it.
+        """
+        return self.environment.wrenches_by_link(self._effects())
+
+    @property
+    def environment_torques(self) -> Array:
+        """The generalized forces (nv,) of planes and springs now [N m, N]."""
+        effects = self._effects()
+        return np.zeros(self.robot.nv) if effects is None else effects.torques
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy [J]: of gravity, springs and deformed contacts."""
+        effects, robot = self._effects(), self.robot
+        stored = 0.0 if effects is None else float(effects.energy)
+        return (
+            float(robot.kinetic_energy(self.q, self.v)),
+            float(robot.potential_energy(self.q)) + stored,
+        )
+
+    @property
+    def violation(self) -> float:
+        """By how much the quaternion of a free body misses unit length most, 0 if none is free."""
+        free = [body.q for body in self.robot.tree.bodies if body.dof == 6]
+        lengths = [float(np.linalg.norm(self.q[place][3:])) - 1.0 for place in free]
+        return max(lengths, key=abs, default=0.0)
+
+    def _effects(self) -> Effects | None:
+        """Return what planes and springs do now."""
+        environment = self.environment
+        return None if environment.is_empty else environment.effects(self.q, self.v, self._memory)
 
 
 def middle_of_range(robot: Robot) -> Array:

@@ -45,7 +45,8 @@ class Stops:
     coordinate. Free and planar joints and floating bases have none. A stop that a joint is beyond,
     because it was put there, lets it return and not go further.
 
-    Everything here concerns one state; positions and velocities are those of the whole robot.
+    Everything here concerns one state; limits, distances and velocities are those of stacks, too.
+    Positions and velocities are those of the whole robot.
 
     Parameters
     ----------
@@ -74,16 +75,17 @@ class Stops:
 
     def limits_from(self, q: Array) -> Array:
         """Return how far the joints may go from q, (2 k,): to their limits, or stay beyond."""
-        return self.sign * np.minimum(self.sign * self.limit, self.sign * q[self.q])
+        limits: Array = self.sign * np.minimum(self.sign * self.limit, self.sign * q[..., self.q])
+        return limits
 
     def distances(self, q: Array, limits: Array) -> Array:
         """Return the distances (2 k,) from the stops, negative beyond them [rad, m]."""
-        distances: Array = self.sign * (q[self.q] - limits)
+        distances: Array = self.sign * (q[..., self.q] - limits)
         return distances
 
     def velocities(self, v: Array) -> Array:
         """Return the velocities (2 k,) away from the stops [rad/s, m/s]."""
-        velocities: Array = self.sign * v[self.v]
+        velocities: Array = self.sign * v[..., self.v]
         return velocities
 
     def impact(self, q: Array, v: Array, touched: Numbers) -> tuple[Array, Array]:
@@ -101,20 +103,20 @@ class Stops:
         v[self.v[touched[(p > 0.0) | inward]]] = 0.0
         return v, impulse
 
-    def bearing(self, q: Array, v: Array, tau: Array, touched: Numbers) -> tuple[Numbers, Array]:
+    def bearing(self, q: Array, v: Array, tau: Torques, touched: Numbers) -> tuple[Numbers, Array]:
         """Return which of the touched stops bear a load under the torques tau, and the loads (nv,).
 
         No joint moves away from one of `touched`.
         """
         if not len(touched):
             return touched, np.zeros(len(v))
-        a = self._robot.forward_dynamics(q, v, tau)
+        a = self._robot.forward_dynamics(q, v, tau(0.0, q, v) if callable(tau) else tau)
         L, K = self._metric(q, touched)
         forces = non_negative(K, -(L.T @ a))
         return touched[forces > 0.0], self._forces(touched, forces)
 
-    def holding(self, tau: Array, held: Numbers) -> Torques:
-        """Return the torques tau (nv,) with those of stops that bear, for integrators.
+    def holding(self, tau: Torques, held: Numbers) -> Torques:
+        """Return the torques tau with those of stops that bear, for integrators.
 
         `held` are the numbers of the stops; their joints do not accelerate.
         """
@@ -123,10 +125,11 @@ class Stops:
         places = np.unique(self.v[held])
 
         def torques(t: float, q: Array, v: Array) -> Array:
-            robot, total = self._robot, tau.copy()
+            robot = self._robot
+            total = np.array(tau(t, q, v) if callable(tau) else tau, dtype=float)
             E = np.eye(robot.nv)[:, places]
             inverse = np.linalg.solve(robot.mass_matrix(q), E)[places]
-            total[places] -= np.linalg.solve(inverse, robot.forward_dynamics(q, v, tau)[places])
+            total[places] -= np.linalg.solve(inverse, robot.forward_dynamics(q, v, total)[places])
             return total
 
         return torques

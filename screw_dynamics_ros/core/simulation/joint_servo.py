@@ -1,0 +1,178 @@
+"""Joint servos: torques that follow positions or velocities with a stated stiffness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from screw_dynamics_ros.core.arguments import check_number, vector
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities
+from screw_dynamics_ros.core.types import Array
+
+MODES = ('effort', 'position', 'velocity')
+
+
+class JointServo:
+    r"""Servos of the joints of a robot, each in one of three modes.
+
+    A joint in position or velocity mode is to accelerate as a linear oscillator does::
+
+        position    a = w^2 (q_ref - q) + 2 zeta w (v_ref - v)
+        velocity    a = 2 zeta w (v_ref - v)
+
+    whatever the others do. Its stiffness is thus w^2 times the inertia that it moves. A joint in
+    effort mode, and a floating base, have exactly the torque of their command and move as they
+    must. With S the joints that are moved and E the others, the accelerations a_E and the torques
+    tau_S follow from (hybrid dynamics)::
+
+        M_EE a_E = tau_E - h_E - M_ES a_S,    tau_S = M_SS a_S + M_SE a_E + h_S
+
+    where h are the torques of the motion without acceleration: Coriolis, gravity, friction. Torques
+    beyond the limits of effort of the description are cut off; those of commands are not. The
+    servos do not know of contacts and wrenches: against these they are springs.
+
+    Parameters
+    ----------
+    robot : Robot
+    frequency : float
+        w, the natural frequency [rad/s]; steps of the torques should be shorter than 0.2 / w.
+    damping_ratio : float
+        zeta, 1 is critical.
+
+    Raises
+    ------
+    ArgumentError
+        A frequency that is not positive, or a damping ratio below zero.
+
+    Examples
+    --------
+    The arm of unit lengths and masses, M = [[3, 1], [1, 1]] with its elbow at a right angle, w = 2:
+    a position error of 0.25 rad in the shoulder asks for 1 rad/s^2, the elbow is free.
+
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf', gravity=(0, 0, 0), backend='reference')
+    >>> servo, zero = JointServo(robot, frequency=2.0), np.zeros(2)
+    >>> tau = servo.torques(zero, zero, ['position', 'effort'], np.array([0.25, 0]), zero, zero)
+    >>> robot.forward_dynamics(zero, zero, tau)[0].round(9), tau[1]
+    (np.float64(1.0), np.float64(0.0))
+    """
+
+    def __init__(self, robot: Robot, frequency: float = 50.0, damping_ratio: float = 1.0) -> None:
+        check_number('the natural frequency of the servo', frequency, positive=True)
+        check_number('the damping ratio of the servo', damping_ratio)
+        self.robot = robot
+        self.frequency, self.damping_ratio = float(frequency), float(damping_ratio)
+        places = [robot.joint_coordinates(name) for name in robot.joint_names]
+        self._single = [v.stop - v.start == 1 for _, v in places]
+        self._v = [v.start for _, v in places]
+        self._q = np.array([q.start for q, _ in places], dtype=int)
+        self._limit = of_velocities(robot, robot.limits.effort)
+
+    def torques(
+        self,
+        q: Array,
+        v: Array,
+        modes: Sequence[str],
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        efforts: ArrayLike,
+    ) -> Array:
+        """Return the torques (nv,) in the state q (nq,), v (nv,) [N m, N].
+
+        Parameters
+        ----------
+        modes : sequence of str
+            One of `MODES` for each of `Robot.joint_names`; free and planar joints take efforts.
+        positions, velocities, efforts : (nv,) arrays
+            Commands at the places of v [rad, m; rad/s, m/s; N m, N]. In position mode the velocity
+            is that of the reference, 0 for a position to be held. What a mode has no use for is not
+            read and may be NaN.
+
+        Raises
+        ------
+        ArgumentError
+            Wrong shapes or numbers of modes, a command that is read and not finite, a mode that the
+            joint cannot have.
+        UnknownNameError
+            No such mode.
+        """
+        nv = self.robot.nv
+        following, holding = self._followed(modes)
+        positions, velocities, efforts = (
+            vector(name, nv, value)
+            for name, value in zip(
+                ('positions', 'velocities', 'efforts'), (positions, velocities, efforts)
+            )
+        )
+        w, zeta = self.frequency, self.damping_ratio
+        a = np.zeros(nv)
+        a[following] = 2 * zeta * w * (velocities[following] - v[following])
+        places = self._coordinates(holding)
+        a[holding] += w**2 * (positions[holding] - q[places])
+        is_driven = np.ones(nv, dtype=bool)
+        is_driven[following] = False
+        driven = np.flatnonzero(is_driven)
+        self._check(np.isfinite(a), 'a position or velocity')
+        finite = np.isfinite(efforts)
+        finite[following] = True
+        self._check(finite, 'an effort')
+        return self._with_accelerations(q, v, a, efforts, following, driven)
+
+    def _with_accelerations(
+        self,
+        q: Array,
+        v: Array,
+        a: Array,
+        efforts: Array,
+        following: NDArray[np.intp],
+        driven: NDArray[np.intp],
+    ) -> Array:
+        """Return the torques under which the joints `following` have the accelerations a."""
+        tau = efforts.copy()
+        if not following.size:
+            return tau
+        M, h = self.robot.mass_matrix(q), self.robot.inverse_dynamics(q, v, np.zeros(len(v)))
+        if driven.size:
+            rest = efforts[driven] - h[driven] - M[np.ix_(driven, following)] @ a[following]
+            a[driven] = np.linalg.solve(M[np.ix_(driven, driven)], rest)
+        limit = self._limit[following]
+        tau[following] = np.clip(M[following] @ a + h[following], -limit, limit)
+        return tau
+
+    def _followed(self, modes: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the places in v of joints not in effort mode, and of those in position mode."""
+        names = self.robot.joint_names
+        if len(modes) != len(names):
+            raise ArgumentError(
+                f'there must be one mode for each of the {len(names)} joints, got {len(modes)}'
+            )
+        for name, mode, single in zip(names, modes, self._single):
+            if mode not in MODES:
+                raise UnknownNameError(
+                    f'no mode {mode!r} of joint {name!r}; choose one of {", ".join(MODES)}'
+                )
+            if mode != 'effort' and not single:
+                raise ArgumentError(
+                    f'joint {name!r} has several freedoms and takes efforts only, not {mode!r}'
+                )
+        places = list(zip(self._v, modes))
+        following = [k for k, mode in places if mode != 'effort']
+        return (
+            np.array(following, dtype=np.intp),
+            np.array([k for k, mode in places if mode == 'position'], dtype=np.intp),
+        )
+
+    def _coordinates(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return where the joints at some places in v stand in q."""
+        return self._q[np.searchsorted(self._v, places)]
+
+    def _check(self, good: NDArray[np.bool_], what: str) -> None:
+        """Raise `ArgumentError` for the first place that is not good."""
+        if not good.all():
+            place = int(np.argmin(good))
+            joints = dict(zip(self._v, self.robot.joint_names))
+            name = joints.get(place, self.robot.link_names[0])
+            raise ArgumentError(f'{what} commanded to {name!r} is not finite')
