@@ -13,8 +13,9 @@ on a robot. doc/simulation_pipelines.md tells the rest.
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import (
@@ -168,7 +169,10 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def make_simulator(
-    context: LaunchContext, urdf: str, remappings: Sequence[tuple[str, str]] = ()
+    context: LaunchContext,
+    urdf: str,
+    remappings: Sequence[tuple[str, str]] = (),
+    parameters: Mapping[str, float] = MappingProxyType({}),
 ) -> Node:
     """Return the simulator."""
     value = context.launch_configurations
@@ -177,7 +181,7 @@ def make_simulator(
         executable='simulator',
         output='screen',
         namespace=value['namespace'],
-        parameters=[value['simulator_params_file'], {'urdf': urdf}],
+        parameters=[value['simulator_params_file'], {'urdf': urdf, **parameters}],
         remappings=remappings,
         ros_arguments=['--log-level', value['log_level']],
         respawn=value['respawn'] == 'true',
@@ -206,6 +210,7 @@ def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDesc
             context,
             str(files.description),
             [('joint_states', hardware.states_topic), ('joint_commands', hardware.commands_topic)],
+            {'motion_amplitude': 0.0},  # hardware without controllers holds still
         ),
         Node(
             package='controller_manager',

@@ -4,6 +4,7 @@ import logging
 import re
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 import yaml
@@ -181,6 +182,15 @@ def test_the_simulator_is_the_hardware(installed, tmp_path):
     assert second[:4] == ['joint_trajectory_controller', *common]
     assert second[5] == '--inactive'
     assert first[5] == second[4] == str(tmp_path / 'controllers.yaml')
+
+
+def test_hardware_without_controllers_holds_still(installed, tmp_path):
+    """The simulator alone follows a slow motion; a controller should not begin in the middle."""
+    nodes, _ = visit_controlled(tmp_path)
+    arguments, _ = words(nodes['simulator'], LaunchContext())
+    files = [file for word, file in zip(arguments, arguments[1:]) if word == '--params-file']
+    values = yaml.safe_load(Path(files[-1]).read_text())['/**']['ros__parameters']
+    assert values == {'urdf': str(tmp_path / 'simulated_robot.urdf'), 'motion_amplitude': 0.0}
 
 
 def test_generated_files_are_for_each_other(installed, tmp_path):
