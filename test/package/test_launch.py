@@ -4,6 +4,7 @@ import logging
 import re
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -188,7 +189,7 @@ def test_hardware_without_controllers_holds_still(installed, tmp_path):
     """The simulator alone follows a slow motion; a controller should not begin in the middle."""
     nodes, _ = visit_controlled(tmp_path)
     arguments, _ = words(nodes['simulator'], LaunchContext())
-    files = [file for word, file in zip(arguments, arguments[1:]) if word == '--params-file']
+    files = [file for word, file in pairwise(arguments) if word == '--params-file']
     values = yaml.safe_load(Path(files[-1]).read_text())['/**']['ros__parameters']
     assert values == {'urdf': str(tmp_path / 'simulated_robot.urdf'), 'motion_amplitude': 0.0}
 
