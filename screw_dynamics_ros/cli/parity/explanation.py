@@ -66,7 +66,8 @@ class Comparison:
     harmless : list of FieldDifference
         Fields that are read differently and change none of the quantities.
     explained : bool
-        Whether nothing is left when all fields that are read differently are put into ours.
+        Whether nothing is left when all fields that are read differently are put into ours; true
+        if nothing differs.
     """
 
     differences: dict[str, Difference]
@@ -114,7 +115,7 @@ def compare(peer: Peer, states: States, tolerance: float, backend: str = 'refere
         else:
             harmless.append(each)
     causes.sort(key=lambda cause: -max(change.relative for change in cause.effects.values()))
-    explained = trial.is_explained(ours, fields)
+    explained = bool(causes) and trial.is_explained(ours, fields)
     return Comparison(found, tolerance, causes, harmless, explained)
 
 
