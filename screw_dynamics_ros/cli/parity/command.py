@@ -109,14 +109,10 @@ def run(options: argparse.Namespace) -> int:
     check(description, options.tip)
     if options.mjcf is not None and not options.mjcf.is_file():
         raise UnusableError(f'argument --mjcf: there is no file {options.mjcf}')
-    source = Source(
-        urdf if options.against is None else read_description(options.against),
-        description,
-        np.array(options.gravity),
-        options.tip,
-        '' if options.mjcf is None else str(options.mjcf),
-    )
-    read_urdf(source.text, inertia_check='ignore')  # refused with our reasons, not with theirs
+    text = urdf if options.against is None else read_description(options.against)
+    theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
+    gravity = np.array(options.gravity)
+    source = Source(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
     outcomes = [outcome(name, source, options) for name in options.only]
     ours = Reading(description)
     states = random_states(ours, options.states, options.seed, source.gravity)

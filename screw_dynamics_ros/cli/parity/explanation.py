@@ -23,6 +23,7 @@ from screw_dynamics_ros.cli.parity.quantities import (
     our_values,
 )
 from screw_dynamics_ros.cli.parity.reading import Reading
+from screw_dynamics_ros.cli.parity.structure import structural_differences
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
 TRIED = 3  # states in which changes are tried
@@ -100,13 +101,15 @@ def compare(peer: Peer, states: States, tolerance: float, backend: str = 'refere
     scale = Scale.of(mine, ours.robot(states.gravity, 'reference').joint_names, states)
     found = differences(scale, mine, theirs)
     read = peer.read()
-    fields = list(field_differences(ours, read.reading, tolerance * SAME))
+    structure = list(structural_differences(peer.subject, peer.theirs))
+    fields = [*structure, *field_differences(ours, read.reading, tolerance * SAME)]
     plain = Comparison(found, tolerance, harmless=fields)
     if plain.agrees:
         return plain
     few = states.first(TRIED)
     trial = Trial(scale, few, tolerance, our_values(ours, few), peer.values(few))
-    fields += merging_faults(read.reading, read.bodies, tolerance * SAME)
+    parts = put_in(read.reading, structure)
+    fields += merging_faults(parts, read.bodies, tolerance * SAME)
     causes, harmless = [], []
     for each in fields:
         effects = trial.effects(each.change(ours))
@@ -139,9 +142,7 @@ class Trial:
 
     def is_explained(self, ours: Reading, fields: Sequence[FieldDifference]) -> bool:
         """Return whether our quantities with all these fields changed are those of the program."""
-        for each in fields:
-            ours = each.change(ours)
-        values = self._values(ours)
+        values = self._values(put_in(ours, fields))
         found = {} if values is None else differences(self.scale, values, self.theirs)
         return bool(found) and all(each.relative <= self.tolerance for each in found.values())
 
@@ -150,6 +151,13 @@ class Trial:
             return our_values(reading, self.states)
         except ScrewDynamicsError:  # a description that no robot has, for instance a massless arm
             return None
+
+
+def put_in(reading: Reading, fields: Sequence[FieldDifference]) -> Reading:
+    """Return a reading with the values of the program in these fields."""
+    for each in fields:
+        reading = each.change(reading)
+    return reading
 
 
 def differences(scale: Scale, ours: Values, theirs: Values) -> dict[str, Difference]:

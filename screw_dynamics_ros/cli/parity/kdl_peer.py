@@ -24,7 +24,7 @@ from screw_dynamics_ros.cli.parity.reading import (
     chain_to,
     inertia_of,
 )
-from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription, read_urdf
+from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.types import Array
@@ -41,16 +41,18 @@ class KDLPeer(Peer):
         except ImportError:
             raise RefusalError('is not installed (apt install python3-pykdl)') from None
         tip = source.tip or last_link(source.description)
+        if tip not in {link.name for link in source.theirs.links}:
+            raise RefusalError(f'has no link {tip} in its file; choose another --tip')
+        theirs = chain_to(source.theirs, tip)
         try:
-            super().__init__(chain_to(source.description, tip), getattr(PyKDL, '__version__', ''))
+            version = getattr(PyKDL, '__version__', '')
+            super().__init__(chain_to(source.description, tip), theirs, version)
         except DescriptionError as error:
             raise RefusalError(str(error)) from None
         self._kdl = PyKDL
-        theirs = read_urdf(source.text, inertia_check='ignore')
-        self._description = chain_to(theirs, tip)
-        if joints_of(self._description) != joints_of(self.subject):
+        if joints_of(theirs) != joints_of(self.subject):
             raise RefusalError(f'has other joints before {tip}')
-        self._chain = self._built(self._description)
+        self._chain = self._built(theirs)
         self._gravity = source.gravity
         self._dynamics = PyKDL.ChainDynParam(self._chain, PyKDL.Vector(*source.gravity))
         self._forces = PyKDL.ChainIdSolver_RNE(self._chain, PyKDL.Vector(*source.gravity))
@@ -61,8 +63,11 @@ class KDLPeer(Peer):
     def read(self) -> PeerReading:
         """Return links and joints of its chain."""
         reading = Reading(self.subject)
-        kdl = self._kdl
-        for k, joint in enumerate(self.subject.joints):
+        kdl, own = self._kdl, {joint.name: joint for joint in self.subject.joints}
+        for k, theirs in enumerate(self.theirs.joints):
+            joint = own.get(theirs.name)
+            if joint is None or joint.parent != theirs.parent:
+                continue
             segment = self._chain.getSegment(k)
             origin = matrix_of(segment.getFrameToTip())
             its = segment.getJoint()
@@ -146,7 +151,7 @@ class KDLPeer(Peer):
         """Return poses of the links, masses of the moving ones, and their first moment."""
         poses, masses, moment, moves = {self.subject.root: np.eye(4)}, [], np.zeros(3), False
         frame = self._kdl.Frame()
-        for k, joint in enumerate(self.subject.joints):
+        for k, joint in enumerate(self.theirs.joints):
             moves = moves or joint.type in SCALAR
             segment = self._chain.getSegment(k)
             self._kinematics.JntToCart(x, frame, k + 1)
@@ -184,8 +189,8 @@ class KDLPeer(Peer):
 
 
 def joints_of(description: RobotDescription) -> list[tuple[str, str]]:
-    """Return names and types of the joints."""
-    return [(joint.name, joint.type) for joint in description.joints]
+    """Return names and types of the scalar joints."""
+    return [(joint.name, joint.type) for joint in description.joints if joint.type in SCALAR]
 
 
 def last_link(description: RobotDescription) -> str:

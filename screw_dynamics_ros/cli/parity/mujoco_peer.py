@@ -45,7 +45,7 @@ class MuJoCoPeer(Peer):
             import mujoco  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
             raise RefusalError('is not installed (pip install mujoco)') from None
-        super().__init__(source.description, mujoco.__version__)
+        super().__init__(source.description, source.theirs, mujoco.__version__)
         self._mj = mujoco
         self._is_urdf = not source.mjcf
         self._warnings: set[str] = set()
@@ -111,11 +111,7 @@ class MuJoCoPeer(Peer):
         return FullState(
             total,
             root[:3, :3].T @ (center - root[:3, 3]) if total else center,
-            {
-                link: relative_pose(root, body_pose(data, k))
-                for link, k in self._bodies.items()
-                if link in {each.name for each in self.subject.links}
-            },
+            {link: relative_pose(root, body_pose(data, k)) for link, k in self._bodies.items()},
             M[order],
             gravity,
             np.array(data.qfrc_bias)[self._v],
@@ -176,8 +172,9 @@ class MuJoCoPeer(Peer):
                 'mimic joints are read as independent joints; they are coupled here for the '
                 'comparison (in MJCF: <equality><joint .../></equality>)'
             )
-        merged = [link.name for link in self.subject.links if link.name not in self._bodies]
-        merged = [name for name in merged if name != self.subject.root]
+        there = {link.name for link in self.theirs.links} - {self.subject.root}
+        merged = [link.name for link in self.subject.links if link.name in there]
+        merged = [name for name in merged if name not in self._bodies]
         if merged:
             self.notes.append(
                 f'merges {len(merged)} links into those they are fixed to (fusestatic), whose '

@@ -26,8 +26,8 @@ class Source:
     ----------
     text : str
         The URDF that the program reads.
-    description : RobotDescription
-        What this package reads in ours.
+    description, theirs : RobotDescription
+        What this package reads in ours, and in theirs.
     gravity : (3,) array
         Acceleration of free fall in the root frame [m/s^2].
     tip : str
@@ -38,6 +38,7 @@ class Source:
 
     text: str
     description: RobotDescription
+    theirs: RobotDescription
     gravity: Array
     tip: str = ''
     mjcf: str = ''
@@ -97,19 +98,22 @@ class Peer(ABC):
     name, version : str
     subject : RobotDescription
         The part of our description that the program can compute.
+    theirs : RobotDescription
+        What our reader finds in the file that it reads, of the same part.
     notes : list of str
         What the program leaves out, or is told by us.
     """
 
     name = ''
 
-    def __init__(self, subject: RobotDescription, version: str) -> None:
-        self.subject, self.version, self.notes = subject, version, list[str]()
+    def __init__(self, subject: RobotDescription, theirs: RobotDescription, version: str) -> None:
+        self.subject, self.theirs, self.version = subject, theirs, version
+        self.notes: list[str] = []
         self.joints = JointMap.of(subject)
 
     @abstractmethod
     def read(self) -> PeerReading:
-        """Return what the program has read."""
+        """Return what the program has read of the links and joints that are in our description."""
 
     @abstractmethod
     def compute(self, q: Array, v: Array) -> FullState:
@@ -140,7 +144,7 @@ class Peer(ABC):
             a = None if coupled else self.accelerate(q, v, tau)  # then G = 1, c = 0
             if a is None:
                 a = np.linalg.solve(M, tau - bias) if is_regular(M) else np.full(len(tau), np.nan)
-            links = tuple(full.poses)
+            links = tuple(each.name for each in self.subject.links if each.name in full.poses)
             poses = np.array([full.poses[link] for link in links]).reshape(-1, 4, 4)
             for name, value in {
                 'mass': full.mass,

@@ -39,7 +39,7 @@ class PinocchioPeer(Peer):
             import pinocchio  # type: ignore[import-untyped, unused-ignore]
         except ImportError:
             raise RefusalError('is not installed (pip install pin)') from None
-        super().__init__(source.description, pinocchio.__version__)
+        super().__init__(source.description, source.theirs, pinocchio.__version__)
         self._pin = pinocchio
         try:
             self._model: Any = pinocchio.buildModelFromXML(source.text)

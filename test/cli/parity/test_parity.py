@@ -36,7 +36,8 @@ EACH_PEER = pytest.mark.parametrize('module', PEERS)
 def peer_of(module: str, text: str, description: RobotDescription, **options: str) -> Peer:
     """Return a program that reads a text, or skip the test if there is none that reads it right."""
     pytest.importorskip(module, SOUND if module == 'mujoco' else None)
-    return PEERS[module](Source(text, description, GRAVITY, **options))
+    theirs = read_urdf(text, inertia_check='ignore')
+    return PEERS[module](Source(text, description, theirs, GRAVITY, **options))
 
 
 def compared(peer: Peer, tolerance: float = 1e-6) -> Comparison:
@@ -272,7 +273,7 @@ def test_fixed_joint_with_rotation_in_the_installed_mujoco():
     """
     pytest.importorskip('mujoco')
     text = tool_robot()
-    result = compared(MuJoCoPeer(Source(text, read_urdf(text), GRAVITY)))
+    result = compared(MuJoCoPeer(Source(text, read_urdf(text), read_urdf(text), GRAVITY)))
     named = {(cause.difference.subject, cause.difference.field) for cause in result.causes}
     assert result.explained
     assert named <= {('joint mount', 'origin rpy'), ('link tool', 'inertial origin rpy')}
@@ -318,6 +319,37 @@ def test_warnings_of_mujoco_are_told(tmp_path, monkeypatch):
     (note,) = (n for n in peer_of('mujoco', text, read_urdf(text)).notes if 'warns' in n)
     assert note == "warns: joint 'push' has equal lower and upper limits, limit ignored"
     assert not list(tmp_path.iterdir())
+
+
+def with_camera(text: str) -> str:
+    """Return an arm with a frame on its tool, and a camera on that."""
+    camera = (
+        '<link name="frame"/><link name="camera"><inertial><mass value="0.4"/>'
+        '<origin xyz="0 0.1 0" rpy="0.5 0 0"/><inertia ixx="0.001" ixy="0" ixz="0" iyy="0.002" '
+        'iyz="0" izz="0.0015"/></inertial></link>'
+    )
+    for name, parent, child in (('a', 'tool', 'frame'), ('b', 'frame', 'camera')):
+        camera += joint(name, parent, child, '<origin xyz="0 0 0.1" rpy="0 0.4 0"/>', 'fixed')
+    return text.replace('</robot>', f'{camera}</robot>')
+
+
+@EACH_PEER
+@pytest.mark.parametrize('here', [True, False], ids=['here', 'there'])
+def test_a_link_that_only_one_file_has_is_named(here, module):
+    """Such as a camera that the description of a simulator lacks, or has."""
+    ours, theirs = tool_robot(), with_camera(tool_robot())
+    if here:
+        ours, theirs = theirs, ours
+    result = compared(peer_of(module, theirs, read_urdf(ours), tip='slide' if not here else ''))
+    if module == 'PyKDL':  # it branches off the chain
+        assert result.agrees
+        return
+    assert result.explained
+    (cause,) = result.causes
+    assert (cause.difference.subject, cause.difference.field) == ('link camera', 'inertial')
+    absent = cause.difference.theirs if here else cause.difference.ours
+    assert absent == 'no such link'
+    assert '0.4 kg at 0 0.1 0 m' in str(cause.difference)
 
 
 def test_another_structure_is_refused_by_name():
