@@ -49,6 +49,7 @@ setup(
                 'bringup',
                 'demo',
                 'doctor',
+                'parity',
                 'compile',
                 'bench',
             )

@@ -1,12 +1,21 @@
-"""A simulated arm as driver, `bringup` beside it, and rviz on request.
+"""A simulated arm as driver, `bringup` beside it, ros2_control and rviz on request.
 
 ros2 launch screw_dynamics_ros simulation.launch.py rviz:=true
 ros2 topic echo /wrench_estimator/wrench/panda_hand_tcp
+
+ros2 launch screw_dynamics_ros simulation.launch.py ros2_control:=true command_interfaces:=position
+ros2 control list_controllers
+
+With ros2_control the simulator stands in for the hardware: the controller manager reads its joint
+states and sends it commands, and the topic joint_states is that of the joint_state_broadcaster, as
+on a robot. doc/simulation_pipelines.md tells the rest.
 """
 
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import (
@@ -14,16 +23,31 @@ from launch.actions import (
     ExecuteProcess,
     IncludeLaunchDescription,
     OpaqueFunction,
+    RegisterEventHandler,
 )
+from launch.event_handlers import OnShutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.logging import get_logger
 from launch_ros.actions import Node
+from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
+from screw_dynamics_ros.core.control.joint_gains import joint_gains
+from screw_dynamics_ros.core.simulation import middle_of_range
 from screw_dynamics_ros.ros import launch_arguments as check
+from screw_dynamics_ros.ros.ros2_control.command_interfaces import EXPECTED
+from screw_dynamics_ros.ros.ros2_control.controllers import Controllers, controllers_for
+from screw_dynamics_ros.ros.ros2_control.generated_files import GeneratedFiles, write_files
+from screw_dynamics_ros.ros.ros2_control.hardware_description import (
+    SimulatedHardware,
+    with_simulated_hardware,
+)
 
 SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
 RESPAWN_DELAY = 2.0  # s
+SERVO_FREQUENCY = 30.0  # rad/s, of the trajectory controller that commands efforts
+CONTROL_PACKAGES = ('controller_manager', 'joint_state_topic_hardware_interface')
 
 ARGUMENTS = [
     DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
@@ -41,6 +65,42 @@ ARGUMENTS = [
         'params_file',
         default_value=str(SHARE / 'config' / 'model.yaml'),
         description='Parameters of bringup and the nodes it hosts.',
+    ),
+    DeclareLaunchArgument(
+        'ros2_control',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Start a controller manager, with the simulator as its hardware.',
+    ),
+    DeclareLaunchArgument(
+        'command_interfaces',
+        default_value='effort',
+        description='With ros2_control: position, velocity or effort for all joints, and '
+        'joint:interface for single ones, separated by spaces.',
+    ),
+    DeclareLaunchArgument(
+        'replace_ros2_control',
+        default_value='false',
+        choices=['true', 'false'],
+        description='With ros2_control: replace the <ros2_control> tags of the model. false: one '
+        'for topics is kept, others are refused.',
+    ),
+    DeclareLaunchArgument(
+        'update_rate',
+        default_value='500',
+        description='With ros2_control: rate of the controller manager [Hz].',
+    ),
+    DeclareLaunchArgument(
+        'generated_dir',
+        default_value='',
+        description='With ros2_control: folder for the generated description and parameters of '
+        'controllers. Empty: a temporary one.',
+    ),
+    DeclareLaunchArgument(
+        'use_sim_time',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Use the time of /clock, for a simulator whose parameter clock is not wall.',
     ),
     DeclareLaunchArgument(
         'rviz',
@@ -71,31 +131,26 @@ def check_names(context: LaunchContext) -> None:
 
 
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return simulator, `bringup` and rviz, once all arguments are found to be right."""
+    """Return simulator, `bringup` and the rest, once all arguments are found to be right."""
     value = context.launch_configurations
     namespace = check.namespace('namespace', value['namespace'])
-    log_level = check.log_level('log_level', value['log_level'])
-    check.urdf_file('model', value['model'])
-    parameters = check.parameter_file('simulator_params_file', value['simulator_params_file'])
+    check.log_level('log_level', value['log_level'])
+    model = check.urdf_file('model', value['model'])
+    check.parameter_file('simulator_params_file', value['simulator_params_file'])
     check.parameter_file('params_file', value['params_file'])
-    actions: list[LaunchDescriptionEntity] = [
-        Node(
-            package='screw_dynamics_ros',
-            executable='simulator',
-            output='screen',
-            namespace=namespace,
-            parameters=[parameters, {'urdf': value['model']}],
-            ros_arguments=['--log-level', log_level],
-            respawn=value['respawn'] == 'true',
-            respawn_delay=RESPAWN_DELAY,
-        ),
+    if value['ros2_control'] == 'true':
+        actions = make_controlled_robot(context, model)
+    else:
+        actions = [make_simulator(context, value['model'])]
+    actions.append(
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'bringup.launch.py')),
             launch_arguments={
-                name: value[name] for name in ('namespace', 'params_file', 'log_level', 'respawn')
+                name: value[name]
+                for name in ('namespace', 'params_file', 'log_level', 'respawn', 'use_sim_time')
             }.items(),
-        ),
-    ]
+        )
+    )
     if value['rviz'] == 'true':
         check.program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
         actions.append(
@@ -111,6 +166,133 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             )
         )
     return actions
+
+
+def make_simulator(
+    context: LaunchContext,
+    urdf: str,
+    remappings: Sequence[tuple[str, str]] = (),
+    parameters: Mapping[str, float] = MappingProxyType({}),
+) -> Node:
+    """Return the simulator."""
+    value = context.launch_configurations
+    return Node(
+        package='screw_dynamics_ros',
+        executable='simulator',
+        output='screen',
+        namespace=value['namespace'],
+        parameters=[value['simulator_params_file'], {'urdf': urdf, **parameters}],
+        remappings=remappings,
+        ros_arguments=['--log-level', value['log_level']],
+        respawn=value['respawn'] == 'true',
+        respawn_delay=RESPAWN_DELAY,
+    )
+
+
+def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDescriptionEntity]:
+    """Return the simulator as hardware, the controller manager, and what loads its controllers.
+
+    The controller manager waits for the description, which the simulator publishes, and then
+    offers the services that the spawners wait for. It is not restarted: it would come back without
+    controllers.
+    """
+    value = context.launch_configurations
+    for package in CONTROL_PACKAGES:
+        check.ros_package('ros2_control', 'true', package)
+    space = absolute_namespace(context)
+    hardware, files, controllers = generate(context, model, space)
+    for remark in hardware.remarks:
+        get_logger('launch').warning(f'<ros2_control> tag of {value["model"]}: {remark}')
+    manager = f'{space.rstrip("/")}/controller_manager'
+    spawner = ['--controller-manager', manager, '--param-file', str(files.controllers)]
+    actions: list[LaunchDescriptionEntity] = [
+        make_simulator(
+            context,
+            str(files.description),
+            [('joint_states', hardware.states_topic), ('joint_commands', hardware.commands_topic)],
+            {'motion_amplitude': 0.0},  # hardware without controllers holds still
+        ),
+        Node(
+            package='controller_manager',
+            executable='ros2_control_node',
+            output='screen',
+            namespace=value['namespace'],
+            parameters=[str(files.controllers)],
+            remappings=[('~/robot_description', 'robot_description')],  # its name in Humble
+            ros_arguments=['--log-level', value['log_level']],
+        ),
+        *(
+            Node(
+                package='controller_manager',
+                executable='spawner',
+                output='screen',
+                namespace=value['namespace'],
+                arguments=[*names, *spawner, *more],
+            )
+            for names, more in ((controllers.active, []), (controllers.inactive, ['--inactive']))
+        ),
+    ]
+    if files.temporary:
+        folder = files.description.parent
+        delete = OnShutdown(on_shutdown=lambda *_: shutil.rmtree(folder, ignore_errors=True))
+        actions.append(RegisterEventHandler(delete))
+    else:
+        get_logger('launch').info(f'generated {files.description} and {files.controllers}')
+    return actions
+
+
+def generate(
+    context: LaunchContext, model: str, space: str
+) -> tuple[SimulatedHardware, GeneratedFiles, Controllers]:
+    """Write the description with the hardware and the parameters of the controllers."""
+    value = context.launch_configurations
+    rate = check.whole_number('update_rate', value['update_rate'], 1, 10000)
+    choice, prefix = value['command_interfaces'], space.rstrip('/')
+    try:
+        hardware = with_simulated_hardware(
+            model,
+            choice,
+            f'{prefix}/joint_commands',
+            f'{prefix}/robot_joint_states',
+            replace=value['replace_ros2_control'] == 'true',
+        )
+    except ArgumentError as error:
+        raise check.refusal('command_interfaces', choice, str(error), EXPECTED) from None
+    except DescriptionError as error:
+        raise check.refusal(
+            'model', value['model'], str(error), 'another model, or replace_ros2_control:=true'
+        ) from None
+    controllers = controllers_for(
+        hardware.interfaces,
+        effort_gains(value['model'], model, rate)
+        if 'effort' in hardware.interfaces.values()
+        else {},
+        namespace=space,
+        update_rate=rate,
+        use_sim_time=value['use_sim_time'] == 'true',
+    )
+    try:
+        return hardware, write_files(value['generated_dir'], hardware, controllers), controllers
+    except ArgumentError as error:
+        raise check.refusal(
+            'generated_dir', value['generated_dir'], str(error), 'a folder, or nothing'
+        ) from None
+
+
+def effort_gains(path: str, model: str, rate: int) -> dict[str, dict[str, float]]:
+    """Return gains for controllers that command efforts."""
+    robot = Robot.from_urdf(model, backend='reference')
+    try:
+        return joint_gains(robot, middle_of_range(robot), min(SERVO_FREQUENCY, 0.06 * rate))
+    except ArgumentError as error:
+        raise check.refusal('model', path, str(error), 'a robot that can be simulated') from None
+
+
+def absolute_namespace(context: LaunchContext) -> str:
+    """Return the namespace that the nodes get, of a launch file around this one, too."""
+    pushed = context.launch_configurations.get('ros_namespace')
+    own = context.launch_configurations['namespace'] or None
+    return make_namespace_absolute(prefix_namespace(pushed, own) or '/')
 
 
 def generate_launch_description() -> LaunchDescription:

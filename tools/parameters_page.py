@@ -12,6 +12,7 @@ from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.nodes.known_parameters import TABLES
 from screw_dynamics_ros.nodes.parameters import drive_parameters, shared_parameters
+from screw_dynamics_ros.nodes.simulation import world_parameters
 from screw_dynamics_ros.ros import diagnostics
 from screw_dynamics_ros.ros.parameters import Specification
 
@@ -58,6 +59,14 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
     ('dynamics', '', TABLES['dynamics']),
     ('wrench_estimator', '', TABLES['wrench_estimator']),
     ('simulator', '', (*TABLES['simulator'], *diagnostics.TABLE)),
+    *(
+        (
+            f'simulator: {prefix.replace("_", " ")}',
+            f'One set for each of `{names.name}`, named `{prefix}.<name>.<parameter>`.',
+            table,
+        )
+        for names, (prefix, table) in zip(world_parameters.NAMES, world_parameters.TABLES.items())
+    ),
 )
 
 

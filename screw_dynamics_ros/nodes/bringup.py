@@ -11,9 +11,9 @@ from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory, Pr
 from screw_dynamics_ros.nodes.known_parameters import is_known
 from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics
-from screw_dynamics_ros.nodes.outputs.simulated_driver import Simulator
 from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.parameters import hosted_nodes
+from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 from screw_dynamics_ros.ros.parameters import Parameters
 
 MODEL_NODES: dict[str, OutputGroupFactory] = {

@@ -4,10 +4,10 @@ from screw_dynamics_ros.nodes.outputs import (
     commands,
     dynamics_outputs,
     kinematics_outputs,
-    simulated_driver,
     wrench_outputs,
 )
 from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
+from screw_dynamics_ros.nodes.simulation import fault_parameters, simulator, world_parameters
 from screw_dynamics_ros.ros import diagnostics
 
 #: The tables of parameters by what has them.
@@ -17,7 +17,7 @@ TABLES = {
     'kinematics': kinematics_outputs.TABLE,
     'dynamics': (*dynamics_outputs.TABLE, *commands.TABLE),
     'wrench_estimator': wrench_outputs.TABLE,
-    'simulator': simulated_driver.TABLE,
+    'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'diagnostics': diagnostics.TABLE,
 }
 
@@ -25,7 +25,12 @@ TABLES = {
 def is_known(parameter: str) -> bool:
     """Whether some node of the package, in this process or not, has a parameter.
 
-    Those of drives have the names of joints in them; the node that has drives checks them.
+    Those of drives have the names of joints in them, those of planes, contact points and springs
+    their names; the node that has them checks them.
     """
     names = {specification.name for table in TABLES.values() for specification in table}
-    return parameter in names or parameter.startswith('drives.')
+    return (
+        parameter in names
+        or parameter.startswith('drives.')
+        or world_parameters.is_known(parameter)
+    )

@@ -4,7 +4,7 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.nodes.hosting.node_process import Process, run_nodes
 from screw_dynamics_ros.nodes.known_parameters import is_known
-from screw_dynamics_ros.nodes.outputs.simulated_driver import Simulator
+from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 
 
 def make() -> Process:

@@ -6,10 +6,13 @@ leave a default in force.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
@@ -80,12 +83,30 @@ def log_level(name: str, value: str) -> str:
     return value
 
 
+def whole_number(name: str, value: str, least: int, most: int) -> int:
+    """Return a whole number within bounds."""
+    if not re.fullmatch(r'\d{1,9}', value, re.ASCII) or not least <= int(value) <= most:
+        raise refusal(name, value, 'this is not possible', f'a whole number, {least} to {most}')
+    return int(value)
+
+
 def program(name: str, value: str, path: str | None, package: str) -> None:
     """Refuse an argument that needs a program of which `path` says that it is not there."""
     if path is None:
         raise refusal(
             name, value, f'{package} is not installed', f'false, or the package {package}'
         )
+
+
+def ros_package(name: str, value: str, package: str) -> None:
+    """Refuse an argument that needs a ROS package which is not installed."""
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError:
+        debian = f'ros-{os.environ.get("ROS_DISTRO", "<distro>")}-{package.replace("_", "-")}'
+        raise refusal(
+            name, value, f'{package} is not installed', f'false, or the package: {debian}'
+        ) from None
 
 
 def unknown(

@@ -187,6 +187,11 @@ def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
         ('wrench_estimator', 'tare_samples', 1.5, 'INTEGER'),
         ('simulator', 'rate', 100.0, 'read-only'),
         ('simulator', 'command_timeout', 0.0, 'command_timeout'),
+        ('simulator', 'clock', 'publish', 'read-only'),
+        ('simulator', 'real_time_factor', 0.01, 'must be 0, for as fast as possible'),
+        ('simulator', 'steps_per_request', 0, 'steps_per_request'),
+        ('simulator', 'faults.position_bias', [0.0, 0.0], 'position_bias has 2 elements'),
+        ('simulator', 'faults.frozen_joints', ['knee'], "'knee'"),
     ],
 )
 def test_impossible_values_are_refused_with_a_reason(client, node, name, value, reason):
@@ -279,7 +284,9 @@ ANYTHING = [
 ]
 
 
-@pytest.mark.parametrize('node', ['bringup', 'kinematics', 'dynamics', 'wrench_estimator'])
+@pytest.mark.parametrize(
+    'node', ['bringup', 'kinematics', 'dynamics', 'wrench_estimator', 'simulator']
+)
 def test_one_parameter_does_not_end_the_process(client, node):
     """Any of them, with anything: refused by name or taken, and the nodes go on."""
     client.expect('config/bringup: robot description', 0)

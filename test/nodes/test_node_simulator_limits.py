@@ -6,7 +6,9 @@ is looked for in what the diagnostics say beside others.
 
 import signal
 import time
+from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,9 +20,10 @@ from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
+from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.outputs.simulated_driver import Simulator
+from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 from support.robots import UNIT_INERTIA, joint, urdf_path
 from support.robots import robot as robot_of
 from support.ros_harness import stamp_of
@@ -86,14 +89,11 @@ class Driver:
 
         return self.client.wait(found, 60.0, what='a state')
 
-    def divergences(self):
-        """Return how many were told, at rest and with nothing acting any more."""
+    def has_diverged(self):
+        """Return whether the simulation has stopped, at rest and with nothing acting any more."""
         self.until(is_at_rest)
-        return int(
-            self.report(values=lambda said: said['pushed at'] == 'nothing')[1]['divergences'].split(
-                ';'
-            )[0]
-        )
+        said = self.report(values=lambda said: said['pushed at'] == 'nothing')[1]
+        return said['state'] != 'running'
 
     def report(self, *texts, values=lambda values: True, act=lambda: None):
         """Wait for diagnostics that say all of the texts; return level and values."""
@@ -144,7 +144,6 @@ def test_commands_are_clipped_to_the_effort_limits(driver, robot):
 
 def test_efforts_at_the_joint_limits_leave_it_working(driver, robot):
     """All joints end at their stops; without commands it holds that posture, at rest."""
-    before = driver.divergences()
 
     def act():
         driver.command(robot.limits.effort)
@@ -154,12 +153,11 @@ def test_efforts_at_the_joint_limits_leave_it_working(driver, robot):
     driver.report(
         values=lambda said: said['at stops'].split(', ') == list(robot.joint_names), act=act
     )
-    assert driver.divergences() == before
+    assert not driver.has_diverged()
 
 
 def test_a_kilonewton_leaves_it_working(driver, robot):
     """Until it has moved the arm by far; then the posture is held again."""
-    told = driver.divergences()
     driver.report(values=lambda said: said['pushed at'] == TOOL, act=lambda: driver.push(TOOL, 1.0))
     before = driver.until(is_at_rest)[0]
 
@@ -170,7 +168,7 @@ def test_a_kilonewton_leaves_it_working(driver, robot):
     check(robot, *driver.states(80, act))
     driver.until(is_at_rest)
     check(robot, *driver.states(5))
-    assert driver.divergences() == told
+    assert not driver.has_diverged()
 
 
 def test_garbage_ends_nothing_and_memory_stays(driver, robot):
@@ -239,20 +237,24 @@ def test_an_effort_limit_of_zero_is_told(start, connect, tmp_path):
     weak.process.stop()
 
 
-def test_a_divergence_is_told_and_the_simulation_goes_on(start, connect, tmp_path):
-    """Torques without limit spin a wheel faster than any step; it goes on, at rest."""
+def test_a_divergence_stops_the_simulation_with_a_reason(start, connect, tmp_path):
+    """Torques without limit spin a wheel faster than any step; a reset lets it go on."""
     body = f'<link name="b"><inertial><mass value="1"/>{UNIT_INERTIA}</inertial></link>'
     path = tmp_path / 'wheel.urdf'
     path.write_text(robot_of('<link name="a"/>', body, joint('j', 'a', 'b', kind='continuous')))
     wheel = Driver(start, connect, 'wheel', urdf=path)
     level, said = wheel.report(
-        'diverged and continued from its last state, at rest', act=lambda: wheel.command([1e308])
+        'the simulation has stopped, at', 'it diverged', act=lambda: wheel.command([1e308])
     )
     assert level == 2
-    assert int(said['divergences'].split(';')[0]) > 0
-    assert np.isfinite(wheel.until(is_at_rest)[0]).all()
+    assert said['state'] == 'stopped'
+    refused = wheel.client.call(Trigger, 'simulator/step', Trigger.Request())
+    assert not refused.success
+    assert 'it diverged' in refused.message
+    assert wheel.client.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    assert wheel.until(is_at_rest)[0] == 0.0
     wheel.until(lambda q, v, tau: v[0] > 1e-3, lambda: wheel.command([0.5]))
-    assert wheel.report()[1]['divergences'] != '0'
+    assert wheel.report(values=lambda said: said['state'] == 'running')[0] == 0
     wheel.process.stop()
 
 
@@ -276,21 +278,25 @@ def callbacks(ros_domain):
 @pytest.mark.parametrize(
     ('what', 'part', 'message'),
     [
-        ('tick', '_template', ()),
-        ('effort_commands', '_refused', (Float64MultiArray(data=[1.0] * 8),)),
-        ('external_wrench', '_wrenches', (WrenchStamped(header=Header(frame_id=TOOL)),)),
+        ('tick', '_outputs', ()),
+        ('effort_commands', '_topics._targets', (Float64MultiArray(data=[1.0] * 8),)),
+        ('external_wrench', '_plant.pushes', (WrenchStamped(header=Header(frame_id=TOOL)),)),
     ],
 )
 def test_no_exception_of_a_tick_or_a_message_ends_it(callbacks, what, part, message):
     """Something is broken for a time: each call is counted and told; afterwards all works."""
     simulator, calls = callbacks
     before = int(simulator.status().values['failures'].split(';')[0])
-    sound = getattr(simulator, part)
-    setattr(simulator, part, None)
+    owner, name = (
+        attrgetter(f'parent.{part}'.rpartition('.')[0])(SimpleNamespace(parent=simulator)),
+        part.rpartition('.')[2],
+    )
+    sound = getattr(owner, name)
+    setattr(owner, name, None)
     for _ in range(3):
         calls[what](*message)
         time.sleep(0.005)
-    setattr(simulator, part, sound)
+    setattr(owner, name, sound)
     status = simulator.status()
     assert status.level == 2
     assert 'failed and was skipped, 3 times' in status.summary

@@ -38,7 +38,7 @@ ORDER = """
     core
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
-    ros.description  ros.parameters  ros.launch_arguments
+    ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control
     ros.diagnostics
     ros.services
     ros.messages
@@ -48,10 +48,10 @@ ORDER = """
     nodes.parameters
     nodes.services
     nodes.hosting
-    nodes.outputs
+    nodes.outputs  nodes.simulation
     nodes
     cli.command_line
-    cli.doctor
+    cli.doctor  cli.parity
     cli
     cli.demo
 """

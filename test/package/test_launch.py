@@ -1,17 +1,33 @@
 """The launch files with ROS 2's own launch, where that is installed."""
 
 import logging
+import re
 import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
+import yaml
 
 pytest.importorskip('launch')
 pytest.importorskip('launch_ros')
 
-from launch.actions import DeclareLaunchArgument, ExecuteProcess
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    RegisterEventHandler,
+)
+from launch.events import Shutdown
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
+from launch.substitutions import LocalSubstitution
+from launch_ros.actions import Node
 
 from launch import LaunchContext
+from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
+from screw_dynamics_ros.ros import launch_arguments
 from support.paths import LAUNCH
 
 # launch makes all loggers that are created from now on its own, which pytest does not hear.
@@ -73,6 +89,8 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (SIMULATION, 'rviz', 'maybe'),
         (SIMULATION, 'log_level', 'loud'),
         (SIMULATION, 'namespace', '1left'),
+        (SIMULATION, 'ros2_control', 'maybe'),
+        (SIMULATION, 'use_sim_time', 'maybe'),
     ],
 )
 def test_wrong_arguments_start_nothing(name, argument, value):
@@ -112,3 +130,205 @@ def test_rviz_is_in_the_namespace_of_the_robot(namespace, absolute, monkeypatch,
         if type(action) is ExecuteProcess
     )
     assert ''.join(each.text for each in rviz.cmd[-1]) == f'__ns:={absolute}'
+
+
+# --- ros2_control -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Let the packages of ros2_control be found, which are not here."""
+    monkeypatch.setattr(launch_arguments, 'get_package_prefix', lambda package: f'/opt/{package}')
+
+
+def visit_controlled(folder, **arguments):
+    """Return {executable: node} of what is started with ros2_control, the spawners as a list."""
+    made = visit(SIMULATION, ros2_control='true', generated_dir=str(folder), **arguments)
+    nodes = [action for action in made if isinstance(action, Node)]
+    spawners = [node for node in nodes if node.node_executable == 'spawner']
+    others = {node.node_executable: node for node in nodes if node not in spawners}
+    return others, spawners
+
+
+def words(node, context):
+    """Return the arguments of a node and its remappings, as they would be given to it."""
+    node._perform_substitutions(context)
+    arguments = [
+        ''.join(part.perform(context) for part in word)
+        for word in node.cmd[1:]
+        if not any(isinstance(part, LocalSubstitution) for part in word)
+    ]
+    return arguments, dict(node.expanded_remapping_rules or [])
+
+
+def test_the_simulator_is_the_hardware(installed, tmp_path):
+    nodes, spawners = visit_controlled(tmp_path, command_interfaces='effort')
+    assert set(nodes) == {'simulator', 'ros2_control_node'}
+    context = LaunchContext()
+    _, remapped = words(nodes['simulator'], context)
+    assert remapped == {'joint_states': '/robot_joint_states', 'joint_commands': '/joint_commands'}
+    urdf = tmp_path / 'simulated_robot.urdf'
+    (component,) = read_ros2_control(urdf.read_text())
+    assert component.parameters['joint_commands_topic'] == remapped['joint_commands']
+    assert component.parameters['joint_states_topic'] == remapped['joint_states']
+    manager = nodes['ros2_control_node']
+    arguments, remapped = words(manager, context)
+    assert manager.node_package == 'controller_manager'
+    assert str(tmp_path / 'controllers.yaml') in arguments
+    assert remapped == {'~/robot_description': 'robot_description'}
+    assert not manager._ExecuteLocal__respawn  # it would come back without controllers
+    first, second = (words(spawner, context)[0] for spawner in spawners)
+    common = ['--controller-manager', '/controller_manager', '--param-file']
+    assert first[:5] == ['joint_state_broadcaster', 'effort_controller', *common]
+    assert second[:4] == ['joint_trajectory_controller', *common]
+    assert second[5] == '--inactive'
+    assert first[5] == second[4] == str(tmp_path / 'controllers.yaml')
+
+
+def test_hardware_without_controllers_holds_still(installed, tmp_path):
+    """The simulator alone follows a slow motion; a controller should not begin in the middle."""
+    nodes, _ = visit_controlled(tmp_path)
+    arguments, _ = words(nodes['simulator'], LaunchContext())
+    files = [file for word, file in pairwise(arguments) if word == '--params-file']
+    values = yaml.safe_load(Path(files[-1]).read_text())['/**']['ros__parameters']
+    assert values == {'urdf': str(tmp_path / 'simulated_robot.urdf'), 'motion_amplitude': 0.0}
+
+
+def test_generated_files_are_for_each_other(installed, tmp_path):
+    """The controllers claim what the description offers."""
+    visit_controlled(tmp_path, command_interfaces='effort panda_finger_joint1:position')
+    (component,) = read_ros2_control((tmp_path / 'simulated_robot.urdf').read_text())
+    offered = {joint.name: joint.command_interfaces for joint in component.joints}
+    parameters = yaml.safe_load((tmp_path / 'controllers.yaml').read_text())
+    controllers = {
+        name: section['ros__parameters']
+        for name, section in parameters.items()
+        if name not in ('controller_manager', 'joint_state_broadcaster')
+    }
+    assert len(controllers) == 4
+    for section in controllers.values():
+        interfaces = section.get('command_interfaces', [section.get('interface_name')])
+        for joint in section['joints']:
+            assert list(offered[joint]) == interfaces
+    gains = controllers['effort_trajectory_controller']['gains']
+    assert all(gains[f'panda_joint{k}']['p'] > 0.0 for k in range(1, 8))
+
+
+@pytest.mark.parametrize(
+    ('pushed', 'namespace', 'absolute'),
+    [(None, 'left', '/left'), (None, '/left', '/left'), ('/cell', 'left', '/cell/left')],
+)
+def test_ros2_control_in_a_namespace(installed, tmp_path, pushed, namespace, absolute):
+    more = {} if pushed is None else {'ros_namespace': pushed}
+    nodes, (first, _) = visit_controlled(tmp_path, namespace=namespace, **more)
+    context = LaunchContext()
+    context.launch_configurations.update(more)
+    _, remapped = words(nodes['simulator'], context)
+    assert remapped['joint_states'] == f'{absolute}/robot_joint_states'
+    assert nodes['simulator'].expanded_node_namespace == absolute
+    arguments, _ = words(first, context)
+    assert f'{absolute}/controller_manager' in arguments
+    parameters = yaml.safe_load((tmp_path / 'controllers.yaml').read_text())
+    assert f'{absolute}/controller_manager' in parameters
+
+
+def test_simulated_time(installed, tmp_path):
+    visit_controlled(tmp_path, use_sim_time='true', update_rate='250')
+    parameters = yaml.safe_load((tmp_path / 'controllers.yaml').read_text())
+    manager = parameters['controller_manager']['ros__parameters']
+    assert (manager['use_sim_time'], manager['update_rate']) == (True, 250)
+
+
+def test_temporary_files_are_deleted_at_the_end(installed, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
+    made = visit(SIMULATION, ros2_control='true')
+    (folder,) = tmp_path.glob('screw_dynamics_ros_*')
+    assert {path.name for path in folder.iterdir()} == {'simulated_robot.urdf', 'controllers.yaml'}
+    (registered,) = (action for action in made if isinstance(action, RegisterEventHandler))
+    registered.event_handler.handle(Shutdown(), LaunchContext())
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'reason'),
+    [
+        ({'command_interfaces': 'torque'}, 'command_interfaces:=torque: there is no command inter'),
+        ({'command_interfaces': 'panda_joint9:effort'}, 'did you mean panda_joint'),
+        ({'update_rate': 'fast'}, 'update_rate:=fast: this is not possible; expected a whole numb'),
+        ({'update_rate': '0'}, 'update_rate:=0'),
+        ({'generated_dir': '/proc/nowhere'}, 'generated_dir:=/proc/nowhere: cannot write'),
+    ],
+)
+def test_wrong_arguments_of_ros2_control_start_nothing(installed, tmp_path, arguments, reason):
+    with pytest.raises(ArgumentError, match=re.escape(reason)):
+        visit(SIMULATION, ros2_control='true', **{'generated_dir': str(tmp_path), **arguments})
+
+
+def test_other_hardware_is_refused_or_replaced(installed, tmp_path):
+    text = (LAUNCH.parent / 'urdf' / 'panda.urdf').read_text(encoding='utf-8')
+    tag = '<ros2_control name="gz" type="system"><hardware><plugin>gz/System</plugin></hardware>'
+    model = tmp_path / 'panda.urdf'
+    model.write_text(text.replace('</robot>', f'{tag}</ros2_control></robot>'))
+    arguments = {'ros2_control': 'true', 'model': str(model), 'generated_dir': str(tmp_path)}
+    with pytest.raises(ArgumentError, match=r"hardware 'gz/System'.*replace_ros2_control:=true"):
+        visit(SIMULATION, **arguments)
+    assert visit(SIMULATION, **arguments, replace_ros2_control='true')
+
+
+def test_a_missing_controller_manager_is_told():
+    with pytest.raises(ArgumentError, match='controller_manager is not installed; expected false'):
+        visit(SIMULATION, ros2_control='true')
+
+
+# --- examples -----------------------------------------------------------------------------------
+
+EXAMPLES = LAUNCH.parent / 'examples' / 'launch'
+
+
+def visit_example(name, **arguments):
+    """Return the packages and executables that an example starts, and the launch files."""
+    context = LaunchContext()
+    context.launch_configurations.update(arguments)
+    description = get_launch_description_from_python_launch_file(str(EXAMPLES / name))
+    made = [entity.visit(context) for entity in description.entities]
+    actions = [action for actions in made for action in actions or ()]
+    nodes = {(a.node_package, a.node_executable): a for a in actions if isinstance(a, Node)}
+    return nodes, [action for action in actions if isinstance(action, IncludeLaunchDescription)]
+
+
+def test_example_with_gazebo():
+    """The robot is there before its controllers, which Gazebo runs; time comes over the bridge."""
+    urdf = str(LAUNCH.parent / 'urdf' / 'panda.urdf')
+    nodes, included = visit_example('gz_ros2_control.launch.py', urdf=urdf, world='empty.sdf')
+    assert set(nodes) == {
+        ('ros_gz_bridge', 'parameter_bridge'),
+        ('robot_state_publisher', 'robot_state_publisher'),
+        ('ros_gz_sim', 'create'),
+    }
+    assert len(included) == 2
+    assert dict(included[1].launch_arguments) == {'use_sim_time': 'true'}
+
+
+def test_example_with_mujoco(installed, tmp_path):
+    """Our generated parameters serve its controller manager."""
+    visit_controlled(tmp_path)
+    nodes, included = visit_example(
+        'mujoco_ros2_control.launch.py',
+        urdf=str(tmp_path / 'simulated_robot.urdf'),
+        parameters=str(tmp_path / 'controllers.yaml'),
+        controllers='effort_controller',
+    )
+    assert set(nodes) == {
+        ('robot_state_publisher', 'robot_state_publisher'),
+        ('mujoco_ros2_control', 'ros2_control_node'),
+        ('controller_manager', 'spawner'),
+    }
+    arguments, _ = words(nodes['controller_manager', 'spawner'], LaunchContext())
+    assert arguments[:2] == ['joint_state_broadcaster', 'effort_controller']
+    assert dict(included[0].launch_arguments) == {'use_sim_time': 'true'}
+
+
+@pytest.mark.parametrize('path', sorted(EXAMPLES.glob('*.py')), ids=lambda path: path.name)
+def test_examples_refuse_files_that_are_not_there(path):
+    with pytest.raises(ArgumentError, match=r'urdf:=/nowhere.urdf: there is no such file'):
+        visit_example(path.name, urdf='/nowhere.urdf', parameters='/nowhere.yaml')

@@ -32,7 +32,15 @@ ROSDEP_KEYS = {
 }
 # Used where they are: services (rosdep cannot see a package inside this one), a window on request,
 # a second opinion in the demo; transforms3d stands in for tf_transformations, which depends on it.
-OPTIONAL = {'screw_dynamics_msgs', 'rviz2', 'pinocchio', 'transforms3d'}
+OPTIONAL = {
+    'screw_dynamics_msgs',
+    'rviz2',
+    'controller_manager',
+    'pinocchio',
+    'mujoco',
+    'PyKDL',
+    'transforms3d',
+}
 
 
 @pytest.fixture

@@ -68,6 +68,27 @@ def test_a_program_that_is_not_there_is_named():
         check.program('rviz', 'true', None, 'rviz2')
 
 
+def test_a_ros_package_that_is_not_there_is_named(monkeypatch):
+    """With the name of its Debian package."""
+    monkeypatch.setenv('ROS_DISTRO', 'jazzy')
+    with pytest.raises(ArgumentError) as refusal:
+        check.ros_package('ros2_control', 'true', 'no_such_package')
+    assert str(refusal.value) == (
+        'launch argument ros2_control:=true: no_such_package is not installed; expected false, or '
+        'the package: ros-jazzy-no-such-package'
+    )
+    monkeypatch.setattr(check, 'get_package_prefix', lambda package: f'/opt/{package}')
+    check.ros_package('ros2_control', 'true', 'no_such_package')
+
+
+@pytest.mark.parametrize('value', ['', '0', '-5', '1001', '5.0', 'many', '1e2', '٣', '9' * 30])
+def test_numbers_out_of_bounds_are_refused(value):
+    with pytest.raises(ArgumentError) as refusal:
+        check.whole_number('update_rate', value, 1, 1000)
+    assert str(refusal.value).endswith('; expected a whole number, 1 to 1000')
+    assert check.whole_number('update_rate', '1000', 1, 1000) == 1000
+
+
 def test_right_arguments_are_accepted():
     for value in ('', '/', 'left', '/left', 'cell_1/left', '_a'):
         assert check.namespace('namespace', value) == value

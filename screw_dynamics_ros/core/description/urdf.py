@@ -1,6 +1,7 @@
 """URDF to `RobotDescription`.
 
-A URDF arrives by topic, from anybody: it is parsed with defusedxml, every number in it is checked.
+A URDF arrives by topic, from anybody: it is parsed safely (`xml_document`), every number in it is
+checked.
 What other readers accept by custom is accepted here (unknown elements, undeclared namespaces, a
 missing <limit>); what would silently change the numbers is refused.
 """
@@ -9,15 +10,12 @@ from __future__ import annotations
 
 import math
 import os
-import pathlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, NoReturn
-from xml.dom.minidom import Document, Element
-from xml.parsers.expat import ExpatError
+from xml.dom.minidom import Element
 
 import numpy as np
-from defusedxml import DefusedXmlException, expatbuilder
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
@@ -31,6 +29,7 @@ from screw_dynamics_ros.core.description.robot_description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
 InertiaCheck = Literal['error', 'warn', 'ignore']
@@ -76,19 +75,13 @@ def read_urdf(
     """
     if inertia_check not in ('error', 'warn', 'ignore'):
         raise ArgumentError(f"inertia_check is {inertia_check!r}; use 'error', 'warn' or 'ignore'")
-    robot = _parse(_source(text_or_path)).documentElement
-    if robot is None or robot.tagName != 'robot':
-        tag = robot.tagName if robot is not None else 'none'
-        raise DescriptionError(
-            f'the root element is <{tag}>, not <robot>; convert the description to URDF'
-        )
-    _refuse_xacro(robot)
+    robot = robot_element(text_or_path)
     name = robot.getAttribute('name') or 'robot'
     remarks: list[Finding] = []
     description = RobotDescription.from_parts(
         name,
-        [_link(element) for element in _children(robot, 'link')],
-        [_joint(element, remarks) for element in _children(robot, 'joint')],
+        [_link(element) for element in children(robot, 'link')],
+        [_joint(element, remarks) for element in children(robot, 'joint')],
         check_inertias=False,
     )
     return replace(
@@ -108,78 +101,17 @@ def _judged(findings: tuple[Finding, ...], inertia_check: str) -> Iterator[Findi
             yield replace(finding, severity='warning')
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-
-def _source(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
-    """Return the XML text, read from the file if a path is given."""
-    if isinstance(text_or_path, bytes):
-        return text_or_path.lstrip()
-    if isinstance(text_or_path, str):
-        text = text_or_path.lstrip('\ufeff \t\r\n')
-        if not text:
-            raise DescriptionError(
-                'the description is empty; expected URDF text or the path of a file'
-            )
-        if '<' in text:
-            return text
-    elif not isinstance(text_or_path, os.PathLike):
-        raise ArgumentError(
-            f'text_or_path is a {type(text_or_path).__name__}; give URDF text or a path'
-        )
-    try:
-        return pathlib.Path(text_or_path).read_bytes().lstrip()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or str(error)
-        raise DescriptionError(
-            f'cannot read the file {_short(str(text_or_path))!r} ({reason}), and as text it is no '
-            'XML; check the path, or pass the URDF text itself'
-        ) from None
-
-
-def _parse(source: str | bytes) -> Document:
-    try:
-        # Namespaces off: old URDFs use prefixes they never declare, and no reader looks at them.
-        document: Document = expatbuilder.parseString(source, namespaces=False, forbid_dtd=True)
-    except DefusedXmlException as error:
-        raise DescriptionError(
-            f'the description has a DTD or entity declarations, refused as unsafe ({error}); '
-            'remove the <!DOCTYPE ...> and write the values out'
-        ) from None
-    except ExpatError as error:
-        raise DescriptionError(
-            f'the description is not well-formed XML: {error}; check it with `xmllint --noout`'
-        ) from None
-    except (ValueError, LookupError) as error:
-        raise DescriptionError(
-            f'the description cannot be decoded: {error}; save it as UTF-8'
-        ) from None
-    return document
-
-
-def _refuse_xacro(robot: Element) -> None:
-    pending = [robot]  # not getElementsByTagName: it recurses, and depth is the sender's choice
-    while pending:
-        element = pending.pop()
-        pending.extend(node for node in element.childNodes if isinstance(node, Element))
-        if element.tagName.startswith('xacro:'):
-            raise DescriptionError(
-                f'the description is a xacro file (it has <{element.tagName}>); expand it first: '
-                '`xacro robot.urdf.xacro > robot.urdf`, in a launch file Command(["xacro ", path])'
-            )
-
-
 # --- elements -----------------------------------------------------------------------------------
 
 
 def _link(element: Element) -> Link:
     name = _name(element)
-    inertial = _child(element, 'inertial')
+    inertial = child(element, 'inertial')
     return Link(name, None if inertial is None else _inertia(inertial, f'link {name!r}'))
 
 
 def _inertia(inertial: Element, owner: str) -> Inertia:
-    mass_element, tensor = _child(inertial, 'mass'), _child(inertial, 'inertia')
+    mass_element, tensor = child(inertial, 'mass'), child(inertial, 'inertia')
     if mass_element is None or tensor is None:
         missing = '<mass value="..."/>' if mass_element is None else '<inertia ixx="..." .../>'
         raise InertiaError(
@@ -215,7 +147,7 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
             Finding('info', f'joint {name}', f'is fixed, its <mimic> of {mimic.joint!r} is ignored')
         )
         mimic = None
-    dynamics = _child(element, 'dynamics')
+    dynamics = child(element, 'dynamics')
     return Joint(
         name=name,
         type=kind,  # type: ignore[arg-type]
@@ -231,7 +163,7 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
 
 
 def _end(element: Element, role: str, owner: str) -> str:
-    end = _child(element, role)
+    end = child(element, role)
     link = '' if end is None else end.getAttribute('link')
     if not link:
         raise DescriptionError(f'{owner} has no {role} link; add <{role} link="..."/>')
@@ -239,9 +171,9 @@ def _end(element: Element, role: str, owner: str) -> str:
 
 
 def _axis(element: Element, owner: str) -> NDArray[np.float64]:
-    child = _child(element, 'axis')
+    given = child(element, 'axis')
     axis = np.array(
-        [1.0, 0.0, 0.0] if child is None else _vector(child, 'xyz', owner, (1.0, 0.0, 0.0))
+        [1.0, 0.0, 0.0] if given is None else _vector(given, 'xyz', owner, (1.0, 0.0, 0.0))
     )
     # Scaled first: the square of a small or large component must not vanish or overflow.
     largest = np.abs(axis).max()
@@ -258,7 +190,7 @@ def _limits(element: Element, kind: str, name: str, remarks: list[Finding]) -> L
     if JOINT_FREEDOMS[kind] != 1:
         return Limits()
     owner = f'joint {name!r}'
-    limit = _child(element, 'limit')
+    limit = child(element, 'limit')
     velocity = effort = math.inf
     if limit is not None:
         velocity = _number(limit, 'velocity', owner, math.inf, bound=True)
@@ -295,7 +227,7 @@ def _limits(element: Element, kind: str, name: str, remarks: list[Finding]) -> L
 
 
 def _mimic(element: Element, owner: str) -> Mimic | None:
-    mimic = _child(element, 'mimic')
+    mimic = child(element, 'mimic')
     if mimic is None:
         return None
     master = mimic.getAttribute('joint')
@@ -308,7 +240,7 @@ def _mimic(element: Element, owner: str) -> Mimic | None:
 def _origin(element: Element, owner: str) -> NDArray[np.float64]:
     """Return the pose (4, 4) of an <origin>; the identity where there is none."""
     pose = np.eye(4)
-    origin = _child(element, 'origin')
+    origin = child(element, 'origin')
     if origin is not None:
         pose[:3, 3] = _vector(origin, 'xyz', owner, (0.0, 0.0, 0.0))
         pose[:3, :3] = _rotation(*_vector(origin, 'rpy', owner, (0.0, 0.0, 0.0)))
@@ -330,17 +262,6 @@ def _rotation(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
 
 
 # --- attributes ---------------------------------------------------------------------------------
-
-
-def _children(element: Element, tag: str) -> list[Element]:
-    return [
-        node for node in element.childNodes if isinstance(node, Element) and node.tagName == tag
-    ]
-
-
-def _child(element: Element, tag: str) -> Element | None:
-    """Return the first child of that name, as urdfdom does."""
-    return next(iter(_children(element, tag)), None)
 
 
 def _name(element: Element) -> str:
@@ -388,10 +309,6 @@ def _to_float(text: str) -> float | None:
 def _refuse_number(element: Element, key: str, owner: str, text: str, expected: str) -> NoReturn:
     hint = ' (a xacro expression: expand the file with xacro first)' if '${' in text else ''
     raise DescriptionError(
-        f'{owner}: <{element.tagName} {key}="{_short(text)}"> is not {expected}, at most '
+        f'{owner}: <{element.tagName} {key}="{short(text)}"> is not {expected}, at most '
         f'{_LARGEST:g}; correct it{hint}'
     )
-
-
-def _short(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f'{text[:most]}...'

@@ -112,7 +112,9 @@ class JointServo:
         a[following] = 2 * zeta * w * (velocities[following] - v[following])
         places = self._coordinates(holding)
         a[holding] += w**2 * (positions[holding] - q[places])
-        driven = np.setdiff1d(np.arange(nv), following)
+        is_driven = np.ones(nv, dtype=bool)
+        is_driven[following] = False
+        driven = np.flatnonzero(is_driven)
         self._check(np.isfinite(a), 'a position or velocity')
         finite = np.isfinite(efforts)
         finite[following] = True

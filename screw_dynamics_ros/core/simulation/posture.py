@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
 
 
@@ -15,8 +14,7 @@ class Posture:
     tau = g(q) + M(q) (w^2 (q_ref - q) + 2 w (v_ref - v)): critically damped springs that are as
     stiff as the inertia behind them.
 
-    The reference of joint i is q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different
-    for each joint; A_i leads away from the nearer limit, and at most half way to the other one.
+    The reference is a `ReferenceMotion`.
 
     Parameters
     ----------
@@ -52,22 +50,12 @@ class Posture:
             )
         self._robot = robot
         self._frequency = frequency
-        self._start = np.array(q)
-        joints = np.arange(robot.nv)
-        self._rate = 2 * np.pi / (period * (1.0 + 0.1 * (joints % 5)))
-        lower, upper = robot.limits.lower, robot.limits.upper
-        up, down = upper - self._start, self._start - lower
-        self._excursion = np.where(up >= down, 1.0, -1.0) * np.minimum(
-            amplitude, np.clip(np.maximum(up, down), 0.0, None) / 2
-        )
+        limits = robot.limits
+        self._motion = ReferenceMotion(q, limits.lower, limits.upper, amplitude, period)
 
     def reference(self, t: float) -> tuple[Array, Array]:
         """Return where the robot should be at time t [s], and how fast, (n,) each."""
-        phase = self._rate * t
-        return (
-            self._start + self._excursion * (1.0 - np.cos(phase)) / 2,
-            self._excursion * self._rate * np.sin(phase) / 2,
-        )
+        return self._motion.at(t)
 
     def torques(self, t: float, q: Array, v: Array) -> Array:
         """Return the motor torques (n,) at time t in the state q, v [N m, N]."""

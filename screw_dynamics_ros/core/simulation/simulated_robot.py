@@ -234,6 +234,12 @@ class SimulatedRobot:
         return self.environment.wrenches_by_link(self._effects())
 
     @property
+    def environment_torques(self) -> Array:
+        """The generalized forces (nv,) of planes and springs now [N m, N]."""
+        effects = self._effects()
+        return np.zeros(self.robot.nv) if effects is None else effects.torques
+
+    @property
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy [J]: of gravity, springs and deformed contacts."""
         effects, robot = self._effects(), self.robot

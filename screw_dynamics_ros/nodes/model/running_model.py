@@ -111,8 +111,8 @@ class Model(ScalarJoints):
         if self._kernel is None:
             return True
         if self.held:
-            self.q[self._positions] = self._state[0]
-            self.v[self._velocities] = self._state[1]
+            self.q[self.q_places] = self._state[0]
+            self.v[self.v_places] = self._state[1]
         self._kernel(*self._arguments, out=self._results)
         return math.isfinite(self._total)
 

@@ -21,33 +21,35 @@ class ScalarJoints:
         Those with one coordinate.
     held : tuple of str
         Planar and floating joints, which joint states cannot carry; held at zero.
+    q_places, v_places : (n,) arrays of int
+        Where the positions and velocities of `joints` stand in q and v.
     """
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
         self.joints = scalar_joints(robot)
         self.held = tuple(name for name in robot.joint_names if name not in self.joints)
-        self._positions, self._velocities = coordinates(robot, self.joints)
+        self.q_places, self.v_places = coordinates(robot, self.joints)
 
     def whole_q(self, values: Array) -> Array:
         """Return a configuration (nq,) with the positions of `joints`, others at zero."""
         q = self.robot.neutral()
-        q[self._positions] = values
+        q[self.q_places] = values
         return q
 
     def whole_v(self, values: Array) -> Array:
         """Return a velocity or acceleration (nv,) of `joints`, zero for others."""
         v = np.zeros(self.robot.nv)
-        v[self._velocities] = values
+        v[self.v_places] = values
         return v
 
     def positions_of_joints(self, q: Array) -> Array:
         """Return the elements of a configuration (nq,) that belong to `joints`."""
-        return q[self._positions]
+        return q[self.q_places]
 
     def of_joints(self, values: Array) -> Array:
         """Return the elements of a vector (nv,) that belong to `joints`."""
-        return values[self._velocities]
+        return values[self.v_places]
 
 
 def coordinates(robot: Robot, joints: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rclpy.node import Node
@@ -95,11 +96,13 @@ class DriveParameters:
     ----------
     node : rclpy.node.Node
     joints : sequence of str
-    check : callable
+    check : callable, optional
         Gets the drives that are proposed, as a function of the description; refuses them by
         raising `ScrewDynamicsError`.
-    apply : callable
+    apply : callable, optional
         Called when they have changed.
+    read_only : bool
+        Whether they are taken at start only.
 
     Raises
     ------
@@ -111,13 +114,19 @@ class DriveParameters:
         self,
         node: Node,
         joints: Sequence[str],
-        check: Callable[[Callable[[RobotDescription], dict[str, Drive]]], None],
-        apply: Callable[[], None],
+        check: Callable[[Callable[[RobotDescription], dict[str, Drive]]], None] = lambda on: None,
+        apply: Callable[[], None] = lambda: None,
+        *,
+        read_only: bool = False,
     ) -> None:
         self._joints = tuple(dict.fromkeys(joints))
         self._check_elsewhere = check
         table = [
-            specification.renamed(f'drives.{joint}.{specification.name}')
+            replace(
+                specification,
+                name=f'drives.{joint}.{specification.name}',
+                read_only=read_only or specification.read_only,
+            )
             for joint in self._joints
             for specification in TABLE
         ]

@@ -23,6 +23,8 @@ from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
 
+MOST_LEFT = 16  # bytes at the end of a message that the middleware did not need
+
 #: Returns a message that carries a stamp wherever it has one, and the given numbers.
 Build = Callable[[Time, list[float]], Any]
 
@@ -36,6 +38,9 @@ class Template:
         ``build(stamp, numbers)`` returns the message with these contents.
     count : int
         How many numbers (float64) the message carries.
+    layout : sequence of str, optional
+        The fields of the message, see `padding`. Gaps between them, in which the middleware leaves
+        whatever was in memory, are zero then: equal messages are equal bytes.
 
     Raises
     ------
@@ -43,11 +48,13 @@ class Template:
         If writing into the bytes does not give what the middleware makes of the same message.
     """
 
-    def __init__(self, build: Build, count: int) -> None:
+    def __init__(self, build: Build, count: int, layout: Sequence[str] = ()) -> None:
         # Numbers and a stamp that do not occur in names or lengths.
         stamp = Time(sec=0x5EC05EC0, nanosec=0x2A0B1C0D)
         numbers = -1.7e-200 * np.arange(1.0, count + 1.0)
         data = serialize_message(build(stamp, numbers.tolist()))
+        if layout:
+            data = bytes(0 if k in padding(data, layout) else x for k, x in enumerate(data))
         stamps = find_all(data, STAMP_FORMAT.pack(stamp.sec, stamp.nanosec))
         self._place(data, stamps, number_offsets(data, numbers))
         self._check(build, count)
@@ -113,6 +120,47 @@ class Template:
         for first, last, view in self._runs:
             view[:] = flat[first:last]
         return self.encode(packed(stamp))
+
+
+def padding(data: bytes, layout: Sequence[str]) -> set[int]:
+    """Return where a message in CDR (little endian) has gaps: for alignment, and at its end.
+
+    `layout` are its fields: 'time', 'string', 'strings' and 'doubles', the last two sequences.
+    Empty if the message is much longer than these fields, or shorter.
+
+    Examples
+    --------
+    >>> text_and_no_numbers = bytes([0, 1, 0, 0, 2, 0, 0, 0, 65, 0, 7, 7, 0, 0, 0, 0])
+    >>> sorted(padding(text_and_no_numbers, ['string', 'doubles']))
+    [10, 11]
+    """
+    place, gaps = STAMP, set[int]()
+
+    def align(size: int) -> None:
+        nonlocal place
+        end = place + (STAMP - place) % size
+        gaps.update(range(place, end))
+        place = end
+
+    def length() -> int:
+        nonlocal place
+        align(4)
+        place += 4
+        return int.from_bytes(data[place - 4 : place], 'little')
+
+    for field in layout:
+        if field == 'time':
+            align(4)
+            place += 8
+        elif field == 'doubles':
+            count = length()
+            align(8 if count else 1)
+            place += 8 * count
+        else:
+            for _ in range(length() if field == 'strings' else 1):
+                size = length()
+                place += size
+    return {*gaps, *range(place, len(data))} if 0 <= len(data) - place <= MOST_LEFT else set()
 
 
 def packed(stamp: int) -> bytes:

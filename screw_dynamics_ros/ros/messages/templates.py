@@ -68,7 +68,15 @@ def joint_states(names: Sequence[str]) -> Template:
             effort=numbers[2 * size :],
         )
 
-    return Template(build, 3 * size)
+    return Template(build, 3 * size, ('time', 'string', 'strings', *['doubles'] * 3))
+
+
+@kept
+def clock() -> Template:
+    """rosgraph_msgs/Clock, whose time is its stamp; no numbers."""
+    from rosgraph_msgs.msg import Clock  # only the simulator needs it
+
+    return Template(lambda stamp, numbers: Clock(clock=stamp), 0)
 
 
 @kept

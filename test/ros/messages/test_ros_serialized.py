@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.joint_states.reader import (
 )
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import time_message
-from screw_dynamics_ros.ros.messages.serialized import Template, packed
+from screw_dynamics_ros.ros.messages.serialized import Template, packed, padding
 
 # All that UTF-8 can write; the old names of the arguments are those that every hypothesis knows.
 characters = st.characters(blacklist_categories=['Cs'], blacklist_characters='\0')
@@ -67,6 +67,18 @@ def test_joint_states(size):
     written = templates.joint_states(joints).fill(numbers, 1_000_000_002)
     expected = joint_state(joints, *numbers, sec=1, nanosec=2)
     assert deserialize_message(written, JointState) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(names)
+def test_gaps_of_joint_states_are_zero_and_nobody_reads_them(joints):
+    layout = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
+    written = templates.joint_states(joints).fill(np.arange(3.0 * len(joints)))
+    gaps = padding(written, layout)
+    assert len(gaps) >= 3  # after the empty frame_id
+    assert all(written[k] == 0 for k in gaps)
+    spoiled = bytes(0xA5 if k in gaps else x for k, x in enumerate(written))
+    assert deserialize_message(spoiled, JointState) == deserialize_message(written, JointState)
 
 
 @pytest.mark.parametrize('rows', [1, 6])

@@ -1,0 +1,210 @@
+"""Compare a robot in this package, Pinocchio, MuJoCo and KDL, and explain the differences.
+
+Mass, center of mass, poses, mass matrix, gravity and Coriolis torques, forward dynamics and
+energies at random states, beside those of each of these programs that is installed. Where one
+differs, the link and the field of the description are named that explain it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.parity import report
+from screw_dynamics_ros.cli.parity.explanation import compare
+from screw_dynamics_ros.cli.parity.kdl_peer import KDLPeer
+from screw_dynamics_ros.cli.parity.mujoco_peer import MuJoCoPeer
+from screw_dynamics_ros.cli.parity.peer import Peer, RefusalError, Source
+from screw_dynamics_ros.cli.parity.pinocchio_peer import PinocchioPeer
+from screw_dynamics_ros.cli.parity.quantities import our_values, random_states
+from screw_dynamics_ros.cli.parity.reading import SCALAR, Reading
+from screw_dynamics_ros.cli.parity.report import Outcome
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.entry import INTERRUPTED
+
+PROGRAMS: dict[str, Callable[[Source], Peer]] = {
+    'mujoco': MuJoCoPeer,
+    'pinocchio': PinocchioPeer,
+    'kdl': KDLPeer,
+}
+NAMES = {'mujoco': MuJoCoPeer.name, 'pinocchio': PinocchioPeer.name, 'kdl': KDLPeer.name}
+AGREE, DIFFER, UNUSABLE = 0, 1, 2
+TOLERANCE = 1e-6
+EXIT_STATUS = (
+    f'exit status: {AGREE} all agree, {DIFFER} some differ or a required one is missing, '
+    f'{UNUSABLE} the input cannot be used, {INTERRUPTED} it was interrupted'
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return run(options)
+    except (ScrewDynamicsError, UnusableError) as error:
+        print(f'parity: {error}', file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print('\nparity: interrupted', file=sys.stderr)
+        return INTERRUPTED
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='parity',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add('description', type=Path, metavar='FILE', help='a URDF file')
+    add(
+        '--against',
+        type=Path,
+        metavar='FILE',
+        help='the URDF that the other programs read, if it is another one',
+    )
+    add('--mjcf', type=Path, metavar='FILE', help='the model that MuJoCo reads instead of a URDF')
+    add('--only', type=programs, default=tuple(PROGRAMS), metavar='A,B', help='programs to compare')
+    add(
+        '--require',
+        type=programs,
+        default=(),
+        metavar='A,B',
+        help=f'programs that must be compared: {", ".join(PROGRAMS)}',
+    )
+    add('--states', type=count, default=20, metavar='N', help='random states (default: 20)')
+    add('--seed', type=int, default=0, metavar='N', help='of the random states (default: 0)')
+    add(
+        '--tolerance',
+        type=positive,
+        default=TOLERANCE,
+        metavar='X',
+        help=f'largest relative difference that is none (default: {TOLERANCE:g})',
+    )
+    add(
+        '--gravity',
+        type=number,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='acceleration of free fall in the root frame [m/s^2] (default: 0 0 -9.81)',
+    )
+    add('--tip', default='', metavar='LINK', help='end of the chain that KDL computes')
+    add('--json', action='store_true', help='print the report as JSON')
+    return parser.parse_args(own_arguments(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare, and print the report."""
+    urdf = read_description(options.description)
+    description = read_urdf(urdf, inertia_check='ignore')
+    check(description, options.tip)
+    if options.mjcf is not None and not options.mjcf.is_file():
+        raise UnusableError(f'argument --mjcf: there is no file {options.mjcf}')
+    text = urdf if options.against is None else read_description(options.against)
+    theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
+    gravity = np.array(options.gravity)
+    source = Source(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
+    outcomes = [outcome(name, source, options) for name in options.only]
+    ours = Reading(description)
+    states = random_states(ours, options.states, options.seed, source.gravity)
+    head = {
+        'robot': description.name,
+        'states': options.states,
+        'seed': options.seed,
+        'tolerance': options.tolerance,
+    }
+    if options.json:
+        print(report.as_json(head, outcomes))
+    else:
+        title = (
+            f'robot {description.name}: largest differences in {options.states} random states '
+            f'(seed {options.seed}); {report.MARK} above the relative tolerance '
+            f'{options.tolerance:g}; mass and potential energy without what is fixed to the root'
+        )
+        print('\n'.join(report.text(title, our_values(ours, states), outcomes)))
+    return verdict(outcomes, options.require)
+
+
+def outcome(name: str, source: Source, options: argparse.Namespace) -> Outcome:
+    """Return the comparison with one program, or the reason why there is none."""
+    try:
+        peer = PROGRAMS[name](source)
+    except RefusalError as error:
+        return Outcome(NAMES[name], refusal=str(error))
+    states = random_states(Reading(peer.subject), options.states, options.seed, source.gravity)
+    compared = compare(
+        peer, states, options.tolerance, backend=__import__('os').environ.get('PB', 'auto')
+    )
+    return Outcome(peer.name, peer.version, compared, peer.notes)
+
+
+def check(description: RobotDescription, tip: str) -> None:
+    """Refuse robots that cannot be compared."""
+    for joint in description.joints:
+        if joint.type not in (*SCALAR, 'fixed'):
+            raise UnusableError(
+                f'joint {joint.name} is {joint.type}; the programs have different coordinates for '
+                'such joints: make it fixed to compare the rest'
+            )
+    if not any(joint.type in SCALAR for joint in description.joints):
+        raise UnusableError('no joint of this robot moves: there is nothing to compare')
+    links = [link.name for link in description.links]
+    if tip and tip not in links:
+        raise UnusableError(f'argument --tip: there is no link {tip}; links: {", ".join(links)}')
+
+
+def verdict(outcomes: Sequence[Outcome], required: Sequence[str]) -> int:
+    """Return the exit status, and say which required program is missing."""
+    missing = [
+        each for each in outcomes if each.comparison is None and each.name.lower() in required
+    ]
+    for each in missing:
+        print(f'parity: {each.name} is required: {each.refusal}', file=sys.stderr)
+    unequal = any(each.comparison and not each.comparison.agrees for each in outcomes)
+    return DIFFER if missing or unequal else AGREE
+
+
+def programs(words: str) -> tuple[str, ...]:
+    """Return names of programs; raises `argparse.ArgumentTypeError`."""
+    names = tuple(word.strip().lower() for word in words.split(',') if word.strip())
+    unknown = [name for name in names if name not in PROGRAMS]
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(
+            f'{words!r}: expected names of {", ".join(PROGRAMS)}, separated by commas'
+        )
+    return names
+
+
+def number(text: str) -> float:
+    """Return a finite number; raises `argparse.ArgumentTypeError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
+    return value
+
+
+def positive(text: str) -> float:
+    """Return a positive number; raises `argparse.ArgumentTypeError`."""
+    value = number(text)
+    if value <= 0.0:
+        raise argparse.ArgumentTypeError(f'{text!r} is not positive')
+    return value
+
+
+def count(text: str) -> int:
+    """Return a number of states; raises `argparse.ArgumentTypeError`."""
+    if not text.isdecimal() or not 1 <= int(text) <= 10000:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1 to 10000')
+    return int(text)

@@ -1,0 +1,141 @@
+"""The `<ros2_control>` tags of a URDF: hardware components and the interfaces of their joints.
+
+https://control.ros.org/rolling/doc/ros2_control/hardware_interface/doc/hardware_components_userdoc.html
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.dom.minidom import Element
+
+from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
+from screw_dynamics_ros.core.errors import DescriptionError
+
+
+@dataclass(frozen=True)
+class ControlledJoint:
+    """A joint of a hardware component.
+
+    Attributes
+    ----------
+    name : str
+    command_interfaces, state_interfaces : tuple of str
+        Such as 'position', 'velocity', 'effort', in the order of the description.
+    """
+
+    name: str
+    command_interfaces: tuple[str, ...] = ()
+    state_interfaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HardwareComponent:
+    """One `<ros2_control>` tag.
+
+    Attributes
+    ----------
+    name, type : str
+        Empty where the tag does not say; the type is 'system', 'actuator' or 'sensor'.
+    plugin : str
+        Class that runs it; empty without a `<hardware>`.
+    parameters : dict
+        Texts of the `<param>` of `<hardware>`, by name.
+    joints : tuple of ControlledJoint
+    """
+
+    name: str
+    type: str
+    plugin: str
+    parameters: dict[str, str]
+    joints: tuple[ControlledJoint, ...]
+
+
+def read_ros2_control(
+    text_or_path: str | bytes | os.PathLike[str],
+) -> tuple[HardwareComponent, ...]:
+    """Return the hardware components of a URDF, in its order; none is usual, too.
+
+    Raises
+    ------
+    DescriptionError
+        If the description is no URDF, or a joint or an interface has no name, or a joint occurs
+        twice in a component.
+
+    Examples
+    --------
+    >>> urdf = '''<robot name="arm"><link name="base"/><ros2_control name="arm" type="system">
+    ...   <joint name="elbow"><command_interface name="effort"/></joint></ros2_control></robot>'''
+    >>> [(joint.name, joint.command_interfaces) for joint in read_ros2_control(urdf)[0].joints]
+    [('elbow', ('effort',))]
+    """
+    return tuple(map(_component, children(robot_element(text_or_path), 'ros2_control')))
+
+
+def commanded_joints(
+    components: Iterable[HardwareComponent], names: Sequence[str], interface: str
+) -> list[str]:
+    """Return which of the joints `names` have a command interface, in the order of `names`.
+
+    It is the order in which `joint_state_topic_hardware_interface` writes the numbers of an
+    interface, while its message lists all joints of the component.
+    """
+    commanded = {
+        joint.name
+        for component in components
+        for joint in component.joints
+        if interface in joint.command_interfaces
+    }
+    return [name for name in names if name in commanded]
+
+
+def _component(element: Element) -> HardwareComponent:
+    name, hardware = element.getAttribute('name'), child(element, 'hardware')
+    owner = f'<ros2_control name="{short(name)}">'
+    joints = tuple(_joint(joint, owner) for joint in children(element, 'joint'))
+    names = [joint.name for joint in joints]
+    for k, joint in enumerate(names):
+        if joint in names[:k]:
+            raise DescriptionError(f'{owner} has joint {joint!r} twice; remove one')
+    plugin = None if hardware is None else child(hardware, 'plugin')
+    return HardwareComponent(
+        name,
+        element.getAttribute('type'),
+        '' if plugin is None else _text(plugin),
+        {} if hardware is None else _parameters(hardware),
+        joints,
+    )
+
+
+def _joint(element: Element, owner: str) -> ControlledJoint:
+    name = element.getAttribute('name')
+    if not name:
+        raise DescriptionError(f'{owner} has a <joint> without a name; add name="..."')
+    commands, states = (
+        tuple(
+            _interface_name(interface, f'{owner}, joint {name!r}')
+            for interface in children(element, f'{what}_interface')
+        )
+        for what in ('command', 'state')
+    )
+    return ControlledJoint(name, commands, states)
+
+
+def _interface_name(element: Element, owner: str) -> str:
+    name = element.getAttribute('name')
+    if not name:
+        raise DescriptionError(f'{owner}: a <{element.tagName}> has no name; add name="position"')
+    return name
+
+
+def _parameters(element: Element) -> dict[str, str]:
+    return {
+        parameter.getAttribute('name'): _text(parameter) for parameter in children(element, 'param')
+    }
+
+
+def _text(element: Element) -> str:
+    return ''.join(
+        node.data for node in element.childNodes if node.nodeType == node.TEXT_NODE
+    ).strip()

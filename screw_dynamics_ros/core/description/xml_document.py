@@ -1,0 +1,102 @@
+"""The XML of robot descriptions: parsed safely, whoever sent it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from xml.dom.minidom import Document, Element
+from xml.parsers.expat import ExpatError
+
+from defusedxml import DefusedXmlException, expatbuilder
+
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+
+
+def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
+    """Return the <robot> of a URDF, given as its text or as the path of a file.
+
+    Raises `DescriptionError` if it is no URDF or a xacro file, `ArgumentError` for other types.
+    """
+    robot = _parse(_source(text_or_path)).documentElement
+    if robot is None or robot.tagName != 'robot':
+        tag = robot.tagName if robot is not None else 'none'
+        raise DescriptionError(
+            f'the root element is <{tag}>, not <robot>; convert the description to URDF'
+        )
+    _refuse_xacro(robot)
+    return robot
+
+
+def children(element: Element, tag: str) -> list[Element]:
+    """Return the children of that name."""
+    return [
+        node for node in element.childNodes if isinstance(node, Element) and node.tagName == tag
+    ]
+
+
+def child(element: Element, tag: str) -> Element | None:
+    """Return the first child of that name, as urdfdom does."""
+    return next(iter(children(element, tag)), None)
+
+
+def short(text: str, most: int = 80) -> str:
+    """Return a text for an error message, cut if it is long."""
+    return text if len(text) <= most else f'{text[:most]}...'
+
+
+def _source(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
+    """Return the XML text, read from the file if a path is given."""
+    if isinstance(text_or_path, bytes):
+        return text_or_path.lstrip()
+    if isinstance(text_or_path, str):
+        text = text_or_path.lstrip('\ufeff \t\r\n')
+        if not text:
+            raise DescriptionError(
+                'the description is empty; expected URDF text or the path of a file'
+            )
+        if '<' in text:
+            return text
+    elif not isinstance(text_or_path, os.PathLike):
+        raise ArgumentError(
+            f'text_or_path is a {type(text_or_path).__name__}; give URDF text or a path'
+        )
+    try:
+        return pathlib.Path(text_or_path).read_bytes().lstrip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or str(error)
+        raise DescriptionError(
+            f'cannot read the file {short(str(text_or_path))!r} ({reason}), and as text it is no '
+            'XML; check the path, or pass the URDF text itself'
+        ) from None
+
+
+def _parse(source: str | bytes) -> Document:
+    try:
+        # Namespaces off: old URDFs use prefixes they never declare, and no reader looks at them.
+        document: Document = expatbuilder.parseString(source, namespaces=False, forbid_dtd=True)
+    except DefusedXmlException as error:
+        raise DescriptionError(
+            f'the description has a DTD or entity declarations, refused as unsafe ({error}); '
+            'remove the <!DOCTYPE ...> and write the values out'
+        ) from None
+    except ExpatError as error:
+        raise DescriptionError(
+            f'the description is not well-formed XML: {error}; check it with `xmllint --noout`'
+        ) from None
+    except (ValueError, LookupError) as error:
+        raise DescriptionError(
+            f'the description cannot be decoded: {error}; save it as UTF-8'
+        ) from None
+    return document
+
+
+def _refuse_xacro(robot: Element) -> None:
+    pending = [robot]  # not getElementsByTagName: it recurses, and depth is the sender's choice
+    while pending:
+        element = pending.pop()
+        pending.extend(node for node in element.childNodes if isinstance(node, Element))
+        if element.tagName.startswith('xacro:'):
+            raise DescriptionError(
+                f'the description is a xacro file (it has <{element.tagName}>); expand it first: '
+                '`xacro robot.urdf.xacro > robot.urdf`, in a launch file Command(["xacro ", path])'
+            )

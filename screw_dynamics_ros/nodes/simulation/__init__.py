@@ -1,0 +1,1 @@
+"""The node `simulator`: a robot driver without a robot."""

@@ -1,0 +1,124 @@
+"""The simulated robot of a node, made of its parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot, UnknownNameError
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.simulation import SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo
+from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
+from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
+from screw_dynamics_ros.nodes.simulation.motors import Motors
+from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.share import share_folder
+
+ROUNDING = 1e-3  # of the norm of a quaternion written by hand
+
+
+def description_text(parameters: Parameters) -> str:
+    """Return the text of the URDF; raises `DescriptionError` if it cannot be read."""
+    if parameters['robot_description']:
+        text: str = parameters['robot_description']
+        return text
+    path = Path(parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
+    try:
+        return path.read_text(encoding='utf-8')
+    except (OSError, UnicodeError) as error:
+        raise DescriptionError(f'parameter urdf: {path} cannot be read: {error}') from None
+
+
+def make_robot(node: Node, parameters: Parameters, text: str) -> Robot:
+    """Return the model, with the drives of the parameters."""
+    description = read_urdf(text)
+    drive_joints = parameters['drive_joints']
+    drives = DriveParameters(node, drive_joints, read_only=True).on(description)
+    with_drives = parameters['friction'] or bool(drive_joints)
+    return Robot(
+        description,
+        floating_base=parameters['floating_base'],
+        gravity=parameters['gravity'],
+        backend=parameters['backend'],
+        drives=drives if with_drives else None,
+    )
+
+
+def make_simulated(node: Node, parameters: Parameters, robot: Robot) -> SimulatedRobot:
+    """Return the robot at its initial configuration, with what it touches."""
+    world = read_world(node, parameters)
+    return SimulatedRobot(
+        robot,
+        initial_configuration(robot, parameters),
+        parameters['integrator'],
+        planes=world.planes,
+        contact_points=world.contact_points,
+        springs=world.springs,
+    )
+
+
+def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
+    """Return where the simulation starts, (nq,).
+
+    Raises `ArgumentError` and `UnknownNameError` for joints that do not exist, positions beyond
+    limits and poses that are none.
+    """
+    joints, positions = (parameters[f'initial_{what}'] for what in ('joints', 'positions'))
+    if len(joints) != len(positions):
+        raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} initial_joints')
+    q, scalar = middle_of_range(robot), ScalarJoints(robot)
+    for name, position in zip(joints, positions):
+        if name not in scalar.joints:
+            raise UnknownNameError(
+                f'initial_joints: the robot has no joint {name!r} with one coordinate; it has '
+                f'{", ".join(scalar.joints)}'
+            )
+        q[robot.joint_coordinates(name)[0]] = position
+        joint = robot.joint_names.index(name)
+        lower, upper = robot.limits.lower[joint], robot.limits.upper[joint]
+        if not lower <= position <= upper:
+            raise ArgumentError(
+                f'initial_positions: {position:g} of {name!r} is beyond its '
+                f'limits, {lower:g} to {upper:g}'
+            )
+    pose = np.array(parameters['initial_base_pose'])
+    norm = float(np.linalg.norm(pose[3:]))
+    if abs(norm - 1.0) > ROUNDING:
+        raise ArgumentError(
+            f'initial_base_pose: its quaternion {pose[3:].tolist()} has norm {norm:.6g}, not 1'
+        )
+    if robot.floating_base:
+        q[:7] = *pose[:3], *(pose[3:] / norm)
+    return q
+
+
+def make_motors(robot: Robot, parameters: Parameters) -> tuple[JointTargets, Motors]:
+    """Return the commands in force and the motors that follow them."""
+    joints = ScalarJoints(robot)
+    indices = [robot.joint_names.index(name) for name in joints.joints]
+    lower, upper, velocity = (
+        np.asarray(limit)[indices]
+        for limit in (robot.limits.lower, robot.limits.upper, robot.limits.velocity)
+    )
+    targets = JointTargets(joints.joints, lower, upper, velocity)
+
+    def reference(q: Array) -> ReferenceMotion:
+        return ReferenceMotion(
+            q, lower, upper, parameters['motion_amplitude'], parameters['motion_period']
+        )
+
+    damping = parameters['servo_damping_ratio']
+    return targets, Motors(
+        joints,
+        targets,
+        JointServo(robot, parameters['servo_frequency'], damping),
+        JointServo(robot, parameters['posture_frequency']),
+        reference,
+    )

@@ -1,0 +1,202 @@
+"""Topics that command the simulated robot; each refusal is kept until a good message comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from screw_dynamics_ros.core.description.ros2_control import (
+    HardwareComponent,
+    read_ros2_control,
+)
+from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
+from screw_dynamics_ros.nodes.simulation.command_messages import (
+    read_joint_commands,
+    read_numbers,
+    read_path,
+    read_state,
+)
+from screw_dynamics_ros.nodes.simulation.joint_targets import (
+    EFFORT,
+    POSITION,
+    VELOCITY,
+    JointTargets,
+)
+from screw_dynamics_ros.nodes.simulation.plant import Plant
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, SimulationTime
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.topics import qos
+
+COMMANDS = {
+    '~/effort_commands': EFFORT,
+    '~/position_commands': POSITION,
+    '~/velocity_commands': VELOCITY,
+}
+JOINT_COMMANDS, TRAJECTORIES = 'joint_commands', '~/joint_trajectory'
+WRENCHES, STATES = '~/external_wrench', '~/set_state'
+
+#: Called after each message that commands joints, with its stamp [ns], 0 for none.
+Answered = Callable[[int], None]
+
+
+class CommandTopics:
+    """Subscriptions of commands, wrenches and states.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    plant : Plant
+    targets : JointTargets
+    time : SimulationTime
+    text : str
+        The description, which may tell in `<ros2_control>` tags who has which interface.
+    guarded : callable
+        ``guarded(what, callback)`` returns a callback whose exceptions are counted.
+    answered, replaced : callables
+        Called when joints have been commanded, and when the state has been set.
+
+    Attributes
+    ----------
+    frozen : bool
+        Whether commands are ignored; may be set.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        plant: Plant,
+        targets: JointTargets,
+        time: SimulationTime,
+        text: str,
+        guarded: Callable[[str, Callable[..., None]], Callable[..., None]],
+        answered: Answered,
+        replaced: Callable[[], None],
+    ) -> None:
+        self._plant, self._targets, self._time = plant, targets, time
+        self._answered, self._replaced = answered, replaced
+        self._refused: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
+        self.frozen, self._obeyed, self._ignored = False, 0, 0
+        description = plant.joints.robot.description
+        commanded = {*plant.joints.joints}
+        self._known = {joint.name for joint in description.joints} - commanded
+        self._components, self._tag_fault = components_of(text)
+        for topic, interface in COMMANDS.items():
+            on_numbers = partial(self._on_numbers, topic, interface)
+            self._subscribe(node, guarded, Float64MultiArray, topic, on_numbers)
+        for kind, topic, receive in (
+            (JointState, JOINT_COMMANDS, self._on_joint_commands),
+            (JointTrajectory, TRAJECTORIES, self._on_trajectory),
+            (WrenchStamped, WRENCHES, self._on_wrench),
+            (JointState, STATES, self._on_state),
+        ):
+            self._subscribe(node, guarded, kind, topic, receive)
+
+    def _subscribe(
+        self,
+        node: Node,
+        guarded: Callable[[str, Callable[..., None]], Callable[..., None]],
+        kind: type,
+        topic: str,
+        receive: Callable[[Any], None],
+    ) -> None:
+        def checked(message: Any) -> None:
+            try:
+                receive(message)
+            except ScrewDynamicsError as error:
+                self._refused[topic] = f'{topic}: {printable(str(error))}'
+            else:
+                self._refused.pop(topic, None)
+
+        profile = qos.OUTPUT if topic == WRENCHES else qos.COMMAND
+        node.create_subscription(kind, topic, guarded(f'a message on {topic}', checked), profile)
+
+    def report(self, status: Status) -> None:
+        """Report refusals, what was clipped, and commands that are ignored."""
+        for refusal in list(self._refused.values()):
+            status.report(Level.WARN, f'refused {refusal}')
+        for topic, note in list(self._notes.items()):
+            status.report(Level.WARN, f'{topic}: {note}')
+        if self._tag_fault:
+            status.report(Level.WARN, f'ros2_control tags: {self._tag_fault}')
+        status.values['commands'] = f'{self._obeyed} obeyed, {self._ignored} ignored'
+        if self.frozen:
+            status.report(
+                Level.WARN, 'commands are ignored, on purpose; ~/freeze_commands with data: false'
+            )
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def _on_numbers(self, topic: str, interface: str, message: Any) -> None:
+        command = read_numbers(message, self._plant.joints.joints, interface)
+        if not self._is_ignored():
+            self._note(topic, self._targets.command(command, topic, self._time.stamp))
+        self._answered(0)
+
+    def _on_joint_commands(self, message: Any) -> None:
+        commands, left_out = read_joint_commands(
+            message, self._plant.joints.joints, self._known, self._components
+        )
+        if not self._is_ignored():
+            notes = [
+                self._targets.command(command, JOINT_COMMANDS, self._time.stamp)
+                for command in commands
+            ]
+            self._note(JOINT_COMMANDS, '; '.join(filter(None, (left_out, *notes))))
+        self._answered(stamp_of(message))
+
+    def _on_trajectory(self, message: Any) -> None:
+        now, plant = self._time.stamp, self._plant
+        trajectory, points = read_path(
+            message, plant.joints.joints, self._known, now, (plant.positions, plant.velocities)
+        )
+        if not self._is_ignored():
+            self._note(TRAJECTORIES, self._targets.clipped_path(trajectory.joints, points))
+            self._targets.follow(trajectory, TRAJECTORIES, now)
+        self._answered(0)
+
+    def _on_wrench(self, message: Any) -> None:
+        f, n = message.wrench.force, message.wrench.torque
+        wrench = swap_linear_angular(np.array([f.x, f.y, f.z, n.x, n.y, n.z]))
+        self._plant.pushes.push(message.header.frame_id, wrench, self._time.stamp)
+
+    def _on_state(self, message: Any) -> None:
+        positions, velocities = read_state(message, self._plant.joints.joints)
+        self._plant.set_state(positions, velocities)
+        self._replaced()
+
+    def _is_ignored(self) -> bool:
+        """Whether a good command is ignored; counts it."""
+        self._ignored += self.frozen
+        self._obeyed += not self.frozen
+        return self.frozen
+
+    def _note(self, topic: str, text: str) -> None:
+        """Keep what of the last message of a topic was changed, nothing if that is empty."""
+        self._notes.pop(topic, None)
+        if text:
+            self._notes[topic] = text
+
+
+def components_of(text: str) -> tuple[tuple[HardwareComponent, ...], str]:
+    """Return the hardware components of a description, and why they cannot be read."""
+    try:
+        return read_ros2_control(text), ''
+    except DescriptionError as error:
+        return (), str(error)
+
+
+def stamp_of(message: Any) -> int:
+    """Return the stamp of a message [ns]."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)

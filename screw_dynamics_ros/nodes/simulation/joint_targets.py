@@ -1,0 +1,186 @@
+"""What each joint is to do: the newest command for it, and how long it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+
+POSITION, VELOCITY, EFFORT = INTERFACES = ('position', 'velocity', 'effort')
+
+Indices = NDArray[np.intp]
+
+#: Interfaces, positions, velocities and efforts, one for each joint.
+Wanted = tuple[list[str], Array, Array, Array]
+
+
+@dataclass(frozen=True)
+class Command:
+    """Numbers for one interface of some joints.
+
+    Attributes
+    ----------
+    interface : str
+        One of `INTERFACES`.
+    joints : (k,) array of int
+        Which joints.
+    values : (k,) array
+        [rad, m; rad/s, m/s; N m, N].
+    rates : (k,) array, optional
+        Velocities that go with positions [rad/s, m/s].
+    """
+
+    interface: str
+    joints: Indices
+    values: Array
+    rates: Array | None = None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A path of some joints.
+
+    Attributes
+    ----------
+    joints : (k,) array of int
+        Which joints.
+    start : int
+        Time from which the path counts [ns].
+    path : JointPath
+    """
+
+    joints: Indices
+    start: int
+    path: JointPath
+
+    @property
+    def end(self) -> int:
+        """When its last point is reached [ns]."""
+        return self.start + round(self.path.end * NANOSECONDS)
+
+    def at(self, now: int) -> tuple[Array, Array]:
+        """Return positions and velocities at a time [ns], (k,) each."""
+        return self.path.at((now - self.start) / NANOSECONDS)
+
+
+class JointTargets:
+    """The commands in force, of n joints with one coordinate.
+
+    For each joint the newest command decides. Efforts and velocities apply for a time, then the
+    joint holds the position it has; a position, and the end of a trajectory, is held until another
+    command comes.
+
+    Parameters
+    ----------
+    names : sequence of str
+    lower, upper, velocity : (n,) arrays
+        Limits of the joints, to which positions and velocities are clipped [rad, m; rad/s, m/s].
+
+    Attributes
+    ----------
+    interfaces : list of str
+        What is commanded, one of `INTERFACES` for each joint.
+    sources : list of str
+        Whose command is in force; empty for joints that hold because there is none.
+    """
+
+    def __init__(self, names: Sequence[str], lower: Array, upper: Array, velocity: Array) -> None:
+        self.names, count = tuple(names), len(names)
+        self._bounds = {POSITION: (lower, upper), VELOCITY: (-velocity, velocity)}
+        self._values = {interface: np.zeros(count) for interface in INTERFACES}
+        self._arrivals = np.zeros(count, dtype=np.int64)
+        self._trajectories: list[Trajectory] = []
+        self.hold(np.zeros(count))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no command is in force."""
+        return not any(self.sources)
+
+    def hold(self, q: Array) -> None:
+        """Forget all commands and hold positions (n,)."""
+        count = len(self.names)
+        self.interfaces, self.sources = [POSITION] * count, [''] * count
+        self._values[POSITION][:], self._values[VELOCITY][:] = q, 0.0
+        self._trajectories = []
+
+    def command(self, command: Command, source: str, now: int) -> str:
+        """Put a command in force at a time [ns]; return what of it was clipped, in words."""
+        joints, interface = command.joints, command.interface
+        values, clipped = self._clipped(interface, joints, command.values)
+        self._take_over(joints, interface, source, now)
+        self._values[interface][joints] = values
+        if interface == POSITION:
+            rates, note = self._clipped(
+                VELOCITY, joints, np.zeros(len(joints)) if command.rates is None else command.rates
+            )
+            self._values[VELOCITY][joints] = rates
+            clipped = clipped or note
+        return clipped
+
+    def follow(self, trajectory: Trajectory, source: str, now: int) -> None:
+        """Put a trajectory in force at a time [ns]."""
+        self._take_over(trajectory.joints, POSITION, source, now)
+        self._trajectories.append(trajectory)
+
+    def expire(self, now: int, timeout: float, q: Array) -> None:
+        """Let efforts and velocities that are older than a time [s] end; hold q (n,) there."""
+        latest = now - round(timeout * NANOSECONDS)
+        for joint, interface in enumerate(self.interfaces):
+            if interface != POSITION and self._arrivals[joint] < latest:
+                self.interfaces[joint], self.sources[joint] = POSITION, ''
+                self._values[POSITION][joint] = q[joint]
+                self._values[VELOCITY][joint] = 0.0
+
+    def at(self, now: int) -> Wanted:
+        """Return interfaces, positions, velocities and efforts wanted at a time [ns], (n,) each."""
+        positions, velocities = self._values[POSITION], self._values[VELOCITY]
+        for trajectory in self._trajectories:
+            q, v = trajectory.at(now)
+            positions[trajectory.joints] = self._clipped(POSITION, trajectory.joints, q)[0]
+            velocities[trajectory.joints] = v
+        self._trajectories = [each for each in self._trajectories if now < each.end]
+        return self.interfaces, positions, velocities, self._values[EFFORT]
+
+    def clipped_path(self, joints: Indices, q: Array) -> str:
+        """Return in words what of the points (N, k) of a path is beyond the limits, '' if none."""
+        return next(filter(None, (self._clipped(POSITION, joints, row)[1] for row in q)), '')
+
+    def _clipped(self, interface: str, joints: Indices, values: Array) -> tuple[Array, str]:
+        """Return values (k,) within the limits, and in words the first that was not."""
+        if interface not in self._bounds:
+            return values, ''
+        lower, upper = (bound[joints] for bound in self._bounds[interface])
+        clipped = np.clip(values, lower, upper)
+        beyond = np.flatnonzero(clipped != values)
+        if not len(beyond):
+            return clipped, ''
+        k = beyond[0]
+        return clipped, (
+            f'{interface} {values[k]:g} of {self.names[joints[k]]} is beyond its limit and was '
+            f'clipped to {clipped[k]:g}'
+        )
+
+    def _take_over(self, joints: Indices, interface: str, source: str, now: int) -> None:
+        """Let a source decide over joints, which leave the trajectories they were on."""
+        taken = set(joints.tolist())
+        self._trajectories = [
+            part for each in self._trajectories if len((part := without(each, taken)).joints)
+        ]
+        for joint in taken:
+            self.interfaces[joint], self.sources[joint] = interface, source
+        self._arrivals[joints] = now
+
+
+def without(trajectory: Trajectory, taken: set[int]) -> Trajectory:
+    """Return a trajectory that does not move some joints."""
+    kept = [k for k, joint in enumerate(trajectory.joints) if joint not in taken]
+    if len(kept) == len(trajectory.joints):
+        return trajectory
+    return Trajectory(trajectory.joints[kept], trajectory.start, trajectory.path.of(kept))

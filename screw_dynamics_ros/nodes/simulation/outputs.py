@@ -1,0 +1,196 @@
+"""What the simulator publishes about a state: measurements, and what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.topics.publishers import Publishers, raw_publish
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:
+    TFMessage = None
+
+TRUTH = '~/ground_truth'
+
+
+class Topic:
+    """One topic and its message.
+
+    Parameters
+    ----------
+    publishers : Publishers
+    kind : type
+        Of the message.
+    name : str
+    template : Template
+
+    Attributes
+    ----------
+    listened : bool
+        Whether there was a subscriber when they were last counted.
+    """
+
+    def __init__(self, publishers: Publishers, kind: type, name: str, template: Template) -> None:
+        self._publisher, self._template = publishers.get(kind, name), template
+        self._send = raw_publish(self._publisher)
+        self.listened = False
+
+    def publish(self, numbers: Array, stamp: int) -> None:
+        """Send a message with these numbers and this stamp [ns]."""
+        self._send(self._template.fill(numbers, stamp))
+
+    def count_listeners(self) -> int:
+        """Return how many subscribers there are."""
+        count: int = self._publisher.get_subscription_count()
+        self.listened = count > 0
+        return count
+
+
+class StateOutputs:
+    """The topics of one simulated robot.
+
+    Nothing is computed for a topic without subscribers, except `joint_states`.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    plant : Plant
+    sensor : JointSensor
+    timeouts : callable
+        Returns how long commands and wrenches apply now.
+    world_frame : str
+        Parent of a floating base on /tf.
+
+    Attributes
+    ----------
+    states : Topic
+        `joint_states`.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        plant: Plant,
+        sensor: JointSensor,
+        timeouts: Callable[[], Timeouts],
+        world_frame: str,
+    ) -> None:
+        self._plant, self._sensor, self._timeouts = plant, sensor, timeouts
+        self._publishers = Publishers(node)
+        self._torques = np.zeros(plant.simulated.robot.nv)
+        template = templates.joint_states(plant.joints.joints)
+        self.states = Topic(self._publishers, JointState, 'joint_states', template)
+        self._others = [*self._truths(), *self._contact_wrenches(), *self._transforms(world_frame)]
+
+    def _truths(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        """Yield the topics with what is true, and what gives their numbers."""
+        plant, names = self._plant, self._plant.joints.joints
+        simulated = plant.simulated
+        for kind, name, template, numbers in (
+            (
+                JointState,
+                f'{TRUTH}/joint_states',
+                templates.joint_states(names),
+                lambda now: np.concatenate(self._true_state()),
+            ),
+            (
+                JointState,
+                f'{TRUTH}/external_torque',
+                templates.joint_efforts(names),
+                lambda now: plant.external_torques(now, self._timeouts()),
+            ),
+            (
+                Float64MultiArray,
+                '~/energy',
+                templates.matrix(('kinetic', 'potential')),
+                lambda now: np.array(simulated.energy),
+            ),
+            (
+                Float64MultiArray,
+                '~/violation',
+                templates.matrix(('quaternion_norm',)),
+                lambda now: np.array([simulated.violation]),
+            ),
+        ):
+            yield Topic(self._publishers, kind, name, template), numbers
+
+    def _contact_wrenches(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        """Yield a topic for each link with contact points."""
+        simulated = self._plant.simulated
+        for link, token in topic_tokens(simulated.environment.contact_links).items():
+
+            def numbers(now: int, link: str = link) -> Array:
+                return swap_linear_angular(simulated.contact_wrenches[link])
+
+            name = f'~/contact_wrench/{token}'
+            yield Topic(self._publishers, WrenchStamped, name, templates.wrench(link)), numbers
+
+    def _transforms(self, world_frame: str) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        """Yield /tf, if there is something that joint states cannot place."""
+        simulated, robot = self._plant.simulated, self._plant.simulated.robot
+        described = {joint.name: joint for joint in robot.description.joints}
+        rows = [
+            k for k, name in enumerate(robot.transform_joints) if name in self._plant.joints.held
+        ]
+        frames = [
+            (
+                described[robot.transform_joints[k]].parent,
+                described[robot.transform_joints[k]].child,
+            )
+            for k in rows
+        ]
+        base = robot.floating_base
+        if base:
+            frames.insert(0, (world_frame, robot.link_names[0]))
+        if not frames or TFMessage is None:
+            return
+
+        def numbers(now: int) -> Array:
+            poses = robot.joint_transforms(simulated.q)[rows].ravel() if rows else np.zeros(0)
+            return np.concatenate([simulated.q[:7], poses]) if base else poses
+
+        yield Topic(self._publishers, TFMessage, '/tf', templates.transforms(frames)), numbers
+
+    def prepare(self) -> None:
+        """Compile what the topics need, which the first messages would wait for otherwise."""
+        for _, numbers in self._others:
+            numbers(0)
+
+    def count_listeners(self) -> None:
+        """Look for the subscribers of all topics."""
+        for topic, _ in self._others:
+            topic.count_listeners()
+
+    def publish(self, now: int) -> int | None:
+        """Publish the state of a time [ns]; return the stamp of the last joint state sent [ns].
+
+        Delayed ones are of times before; there may be several, or none: None.
+        """
+        self._torques = self._plant.torques(now, self._timeouts())
+        self._sensor.measure(now, *self._true_state())
+        measurements = self._sensor.arrived(now)
+        for stamp, values in measurements:
+            self.states.publish(values, stamp)
+        for topic, numbers in self._others:
+            if topic.listened:
+                topic.publish(numbers(now), now)
+        return measurements[-1].stamp if measurements else None
+
+    def _true_state(self) -> tuple[Array, Array, Array]:
+        """Return positions, velocities and torques of the motors, (n,) each."""
+        plant = self._plant
+        return plant.positions, plant.velocities, plant.joints.of_joints(self._torques)

@@ -1,0 +1,231 @@
+"""Parameters of the simulator: the robot, its motion without commands, time."""
+
+from __future__ import annotations
+
+from screw_dynamics_ros.core.compile.kernels import BACKENDS
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.simulation import INTEGRATORS
+from screw_dynamics_ros.nodes.parameters import drive_parameters
+from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
+from screw_dynamics_ros.ros.parameters import Specification, Value
+
+#: Those that fit fixed and floating bases.
+SIMULATOR_INTEGRATORS = tuple(name for name in INTEGRATORS if name != 'momentum_preserving')
+
+WALL, PUBLISH, LOCK_STEP = CLOCKS = ('wall', 'publish', 'lock_step')
+
+SLOWEST, FASTEST = 0.1, 100.0  # real time factors, besides 0
+
+ROBOT = (
+    Specification(
+        'robot_description',
+        '',
+        'URDF of the robot. Empty: the file `urdf`.',
+        rule='the text of a URDF, or empty',
+        read_only=True,
+    ),
+    Specification(
+        'urdf',
+        '',
+        'Path of the URDF file. Empty: the Panda arm of this package.',
+        rule='a path, or empty',
+        read_only=True,
+    ),
+    Specification(
+        'floating_base',
+        False,
+        'Whether the root link moves freely. Its pose is then published on /tf.',
+        read_only=True,
+    ),
+    Specification(
+        'world_frame',
+        'world',
+        'Parent frame on /tf of a floating base.',
+        rule='the name of a frame',
+        read_only=True,
+    ),
+    Specification(
+        'gravity',
+        [0.0, 0.0, -9.81],
+        'Acceleration of free fall in the frame of the root link, of a floating base in '
+        'world_frame [m/s^2].',
+        size=3,
+        read_only=True,
+    ),
+    Specification(
+        'friction',
+        False,
+        'Whether joints have friction: that of drives, and that of the description for joints '
+        'without. A robot with drive_joints has it in any case.',
+        read_only=True,
+    ),
+    drive_parameters.JOINTS,
+)
+
+INTEGRATION = (
+    Specification(
+        'rate', 500.0, 'Rate of joint_states [Hz].', minimum=1.0, maximum=10000.0, read_only=True
+    ),
+    Specification(
+        'step',
+        0.002,
+        'Longest step of the integration [s]; shortened to divide 1 / rate. Fast motion is '
+        'integrated in shorter steps.',
+        minimum=1e-6,
+        maximum=0.1,
+        read_only=True,
+    ),
+    Specification(
+        'integrator',
+        'runge_kutta',
+        'Method of integration: runge_kutta (order 4) or semi_implicit (Euler, order 1, a '
+        'quarter of the computation).',
+        choices=SIMULATOR_INTEGRATORS,
+        read_only=True,
+    ),
+    Specification(
+        'initial_joints',
+        [''],
+        'Joints to which initial_positions apply.',
+        rule='joints of the robot',
+        read_only=True,
+    ),
+    Specification(
+        'initial_positions',
+        [],
+        'Initial positions [rad, m] for each of initial_joints, within their limits; other '
+        'joints start in the middle of their range.',
+        rule='empty, or one for each of initial_joints',
+        read_only=True,
+    ),
+    Specification(
+        'initial_base_pose',
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        'Initial pose of a floating base in world_frame: x, y, z [m], quaternion x, y, z, w.',
+        size=7,
+        rule='a unit quaternion',
+        read_only=True,
+    ),
+)
+
+MOTION = (
+    Specification(
+        'motion_amplitude',
+        0.3,
+        'Amplitude of the slow reference motion without commands [rad, m]. 0: hold still.',
+        minimum=0.0,
+        read_only=True,
+    ),
+    Specification(
+        'motion_period',
+        10.0,
+        'Period of the reference motion of the first joint [s].',
+        minimum=0.1,
+        read_only=True,
+    ),
+    Specification(
+        'posture_frequency',
+        20.0,
+        'Natural frequency of the joint springs that follow the reference motion [rad/s].',
+        minimum=0.1,
+        maximum=500.0,
+        read_only=True,
+    ),
+    Specification(
+        'servo_frequency',
+        60.0,
+        'Natural frequency of the joint servos that follow position, velocity and trajectory '
+        'commands: their stiffness, with the inertia behind each joint [rad/s].',
+        minimum=0.1,
+        maximum=500.0,
+        read_only=True,
+    ),
+    Specification(
+        'servo_damping_ratio',
+        1.0,
+        'Damping ratio of the joint servos; 1 is critical.',
+        minimum=0.0,
+        maximum=10.0,
+        read_only=True,
+    ),
+    Specification(
+        'command_timeout',
+        0.1,
+        'Time for which effort and velocity commands are applied; afterwards the joints hold '
+        'their posture. In time of the simulation [s].',
+        minimum=0.001,
+    ),
+    Specification(
+        'wrench_timeout',
+        0.1,
+        'Time of the simulation for which a message on ~/external_wrench acts [s].',
+        minimum=0.001,
+    ),
+)
+
+TIME = (
+    Specification(
+        'clock',
+        WALL,
+        'wall: stamps and pace are those of the clock of the system. publish: simulated time on '
+        '/clock, at real_time_factor. lock_step: the same, and after each joint state time stands '
+        'still until a command answers it.',
+        choices=CLOCKS,
+        read_only=True,
+    ),
+    Specification(
+        'real_time_factor',
+        1.0,
+        'Simulated time per real time, with a simulated clock; the most there is to be in lock '
+        'step. 0: as fast as possible.',
+        minimum=0.0,
+        maximum=FASTEST,
+        rule=f'0, or at least {SLOWEST:g}',
+    ),
+    Specification(
+        'lock_step_timeout',
+        1.0,
+        'Real time after which lock step goes on without an answer, with a warning [s]. 0: never.',
+        minimum=0.0,
+        maximum=3600.0,
+    ),
+    Specification(
+        'paused', False, 'Whether the simulation begins with a pause; see ~/pause.', read_only=True
+    ),
+    Specification(
+        'steps_per_request',
+        1,
+        'Number of joint states that a request of ~/step simulates, during a pause.',
+        minimum=1,
+        maximum=10_000,
+    ),
+    Specification(
+        'seed',
+        0,
+        'Seed of the random numbers of the faults.',
+        minimum=0,
+        maximum=2**31 - 1,
+        read_only=True,
+    ),
+)
+
+PROCESSING = (
+    Specification(
+        'backend',
+        'auto',
+        'How the model is computed: native, python, reference, or auto.',
+        choices=('auto', *BACKENDS),
+        read_only=True,
+    ),
+    *PROCESS,
+)
+
+
+def check(values: dict[str, Value]) -> None:
+    """Refuse what the ranges of single parameters do not; raises `ArgumentError`."""
+    factor = values.get('real_time_factor', 0.0)
+    if isinstance(factor, float) and 0.0 < factor < SLOWEST:
+        raise ArgumentError(
+            f'parameter real_time_factor must be 0, for as fast as possible, or in '
+            f'[{SLOWEST:g}, {FASTEST:g}], got {factor:g}'
+        )

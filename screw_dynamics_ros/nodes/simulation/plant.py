@@ -1,0 +1,118 @@
+"""The simulated robot with its motors and what pushes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from screw_dynamics_ros.core.simulation import SimulatedRobot
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.simulation.motors import Motors
+from screw_dynamics_ros.nodes.simulation.pushes import Pushes
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How long commands and wrenches apply [s]."""
+
+    command: float
+    wrench: float
+
+
+class Plant:
+    """What a driver would be connected to.
+
+    Parameters
+    ----------
+    simulated : SimulatedRobot
+        Its present state is where resets lead to.
+    joints : ScalarJoints
+    motors : Motors
+    pushes : Pushes
+    dt : float
+        Length of a step of the integration [s].
+    """
+
+    def __init__(
+        self,
+        simulated: SimulatedRobot,
+        joints: ScalarJoints,
+        motors: Motors,
+        pushes: Pushes,
+        dt: float,
+    ) -> None:
+        self.simulated, self.joints = simulated, joints
+        self.motors, self.pushes = motors, pushes
+        self._dt = dt
+        self._initial = simulated.save()
+        self.motors.hold(simulated.q)
+
+    def prepare(self, timeouts: Timeouts) -> None:
+        """Compile what steps and commands need."""
+        self.simulated.prepare()
+        self.motors.prepare(self.simulated.q)
+        self.torques(0, timeouts)
+
+    @property
+    def positions(self) -> Array:
+        """Positions of the joints, (n,) [rad, m]."""
+        return self.joints.positions_of_joints(self.simulated.q)
+
+    @property
+    def velocities(self) -> Array:
+        """Velocities of the joints, (n,) [rad/s, m/s]."""
+        return self.joints.of_joints(self.simulated.v)
+
+    def torques(self, now: int, timeouts: Timeouts) -> Array:
+        """Return the torques of the motors (nv,) at a time [ns]."""
+        return self.motors.torques(now, timeouts.command, self.simulated.q, self.simulated.v)
+
+    def advance(self, now: int, timeouts: Timeouts, steps: int) -> None:
+        """Move on by some steps from a time [ns].
+
+        Raises `DivergenceError`; the state is then the last one that could be followed.
+        """
+        for k in range(steps):
+            instant = now + round(k * self._dt * NANOSECONDS)
+            self.simulated.step(
+                self.torques(instant, timeouts),
+                self._dt,
+                self.pushes.acting(instant, timeouts.wrench),
+            )
+            after = now + round((k + 1) * self._dt * NANOSECONDS)
+            self.motors.advance(after, self._dt, self.simulated.q, self.simulated.v)
+
+    def external_torques(self, now: int, timeouts: Timeouts) -> Array:
+        """Return what the environment exerts on the joints (n,) [N m, N].
+
+        Wrenches, contacts and springs in the present state, and what the stops gave in the last
+        step.
+        """
+        simulated = self.simulated
+        pushed = self.pushes.joint_torques(simulated.q, self.pushes.acting(now, timeouts.wrench))
+        return self.joints.of_joints(
+            pushed + simulated.environment_torques + simulated.stop_torques
+        )
+
+    def reset(self) -> None:
+        """Return to where the simulation began, without commands and wrenches."""
+        self.simulated.restore(self._initial)
+        self.pushes.end()
+        self.motors.hold(self.simulated.q)
+
+    def set_state(self, positions: dict[str, float], velocities: dict[str, float]) -> None:
+        """Put joints elsewhere, by name; the others and a floating base stay. Commands end.
+
+        Raises `ArgumentError` for positions beyond limits and numbers that are not finite.
+        """
+        simulated, joints = self.simulated, self.joints
+        q, v = simulated.q.copy(), simulated.v.copy()
+        for target, places, given in (
+            (q, joints.q_places, positions),
+            (v, joints.v_places, velocities),
+        ):
+            for name, value in given.items():
+                target[places[joints.joints.index(name)]] = value
+        simulated.set_state(q, v)
+        self.motors.hold(simulated.q)

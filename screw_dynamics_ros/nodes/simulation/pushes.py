@@ -1,0 +1,92 @@
+"""Wrenches of the environment on links, each for a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+import numpy as np
+
+from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+from screw_dynamics_ros.ros.names import shown
+from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
+
+LARGEST = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
+
+Guard = Callable[[str, Callable[[str], None]], Callable[[str], None]]
+
+
+class Pushes:
+    """The last wrench on each link, in force as soon as its Jacobian is compiled.
+
+    Parameters
+    ----------
+    robot : Robot
+    guarded : callable
+        Returns a function whose exceptions are reported.
+    at_once : bool
+        Whether to compile where a wrench arrives: time stands still meanwhile. A thread compiles
+        otherwise.
+    """
+
+    def __init__(self, robot: Robot, guarded: Guard, at_once: bool) -> None:
+        self._robot, self._guarded, self._at_once = robot, guarded, at_once
+        self._wrenches: dict[str, tuple[Array, int]] = {}  # by links: no more than there are
+        self._compiled: set[str] = set()
+        self._compiling: SimpleQueue[str] = SimpleQueue()
+        if not at_once:
+            threading.Thread(target=self._compile_all, name='wrenches', daemon=True).start()
+
+    def push(self, link: str, wrench: Array, now: int) -> None:
+        """Let a wrench (6,) act on a link from now [ns]; (moment, force), at and in its frame.
+
+        Raises `UnknownNameError` and `ArgumentError`.
+        """
+        if link not in self._robot.link_names:
+            raise UnknownNameError(f'header.frame_id {shown(link)!r} is not a link')
+        if not (np.abs(wrench) <= LARGEST).all():
+            raise ArgumentError(
+                f'a number of the wrench on {link!r} is not finite, or beyond {LARGEST:g}'
+            )
+        is_new = link not in self._wrenches
+        self._wrenches[link] = wrench, now
+        if is_new and self._at_once:
+            self._compile(link)
+        elif is_new:
+            self._compiling.put(link)
+
+    def acting(self, now: int, timeout: float) -> dict[str, Array]:
+        """Return the wrenches (6,) by link that are not older than a time [s]."""
+        earliest = now - round(timeout * NANOSECONDS)
+        return {
+            link: wrench
+            for link, (wrench, arrival) in self._wrenches.items()
+            if arrival >= earliest and link in self._compiled
+        }
+
+    def joint_torques(self, q: Array, wrenches: dict[str, Array]) -> Array:
+        """Return the generalized forces (nv,) of wrenches by link in a configuration [N m, N]."""
+        total = np.zeros(self._robot.nv)
+        for link, wrench in wrenches.items():
+            total += self._robot.jacobian(q, link, 'body').T @ wrench
+        return total
+
+    def end(self) -> None:
+        """Let no wrench act any more."""
+        for link, (wrench, _) in list(self._wrenches.items()):
+            self._wrenches[link] = wrench, -(2**62)
+
+    def _compile_all(self) -> None:
+        """Compile what wrenches need, without delaying the simulation."""
+        use_ordinary_time()
+        while True:
+            link = self._compiling.get()
+            self._guarded(f'a wrench at {link!r}', self._compile)(link)
+
+    def _compile(self, link: str) -> None:
+        self._robot.jacobian(self._robot.neutral(), link, 'body')
+        self._compiled.add(link)

@@ -1,0 +1,89 @@
+"""Whether the simulation runs, and why not: paused, stopped by a fault, waiting for a client."""
+
+from __future__ import annotations
+
+import math
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+
+
+class RefusedError(ScrewDynamicsError):
+    """A request that cannot be met in the present state of the simulation."""
+
+
+class RunState:
+    """Running or paused; stopped by a divergence; in lock step waiting for an answer.
+
+    A stop lasts until the simulation has another state, by a reset or by setting it: from the last
+    one it would diverge again.
+
+    Parameters
+    ----------
+    paused : bool
+
+    Attributes
+    ----------
+    paused : bool
+    stopped : str
+        Why the simulation cannot go on; empty if it can.
+    awaited : int or None
+        Stamp of the joint state that waits for an answer [ns].
+    """
+
+    def __init__(self, paused: bool = False) -> None:
+        self.paused, self.stopped = paused, ''
+        self.awaited: int | None = None
+        self._asked = math.inf
+
+    @property
+    def is_running(self) -> bool:
+        """Whether time goes on, now or as soon as an answer comes."""
+        return not (self.paused or self.stopped)
+
+    def pause(self) -> None:
+        """Let time stand still; a pause that there is goes on."""
+        self.paused = True
+
+    def resume(self, now: float) -> None:
+        """End a pause at a real time [s]; raises `RefusedError` if the simulation has stopped."""
+        self._check_stopped()
+        if self.paused:
+            self.paused, self._asked = False, now
+
+    def check_step(self) -> None:
+        """Raise `RefusedError` unless single steps may be made: during a pause."""
+        self._check_stopped()
+        if not self.paused:
+            raise RefusedError('the simulation runs; call ~/pause with data: true first')
+
+    def stop(self, reason: str) -> None:
+        """Stop where the motion cannot be followed."""
+        self.stopped, self.awaited = reason, None
+
+    def replaced(self) -> None:
+        """Note that the simulation has got another state, from which it can go on."""
+        self.stopped, self.awaited = '', None
+
+    def wait_for_answer(self, stamp: int, now: float) -> None:
+        """Wait, from the real time `now` [s], for an answer to the joint state of a stamp [ns]."""
+        self.awaited, self._asked = stamp, now
+
+    def answered(self, stamp: int = 0) -> bool:
+        """Take a command for an answer, unless its stamp [ns], not 0, is before the joint state."""
+        if self.awaited is None or 0 < stamp < self.awaited:
+            return False
+        self.awaited = None
+        return True
+
+    def given_up(self, now: float, timeout: float) -> bool:
+        """Whether an answer has not come within a time [s]; it is not waited for any more then."""
+        if self.awaited is None or not timeout or now - self._asked < timeout:
+            return False
+        self.awaited = None
+        return True
+
+    def _check_stopped(self) -> None:
+        if self.stopped:
+            raise RefusedError(
+                f'the simulation has stopped: {self.stopped}; call ~/reset, or set a state first'
+            )

@@ -1,0 +1,284 @@
+"""The node `simulator`: a robot driver whose robot is simulated."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core.errors import DivergenceError
+from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.simulation import parameters, world_parameters
+from screw_dynamics_ros.nodes.simulation.assembly import (
+    description_text,
+    make_motors,
+    make_robot,
+    make_simulated,
+)
+from screw_dynamics_ros.nodes.simulation.command_topics import CommandTopics
+from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
+from screw_dynamics_ros.nodes.simulation.events import Events
+from screw_dynamics_ros.nodes.simulation.fault_parameters import FaultParameters
+from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs, Topic
+from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP, WALL
+from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
+from screw_dynamics_ros.nodes.simulation.pushes import Pushes
+from screw_dynamics_ros.nodes.simulation.run_state import RunState
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.status import Report
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.parameters import Parameters, Value
+from screw_dynamics_ros.ros.process.scheduling import use_real_time
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+TABLE = (
+    *parameters.ROBOT,
+    *parameters.INTEGRATION,
+    *parameters.MOTION,
+    *world_parameters.NAMES,
+    *parameters.TIME,
+    *parameters.PROCESSING,
+)
+
+MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
+MOST_CATCHING_UP = 0.02  # s; commands are heard in between
+TURN = 0.001  # s between looks at what is due, with a simulated clock
+HOUSEKEEPING = 0.1  # s between looks for listeners, and between messages of a clock that stands
+
+
+class Simulator:
+    """A driver that publishes `joint_states` and obeys commands, and its simulated robot.
+
+    One tick is one joint state and the motion until the next one is due. Ticks, messages, services
+    and parameters share one thread. Whatever fails in one of them is counted and reported, and the
+    next one is served; a motion that cannot be followed stops the simulation, and the state stays
+    the last one that could.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.parameters = Parameters(node, TABLE, parameters.check, self._on_parameters)
+        parameters.check(self.parameters.values)
+        text = description_text(self.parameters)
+        robot = make_robot(node, self.parameters, text)
+        simulated = make_simulated(node, self.parameters, robot)
+        targets, motors = make_motors(robot, self.parameters)
+        rate, kind = self.parameters['rate'], self.parameters['clock']
+        self._steps = int(np.ceil(round(1.0 / (rate * self.parameters['step']), 9)))
+        dt = 1.0 / (rate * self._steps)
+
+        self._failures = Events()
+        self._unanswered = Events()
+        self._locked = kind == LOCK_STEP
+        pushes = Pushes(robot, self._failures.guarded, at_once=self._locked)
+        joints = ScalarJoints(robot)
+        self._plant = Plant(simulated, joints, motors, pushes, dt)
+        self._sensor = JointSensor(joints.joints, self.parameters['seed'])
+        self._outputs = StateOutputs(
+            node, self._plant, self._sensor, self._timeouts, self.parameters['world_frame']
+        )
+        self._faults = FaultParameters(node, self._sensor)
+        self._plant.prepare(self._timeouts())
+        self._outputs.prepare()
+
+        origin = node.get_clock().now().nanoseconds if kind == WALL else None
+        self._time = SimulationTime(rate, origin)
+        self._pace = Pace(self._period(), MOST_LAG)
+        self._state = RunState(self.parameters['paused'])
+        self._is_published = False
+        self._topics = CommandTopics(
+            node,
+            self._plant,
+            targets,
+            self._time,
+            text,
+            self._failures.guarded,
+            self._on_command,
+            self._on_replaced,
+        )
+        self._report = Report(self._plant, targets, self._state, self._time, dt)
+        self._serve(node)
+        self._publish_description(node, text)
+        self._clock = (
+            Topic(Publishers(node), Clock, '/clock', templates.clock())
+            if self._time.is_simulated
+            else None
+        )
+        diagnostics = Diagnostics(node)
+        diagnostics.add(self.status)
+        diagnostics.add(self._faults.status)
+        priority = self.parameters['realtime_priority']
+        self._scheduling_fault = use_real_time(priority) if priority else ''
+        self._pace.start(time.monotonic())
+        every(node, HOUSEKEEPING, self._failures.guarded('housekeeping', self._look_around))
+        turn = TURN if self._time.is_simulated else 1.0 / rate
+        every(node, turn, self._failures.guarded('a step', self._run))
+
+    # --- ticks ----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        """Simulate as far as time, a pause or an answer that is waited for allow."""
+        if not self._state.is_running:
+            return
+        now = time.monotonic()
+        lost = self._pace.lost(now)
+        if not self._time.is_simulated:
+            self._time.skip(lost)
+            self._report.lost += lost
+        until = now + MOST_CATCHING_UP
+        while self._state.is_running and time.monotonic() < until:
+            if not self._is_published:
+                if not self._pace.is_due(time.monotonic()) or not self._is_listened():
+                    return
+                self._pace.count(time.monotonic())
+                self._publish()
+            if self._is_waiting():
+                return
+            self._move()
+
+    def _publish(self) -> None:
+        """Publish time and state, and in lock step begin to wait for the answer."""
+        self._is_published = True
+        self._publish_clock()
+        sent = self._outputs.publish(self._time.stamp)
+        if self._locked and sent is not None:
+            self._state.wait_for_answer(sent, time.monotonic())
+
+    def _move(self) -> None:
+        """Simulate until the next state; stop if that is not possible."""
+        try:
+            self._plant.advance(self._time.stamp, self._timeouts(), self._steps)
+        except DivergenceError as error:
+            self._state.stop(f'at {self._time.stamp / NANOSECONDS:.3f} s it diverged: {error}')
+            return
+        self._time.tick += 1
+        self._report.ticks += 1
+        self._is_published = False
+
+    def _is_waiting(self) -> bool:
+        """Whether an answer is still waited for, in lock step."""
+        if self._state.given_up(time.monotonic(), self.parameters['lock_step_timeout']):
+            self._unanswered.add(f'at {self._time.stamp / NANOSECONDS:.3f} s')
+        return self._state.awaited is not None
+
+    def _is_listened(self) -> bool:
+        """Whether lock step can begin: somebody hears the first state."""
+        return not self._locked or self._time.tick > 0 or self._outputs.states.count_listeners() > 0
+
+    def _on_command(self, stamp: int) -> None:
+        """Go on in lock step if the command, with its stamp [ns] or 0, is what was waited for."""
+        if self._state.answered(stamp):
+            self._run()
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def _serve(self, node: Node) -> None:
+        """Offer the services."""
+        services = ControlServices(node)
+        services.add_switch('~/pause', self._pause)
+        services.add_trigger('~/step', self._step)
+        services.add_trigger('~/reset', self._reset)
+        services.add_trigger('~/clear_faults', self._clear_faults)
+        services.add_switch('~/freeze_commands', self._freeze)
+
+    def _pause(self, wanted: bool) -> str:
+        if wanted:
+            self._state.pause()
+        elif self._state.paused:
+            self._state.resume(time.monotonic())
+            self._restart_clocks()
+        return f'{"paused" if wanted else "running"} at {self._seconds} s'
+
+    def _step(self) -> str:
+        self._state.check_step()
+        if not self._is_published:
+            self._publish()
+        for _ in range(self.parameters['steps_per_request']):
+            self._move()
+            self._state.check_step()
+            self._publish()
+        return f'at {self._seconds} s'
+
+    def _reset(self) -> str:
+        self._plant.reset()
+        self._sensor.restart()
+        self._on_replaced(restart=True)
+        return f'the initial state, at {self._seconds} s'
+
+    def _clear_faults(self) -> str:
+        self._faults.clear()
+        return 'no faults'
+
+    def _freeze(self, wanted: bool) -> str:
+        self._topics.frozen = wanted
+        return 'commands are ignored' if wanted else 'commands are obeyed'
+
+    def _on_replaced(self, restart: bool = False) -> None:
+        """Publish a state that has been set as the next one; during a pause at once."""
+        if self._state.stopped:
+            self._restart_clocks()
+        self._state.replaced()
+        if self._is_published:
+            self._time.tick += 1  # no two states of one time
+        self._is_published = False
+        if restart:
+            self._time.restart()
+        if self._state.paused:
+            self._publish()
+
+    # --- the rest -------------------------------------------------------------------------------
+
+    def _restart_clocks(self) -> None:
+        """Go on from now, after time has stood still."""
+        self._pace.start(time.monotonic())
+        self._time.skip_to(self._node.get_clock().now().nanoseconds)
+
+    @property
+    def _seconds(self) -> str:
+        return f'{self._time.stamp / NANOSECONDS:.9g}'
+
+    def _timeouts(self) -> Timeouts:
+        return Timeouts(self.parameters['command_timeout'], self.parameters['wrench_timeout'])
+
+    def _period(self) -> float:
+        """Return the real time between two ticks [s]."""
+        factor = self.parameters['real_time_factor'] if self.parameters['clock'] != WALL else 1.0
+        return 1.0 / (self.parameters['rate'] * factor) if factor else 0.0
+
+    def _on_parameters(self, values: dict[str, Value]) -> None:
+        self._pace.period = self._period()
+
+    def _publish_description(self, node: Node, text: str) -> None:
+        self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
+        self._descriptions.publish(String(data=text))
+
+    def _publish_clock(self) -> None:
+        """Publish the present time, if it is simulated."""
+        if self._clock is not None:
+            self._clock.publish(np.zeros(0), self._time.stamp)
+
+    def _look_around(self) -> None:
+        """Look for listeners; tell the time to those that come while it stands still."""
+        self._outputs.count_listeners()
+        if not self._state.is_running or self._state.awaited is not None:
+            self._publish_clock()
+
+    def status(self) -> Status:
+        """Report the state of the simulation."""
+        status = self._report.status(self._timeouts())
+        self._report.events(status, self._failures, self._unanswered)
+        self._topics.report(status)
+        if self._scheduling_fault:
+            status.report(Level.WARN, self._scheduling_fault)
+        return status

@@ -1,0 +1,117 @@
+"""The condition of the simulation, for /diagnostics."""
+
+from __future__ import annotations
+
+import time
+
+from screw_dynamics_ros.nodes.simulation.events import Events
+from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
+from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
+from screw_dynamics_ros.nodes.simulation.run_state import RunState
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, SimulationTime
+from screw_dynamics_ros.ros.status import Level, Status
+
+
+class Report:
+    """What the diagnostics say of a simulation; rates are those since the last report.
+
+    Parameters
+    ----------
+    plant : Plant
+    targets : JointTargets
+    state : RunState
+    clock : SimulationTime
+    dt : float
+        Step of the integration [s].
+
+    Attributes
+    ----------
+    lost : float
+        Time that was skipped [s]; may be set.
+    ticks : int
+        Joint states so far; may be set.
+    """
+
+    def __init__(
+        self, plant: Plant, targets: JointTargets, state: RunState, clock: SimulationTime, dt: float
+    ) -> None:
+        self._plant, self._targets, self._state, self._clock = plant, targets, state, clock
+        self._dt = dt
+        self.lost, self.ticks = 0.0, 0
+        self._reported = time.monotonic(), 0.0, 0
+        self._powerless = self._joints_without_power()
+
+    def status(self, timeouts: Timeouts) -> Status:
+        """Return what is going on."""
+        status, clock = Status('simulation'), self._clock
+        now, before = time.monotonic(), self._reported
+        self._reported = now, self.lost, self.ticks
+        rate = (self.ticks - before[2]) / (now - before[0])
+        simulated, joints = self._plant.simulated, self._plant.joints
+        stops = joints.of_joints(simulated.stop_torques)
+        sources = sorted({*self._targets.sources} - {''})
+        status.values.update(
+            {
+                'time [s]': f'{clock.stamp / NANOSECONDS:.3f}',
+                'rate [Hz]': f'{rate:.1f}',
+                'step [s]': f'{self._dt:.6g}',
+                'state': self._condition,
+                'driven by': ', '.join(sources) or 'gravity compensation',
+                'pushed at': ', '.join(self._plant.pushes.acting(clock.stamp, timeouts.wrench))
+                or 'nothing',
+                'at stops': ', '.join(name for name, load in zip(joints.joints, stops) if load)
+                or 'none',
+                'time skipped [s]': f'{self.lost:.3f}',
+            }
+        )
+        if self._state.stopped:
+            status.report(
+                Level.ERROR,
+                f'the simulation has stopped, {self._state.stopped}; ~/reset it, or set a state',
+            )
+        if self.lost > before[1]:
+            status.report(
+                Level.WARN,
+                'the simulation is slower than real time and skipped '
+                f'{self.lost - before[1]:.3f} s; lower the rate or increase the step',
+            )
+        if self._powerless:
+            status.report(
+                Level.WARN,
+                f'the effort limit of {self._powerless} is 0 in the '
+                'description, so that no motor moves them; correct <limit effort="..."/>',
+            )
+        return status
+
+    def events(self, status: Status, failures: Events, unanswered: Events) -> None:
+        """Add what has gone wrong since the last report."""
+        for name, events, level, means in (
+            ('failures', failures, Level.ERROR, 'failed and was skipped'),
+            (
+                'unanswered',
+                unanswered,
+                Level.WARN,
+                'no command answered a joint state in time (lock_step_timeout), and the '
+                'simulation went on',
+            ),
+        ):
+            status.values[name] = str(events)
+            news = events.news()
+            if news:
+                status.report(level, f'{means}, {news} times; {events.last}')
+
+    @property
+    def _condition(self) -> str:
+        """What the simulation does, in a word or two."""
+        state = self._state
+        if state.stopped:
+            return 'stopped'
+        if state.paused:
+            return 'paused'
+        return 'running' if state.awaited is None else 'waiting for a command'
+
+    def _joints_without_power(self) -> str:
+        """Return the joints that no motor moves, by the description."""
+        robot, joints = self._plant.joints.robot, self._plant.joints.joints
+        limits = dict(zip(robot.joint_names, robot.limits.effort))
+        return ', '.join(name for name in joints if limits[name] == 0.0)

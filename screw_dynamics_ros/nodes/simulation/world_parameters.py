@@ -1,0 +1,131 @@
+"""Planes, contact points and springs as parameters: `planes.<name>.normal` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
+from screw_dynamics_ros.core.simulation.springs import Spring
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+WHERE = 'in the frame of the root link, of a floating base in world_frame'
+
+
+def _names(name: str, what: str, prefix: str, example: str) -> Specification:
+    return Specification(
+        name,
+        [''],
+        f'Names of {what}, described by the parameters {prefix}.<name>.{example} and so on.',
+        rule='names of your choice',
+        read_only=True,
+    )
+
+
+NAMES = (
+    _names('plane_names', 'planes that contact points touch', 'planes', 'normal'),
+    _names('contact_point_names', 'points of links that touch planes', 'contact_points', 'link'),
+    _names('spring_names', 'springs between links and fixed points', 'springs', 'link'),
+)
+
+
+def _vector(name: str, description: str, default: Sequence[float] = (0.0,) * 3) -> Specification:
+    return Specification(name, list(default), description, size=3, read_only=True)
+
+
+def _number(name: str, default: float, description: str) -> Specification:
+    return Specification(name, default, description, minimum=0.0, read_only=True)
+
+
+LINK = Specification('link', '', 'The link.', rule='a link of the robot', read_only=True)
+
+#: The parameters of each thing, after its name, by what comes before that.
+TABLES = {
+    'planes': (
+        _vector('point', f'A point of the plane, {WHERE} [m].'),
+        _vector('normal', 'Direction away from its material, of any length.', (0.0, 0.0, 1.0)),
+        _number('stiffness', 1e4, 'Force per penetration of each contact point [N/m]; not 0.'),
+        _number(
+            'damping', 1.0, 'Relative increase of that force per velocity of penetration [s/m].'
+        ),
+        _number('friction', 0.5, 'Coefficient of dry friction.'),
+    ),
+    'contact_points': (
+        LINK,
+        _vector('position', 'The point in the frame of the link [m].'),
+        _number('radius', 0.0, 'Radius of a sphere around the point, which touches planes [m].'),
+    ),
+    'springs': (
+        LINK,
+        _vector('position', 'Where it is fixed, in the frame of the link [m].'),
+        _vector('anchor', f'Its other end, {WHERE} [m].'),
+        _number('stiffness', 100.0, 'Force per length [N/m].'),
+        _number('damping', 0.0, 'Force per velocity [N s/m].'),
+        _number('rest_length', 0.0, 'Length without a force [m].'),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """What a robot touches and is tied to."""
+
+    planes: tuple[Plane, ...] = ()
+    contact_points: tuple[ContactPoint, ...] = ()
+    springs: tuple[Spring, ...] = ()
+
+
+def is_known(parameter: str) -> bool:
+    """Whether a parameter has the name of one of these."""
+    return any(parameter.startswith(f'{prefix}.') for prefix in TABLES)
+
+
+def read_world(node: Node, parameters: Parameters) -> World:
+    """Declare the parameters of all that is named, and return what they describe.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is impossible, or for something that is not named; the reason says which.
+    """
+    planes, points, springs = (
+        _sections(node, prefix, parameters[specification.name])
+        for prefix, specification in zip(TABLES, NAMES)
+    )
+    _refuse_others(node)
+    return World(
+        tuple(Plane(name=name, **values) for name, values in planes.items()),
+        tuple(ContactPoint(**values) for values in points.values()),
+        tuple(Spring(name=name, **values) for name, values in springs.items()),
+    )
+
+
+def _sections(node: Node, prefix: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the values of each named thing."""
+    sections = {}
+    for name in dict.fromkeys(names):
+        table = [each.renamed(f'{prefix}.{name}.{each.name}') for each in TABLES[prefix]]
+        parameters = Parameters(node, table)
+        sections[name] = {
+            each.name: parameters[f'{prefix}.{name}.{each.name}'] for each in TABLES[prefix]
+        }
+        if sections[name].get('link') == '':
+            raise ArgumentError(f'parameter {prefix}.{name}.link is empty; name a link')
+    return sections
+
+
+def _refuse_others(node: Node) -> None:
+    """Refuse values that would be ignored: of things that are not named, or with other fields."""
+    for name in getattr(node, '_parameter_overrides', ()):
+        if is_known(name) and not node.has_parameter(name):
+            prefix = name.partition('.')[0]
+            specification = NAMES[list(TABLES).index(prefix)]
+            fields = ', '.join(each.name for each in TABLES[prefix])
+            raise ArgumentError(
+                f'parameter {name}: there is none; name the thing in {specification.name}, and '
+                f'give it some of {fields}'
+            )

@@ -1,0 +1,152 @@
+"""Parameters of controller_manager and of controllers for the joints of a simulated robot.
+
+* joint_state_broadcaster publishes the joint states, as on a real robot.
+* <interface>_controller passes numbers through (forward_command_controller); effort_controller
+  takes what `dynamics` publishes on ~/commands.
+* joint_trajectory_controller executes trajectories, one for each command interface in use, since
+  all joints of one need the same; with efforts and velocities it closes a loop of its own.
+
+For positions and velocities the trajectory controllers are active, for efforts the one that
+passes them through; the others are loaded, and can be switched to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.parameter_files import PARAMETERS
+from screw_dynamics_ros.ros.ros2_control.command_interfaces import INTERFACES
+
+BROADCASTER = 'joint_state_broadcaster'
+TRAJECTORIES = 'joint_trajectory_controller'
+TYPES = {
+    BROADCASTER: 'joint_state_broadcaster/JointStateBroadcaster',
+    TRAJECTORIES: 'joint_trajectory_controller/JointTrajectoryController',
+    'forward': 'forward_command_controller/ForwardCommandController',
+}
+FOLLOWING = 5.0  # 1/s: velocity per error of position, with velocity commands
+
+#: Gains {'p': ..., 'i': ..., 'd': ...} of a joint [N m/rad, N m/(rad s), N m s/rad].
+Gains = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Controllers:
+    """Controllers and their parameters.
+
+    Attributes
+    ----------
+    parameters : dict
+        {full name of a node: {'ros__parameters': {...}}}, as in a parameter file.
+    active, inactive : tuple of str
+        Names of the controllers to activate, and only to load.
+    """
+
+    parameters: dict[str, dict[str, dict[str, Any]]]
+    active: tuple[str, ...]
+    inactive: tuple[str, ...]
+
+    def yaml(self) -> str:
+        """Return the text of a parameter file."""
+        head = '# Made by simulation.launch.py for the controllers of a simulated robot.\n'
+        return head + yaml.dump(
+            self.parameters, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100
+        )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes out what occurs twice: ROS 2 does not support aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return that there are none."""
+        return True
+
+
+def controllers_for(
+    interfaces: Mapping[str, str],
+    gains: Mapping[str, Gains],
+    *,
+    namespace: str = '',
+    update_rate: int = 500,
+    use_sim_time: bool = False,
+) -> Controllers:
+    """Return the controllers of a robot.
+
+    Parameters
+    ----------
+    interfaces : {joint: str}
+        The command interface of each joint, as `command_interfaces` returns them.
+    gains : {joint: Gains}
+        Of the trajectory controller, for each joint that is commanded by efforts.
+    namespace : str
+        Of the controller manager; '' for none.
+    update_rate : int
+        Of the controller manager [Hz].
+    use_sim_time : bool
+        Whether they take their time from /clock.
+
+    Raises
+    ------
+    ArgumentError
+        No joint, an unknown interface, a joint without gains.
+    """
+    groups = {each: [j for j, i in interfaces.items() if i == each] for each in INTERFACES}
+    groups = {interface: joints for interface, joints in groups.items() if joints}
+    if not groups or sum(map(len, groups.values())) != len(interfaces):
+        raise ArgumentError(f'command interfaces must be of {", ".join(INTERFACES)}: {interfaces}')
+    sections: dict[str, dict[str, Any]] = {BROADCASTER: {'type': TYPES[BROADCASTER]}}
+    active, inactive = [BROADCASTER], list[str]()
+    for interface, joints in groups.items():
+        path = TRAJECTORIES if len(groups) == 1 else f'{interface}_trajectory_controller'
+        forward = f'{interface}_controller'
+        sections[path] = _trajectory_section(interface, joints, gains)
+        sections[forward] = {
+            'type': TYPES['forward'],
+            'joints': joints,
+            'interface_name': interface,
+        }
+        first, second = (forward, path) if interface == 'effort' else (path, forward)
+        active.append(first)
+        inactive.append(second)
+    manager = {
+        'update_rate': update_rate,
+        'use_sim_time': use_sim_time,  # which it hands to its controllers
+        **{name: {'type': section['type']} for name, section in sections.items()},
+    }
+    prefix = f'/{namespace.strip("/")}/' if namespace.strip('/') else ''
+    return Controllers(
+        {
+            f'{prefix}{name}': {PARAMETERS: section}
+            for name, section in {'controller_manager': manager, **sections}.items()
+        },
+        tuple(active),
+        tuple(inactive),
+    )
+
+
+def _trajectory_section(
+    interface: str, joints: list[str], gains: Mapping[str, Gains]
+) -> dict[str, Any]:
+    """Return the parameters of a trajectory controller."""
+    section: dict[str, Any] = {
+        'type': TYPES[TRAJECTORIES],
+        'joints': joints,
+        'command_interfaces': [interface],
+        'state_interfaces': ['position', 'velocity'],
+        'allow_partial_joints_goal': True,
+    }
+    if interface == 'velocity':
+        section['gains'] = {joint: {'p': FOLLOWING, 'ff_velocity_scale': 1.0} for joint in joints}
+    if interface == 'effort':
+        missing = [joint for joint in joints if joint not in gains]
+        if missing:
+            raise ArgumentError(f'no gains are given for the joints {", ".join(missing)}')
+        section['gains'] = {
+            joint: {k: float(x) for k, x in gains[joint].items()} for joint in joints
+        }
+    return section

@@ -1,0 +1,53 @@
+"""Files for a launch file: the description with its hardware component, and the controllers."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.ros2_control.controllers import Controllers
+from screw_dynamics_ros.ros.ros2_control.hardware_description import SimulatedHardware
+
+DESCRIPTION, CONTROLLERS = 'simulated_robot.urdf', 'controllers.yaml'
+
+
+@dataclass(frozen=True)
+class GeneratedFiles:
+    """Where the files are; `temporary` if the folder was made for them and can be deleted."""
+
+    description: Path
+    controllers: Path
+    temporary: bool
+
+
+def write_files(
+    folder: str, hardware: SimulatedHardware, controllers: Controllers
+) -> GeneratedFiles:
+    """Write both files, over those of the last run.
+
+    Parameters
+    ----------
+    folder : str
+        Made if it is not there; '' for a temporary one.
+    hardware : SimulatedHardware
+    controllers : Controllers
+
+    Raises
+    ------
+    ArgumentError
+        The files cannot be written.
+    """
+    try:
+        place = Path(folder or tempfile.mkdtemp(prefix='screw_dynamics_ros_'))
+        place.mkdir(parents=True, exist_ok=True)
+        files = GeneratedFiles(place / DESCRIPTION, place / CONTROLLERS, not folder)
+        files.description.write_text(hardware.text, encoding='utf-8')
+        files.controllers.write_text(controllers.yaml(), encoding='utf-8')
+    except OSError as error:
+        raise ArgumentError(
+            f'cannot write {error.filename or folder}: {error.strerror}; name a folder that can be '
+            'written'
+        ) from None
+    return files

@@ -1,0 +1,292 @@
+"""Every way to command the simulator, through DDS, in lock step: one answer to each state."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.core import Robot
+from support.lock_step import JOINTS, PERIOD, LockStep, arm
+
+ALL_NAMES = [*JOINTS, 'other_finger']
+MIDDLE = np.array([0.0, 0.0, 0.05])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(arm())
+
+
+@pytest.fixture(scope='module')
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp('urdf') / 'arm.urdf'
+    path.write_text(arm())
+    return path
+
+
+@pytest.fixture(scope='module')
+def driver(start, connect, path):
+    return LockStep(start, connect, path, 'commands')
+
+
+@pytest.fixture(autouse=True)
+def beginning(driver):
+    driver.begin()
+
+
+def repeat(count, act):
+    """Return what the last of some answers gives."""
+    return [act() for _ in range(count)][-1]
+
+
+def joint_command(names=ALL_NAMES, **arrays):
+    return JointState(name=list(names), **{key: list(map(float, x)) for key, x in arrays.items()})
+
+
+def test_it_begins_at_rest_against_gravity(driver, robot):
+    q, v, tau = driver.last
+    np.testing.assert_array_equal(q, MIDDLE)
+    np.testing.assert_array_equal(v, 0.0)
+    np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=1e-12)
+    assert driver.messages[0].name == list(JOINTS)
+
+
+def test_efforts_are_exactly_those_of_the_command(driver, robot):
+    tau = robot.gravity_torques(MIDDLE) + [1.0, -2.0, 3.0]
+    driver.command('effort', *tau)
+    _, v, effort = driver.command('effort', *tau)
+    np.testing.assert_array_equal(effort, tau)
+    assert (np.sign(v) == np.sign(robot.forward_dynamics(MIDDLE, np.zeros(3), tau))).all()
+
+
+def test_efforts_time_out_and_the_posture_is_held(driver, robot):
+    """In time of the simulation: a command on one joint only lets the others go on."""
+    driver.command('effort', *robot.gravity_torques(MIDDLE) + [100.0, 0.0, 0.0])
+    message = joint_command(['elbow'], position=[0.0])
+    driver.answer(JointState, 'joint_commands', message)
+    q, v, _ = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))
+    assert q[0] > 0.002
+    np.testing.assert_allclose(v, 0.0, atol=1e-3)
+
+
+def test_positions_are_reached_and_held(driver, robot):
+    wanted = np.array([0.4, -0.6, 0.08])
+    q, _, tau = repeat(90, lambda: driver.command('position', *wanted))
+    np.testing.assert_allclose(q, wanted, atol=1e-4)
+    np.testing.assert_allclose(tau, robot.gravity_torques(wanted), atol=0.05)
+
+
+def test_a_position_needs_no_repetition(driver):
+    """It is held when effort and velocity commands would have ended."""
+    driver.command('position', 0.3, 0.0, 0.05)
+    message = joint_command(['finger'], effort=[0.0])
+    q = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))[0]
+    assert q[0] == pytest.approx(0.3, abs=1e-3)
+
+
+def test_velocities_are_followed(driver):
+    _, v, _ = repeat(40, lambda: driver.command('velocity', 0.5, -0.25, 0.01))
+    np.testing.assert_allclose(v, [0.5, -0.25, 0.01], atol=1e-3)
+
+
+def test_positions_and_velocities_are_clipped_with_a_note(driver):
+    driver.command('position', 5.0, 0.0, 0.05)
+    driver.report(1, '~/position_commands: position 5 of shoulder is beyond', 'clipped to 2')
+    driver.command('velocity', 0.0, -9.0, 0.0)
+    driver.report(1, '~/velocity_commands: velocity -9 of elbow', 'clipped to -3')
+    driver.command('position', 0.0, 0.0, 0.05)
+    driver.command('velocity', 0.0, 0.0, 0.0)
+    driver.report(0)
+
+
+def test_the_newest_command_decides_for_each_joint(driver):
+    driver.command('position', 0.2, 0.2, 0.05)
+    message = joint_command(['elbow'], velocity=[0.5])
+    q, v, _ = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))
+    assert v[1] == pytest.approx(0.5, abs=2e-3)
+    assert q[0] == pytest.approx(0.2, abs=2e-2)
+    driver.report(0)
+    assert driver.report(0)['driven by'] == 'joint_commands, ~/position_commands'
+
+
+def test_ragged_arrays_are_resolved_by_the_ros2_control_tags(driver):
+    """As joint_state_topic_hardware_interface sends them: position for two joints, effort for one.
+
+    The velocity of the elbow is one that no controller has claimed.
+    """
+    message = joint_command(position=[0.3, 0.07], velocity=[np.nan], effort=[1.25])
+    q, _, tau = repeat(50, lambda: driver.answer(JointState, 'joint_commands', message))
+    assert tau[1] == 1.25
+    assert q[2] == pytest.approx(0.07, abs=1e-3)
+    assert abs(q[0] - 0.3) < 0.1  # the elbow falls and pulls
+
+
+def test_a_joint_that_no_controller_has_claimed_holds(driver):
+    message = joint_command(position=[0.3, np.nan])
+    q = repeat(70, lambda: driver.answer(JointState, 'joint_commands', message))[0]
+    np.testing.assert_allclose(q, [0.3, 0.0, 0.05], atol=2e-3)
+    driver.report(1, 'joint_commands: no command for finger: all numbers are NaN')
+
+
+def test_position_with_velocity_is_followed_without_lag(driver):
+    """A ramp: with the velocity the servo has no steady error, without it 2 zeta / w times it."""
+
+    def ramp(**rates):
+        driver.begin()
+        for k in range(60):
+            message = joint_command(['shoulder'], position=[0.005 * k], **rates)
+            q = driver.answer(JointState, 'joint_commands', message)[0]
+        return 0.005 * 60 - q[0]
+
+    held = 0.005  # the last position stands still for one period, as commands do
+    assert ramp(velocity=[0.5]) == pytest.approx(held, abs=5e-3)
+    assert ramp() > held + 0.005
+
+
+def trajectory(names, *points, start=0):
+    sec, nanosec = divmod(start, 10**9)
+    return JointTrajectory(
+        header=Header(stamp=Time(sec=sec, nanosec=nanosec)),
+        joint_names=list(names),
+        points=[
+            JointTrajectoryPoint(
+                time_from_start=Duration(nanosec=round(t * 1e9)),
+                positions=list(map(float, q)),
+                velocities=list(map(float, v)),
+            )
+            for t, q, v in points
+        ],
+    )
+
+
+def test_a_trajectory_is_interpolated_in_time(driver):
+    """Cubic from the present state, and its end is held; the other joints hold, too."""
+    message = trajectory(['elbow'], (0.4, [0.8], [0.0]))
+    begin = driver.stamps[-1]
+    driver.answer(JointTrajectory, 'simulator/joint_trajectory', message)
+    idle = joint_command(['finger'], position=[0.05])
+    repeat(70, lambda: driver.answer(JointState, 'joint_commands', idle))
+    t = (np.array(driver.stamps) - begin) * 1e-9 / 0.4
+    s = np.clip(t, 0.0, 1.0)
+    q = np.array([message.position for message in driver.messages])
+    np.testing.assert_allclose(q[:, 1], 0.8 * (3 * s**2 - 2 * s**3), atol=0.02)
+    np.testing.assert_allclose(q[-1], [0.0, 0.8, 0.05], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ('topic', 'kind', 'message', 'reason'),
+    [
+        ('effort_commands', Float64MultiArray, Float64MultiArray(data=[1.0]), 'expected 3 finite'),
+        (
+            'position_commands',
+            Float64MultiArray,
+            Float64MultiArray(data=[0.0, float('nan'), 0.0]),
+            'expected 3 finite',
+        ),
+        ('velocity_commands', Float64MultiArray, Float64MultiArray(), 'expected 3 finite'),
+        (None, JointState, joint_command(['knee'], effort=[1.0]), "joint 'knee'"),
+        (None, JointState, joint_command(['elbow'] * 2, effort=[1.0] * 2), "'elbow' twice"),
+        (None, JointState, joint_command(effort=[np.inf]), 'effort of joint elbow is inf'),
+        (None, JointState, joint_command(effort=[np.nan]), 'are empty or NaN'),
+        (None, JointState, joint_command(), 'are empty or NaN'),
+        (
+            None,
+            JointState,
+            joint_command(position=[1.0, 2.0, 3.0]),
+            '3 numbers of position for 4 names, and the <ros2_control> tags of the description '
+            'have 2 of these joints',
+        ),
+        (
+            'joint_trajectory',
+            JointTrajectory,
+            trajectory(['elbow']),
+            'the trajectory has no points',
+        ),
+        (
+            'joint_trajectory',
+            JointTrajectory,
+            trajectory(['elbow'], (0.001, [0.1], [0.0]), start=1),
+            'the trajectory ended',
+        ),
+        (
+            'joint_trajectory',
+            JointTrajectory,
+            trajectory(['elbow'], (1.0, [float('nan')], [0.0])),
+            "positions of joint 'elbow' in point 0 of the trajectory: nan",
+        ),
+    ],
+)
+def test_bad_commands_are_refused_and_the_simulation_goes_on(driver, topic, kind, message, reason):
+    """A refused command is no answer; the next good one is."""
+    topic = f'simulator/{topic}' if topic else 'joint_commands'
+    driver.send(kind, topic, message)
+    driver.report(1, f'refused {topic.replace("simulator", "~")}', reason)
+    assert len(driver.messages) == 1
+    good = {
+        Float64MultiArray: Float64MultiArray(data=MIDDLE.tolist()),
+        JointState: joint_command(['elbow'], position=[0.0]),
+        JointTrajectory: trajectory(['elbow'], (0.1, [0.0], [0.0])),
+    }[kind]
+    driver.answer(kind, topic, good)
+    driver.report(0)
+
+
+def test_frozen_commands_answer_and_do_nothing(driver):
+    assert driver.switch('freeze_commands', True).success
+    q = repeat(10, lambda: driver.command('position', 1.0, 1.0, 0.0))[0]
+    np.testing.assert_allclose(q, MIDDLE, atol=1e-9)
+    values = driver.report(1, 'commands are ignored, on purpose')
+    assert values['driven by'] == 'gravity compensation'
+    driver.switch('freeze_commands', False)
+    assert driver.command('position', 1.0, 1.0, 0.0)[2][1] != 0.0
+    driver.report(0)
+
+
+def test_an_answer_with_an_old_stamp_is_none(driver):
+    """That of a state before, as a controller sends it that has not yet heard of the last one."""
+    message = joint_command(['elbow'], position=[0.0])
+    driver.command('position', *MIDDLE)
+    now = driver.stamps[-1]
+    message.header.stamp = Time(sec=0, nanosec=now - PERIOD)
+    driver.send(JointState, 'joint_commands', message)
+    driver.client.wait(
+        lambda: driver.report(0)['driven by'] == 'joint_commands, ~/position_commands',
+        what='the command in force',
+    )
+    assert driver.stamps[-1] == now
+    message.header.stamp = Time(sec=0, nanosec=now)
+    driver.answer(JointState, 'joint_commands', message)
+
+
+def test_wrenches_on_several_links_and_the_true_external_torques(driver, robot):
+    driver.client.subscribe(JointState, 'simulator/ground_truth/external_torque')
+    driver.client.subscribe(JointState, 'simulator/ground_truth/joint_states')
+    truth = driver.client.received['simulator/ground_truth/external_torque']
+    state = driver.client.received['simulator/ground_truth/joint_states']
+    wrench = Wrench(force=Vector3(z=-3.0), torque=Vector3(y=0.5))
+    pushes = [
+        WrenchStamped(header=Header(frame_id=link), wrench=wrench) for link in ('lower', 'left')
+    ]
+
+    def pushed():
+        """Wrenches, then the command: the state after it is one that was pushed."""
+        for push in pushes:
+            driver.send(WrenchStamped, 'simulator/external_wrench', push)
+        driver.client.spin(0.02)
+        driver.command('position', *MIDDLE)
+        values = [message.effort for message in truth if any(message.effort)]
+        return state and values
+
+    driver.client.wait(pushed, what='external torques')
+    driver.report(0)
+    q = np.array(next(m for m in state if m.header == truth[-1].header).position)
+    core = np.array([0.0, 0.5, 0.0, 0.0, 0.0, -3.0])
+    both = sum(robot.jacobian(q, link, 'body').T @ core for link in ('lower', 'left'))
+    one = robot.jacobian(q, 'lower', 'body').T @ core
+    assert any(np.allclose(truth[-1].effort, x, atol=1e-9) for x in (both, one, both - one))

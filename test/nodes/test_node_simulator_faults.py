@@ -1,0 +1,179 @@
+"""Every fault of the simulated sensors through DDS, set and cleared while the simulation runs.
+
+In lock step, beside the truth, which the simulator publishes too.
+"""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from sensor_msgs.msg import JointState
+
+from support.lock_step import JOINTS, PERIOD, LockStep, arm
+from support.ros_harness import stamp_of
+
+TRUTH = 'simulator/ground_truth/joint_states'
+MOVING = (0.3, -0.3, 0.02)
+
+
+@pytest.fixture(scope='module')
+def driver(start, connect, tmp_path_factory):
+    path = tmp_path_factory.mktemp('urdf') / 'arm.urdf'
+    path.write_text(arm())
+    made = LockStep(
+        start, connect, path, 'faults', step=0.01, servo_frequency=15.0, lock_step_timeout=0.02
+    )
+    made.client.subscribe(JointState, TRUTH)
+    made.client.wait(lambda: made.client.received[TRUTH], what='the truth')
+    return made
+
+
+@pytest.fixture(autouse=True)
+def beginning(driver):
+    driver.begin()
+    driver.client.received[TRUTH].clear()
+    yield
+    driver.trigger('clear_faults')
+
+
+def measured(driver, count=40, **faults):
+    """Return what is reported with some faults, and the truth of the same times: (N, 3, 3) each."""
+    driver.set(**{f'faults__{name}': value for name, value in faults.items()})
+    first = len(driver.messages)
+    for _ in range(count):
+        driver.command('velocity', *MOVING)
+    return compared(driver, first)
+
+
+def compared(driver, first):
+    """Return the reported states from the first one on, and the truth of the same times."""
+    driver.client.wait(
+        lambda: driver.client.with_stamp(TRUTH, driver.stamps[-1]), what='the truth of the last'
+    )
+    truth = {stamp_of(message): values(message) for message in driver.client.received[TRUTH]}
+    said = driver.messages[first:]
+    return np.array([values(message) for message in said]), np.array(
+        [truth[stamp_of(message)] for message in said]
+    )
+
+
+def values(message):
+    return np.array([message.position, message.velocity, message.effort])
+
+
+def test_without_faults_the_truth_is_reported(driver):
+    said, true = measured(driver)
+    np.testing.assert_array_equal(said, true)
+    assert np.abs(true[-1, 1]).min() > 0.01
+
+
+def test_noise(driver):
+    said, true = measured(driver, 80, position_noise=[0.001, 0.0, 0.002], effort_noise=[0.5])
+    deviation = (said - true).std(axis=0)
+    np.testing.assert_allclose(deviation[0], [0.001, 0.0, 0.002], rtol=0.4)
+    np.testing.assert_array_equal(deviation[1], 0.0)
+    np.testing.assert_allclose(deviation[2], 0.5, rtol=0.4)
+
+
+def test_bias(driver):
+    said, true = measured(driver, 5, velocity_bias=[0.25], position_bias=[0.0, 0.1, 0.0])
+    np.testing.assert_allclose(said - true, [[[0.0, 0.1, 0.0], [0.25] * 3, [0.0] * 3]] * 5)
+
+
+def test_resolution(driver):
+    said, true = measured(driver, 20, position_resolution=[0.001])
+    np.testing.assert_allclose(said[:, 0] / 0.001, np.round(said[:, 0] / 0.001), atol=1e-9)
+    assert 0.0 < np.abs(said - true).max() <= 0.0005 + 1e-12
+
+
+def test_currents_instead_of_torques(driver):
+    said, true = measured(driver, 5, torque_constants=[2.0, 4.0, -1.0], effort_bias=[0.5])
+    np.testing.assert_allclose(said[:, 2], true[:, 2] / [2.0, 4.0, -1.0] + 0.5)
+
+
+def test_nan(driver):
+    said, true = measured(driver, 5, nan_joints=['elbow'], nan_quantities=['velocity', 'effort'])
+    assert np.isnan(said[:, 1:, 1]).all()
+    true[:, 1:, 1] = np.nan
+    np.testing.assert_array_equal(said, true)
+
+
+def test_frozen_joints(driver):
+    measured(driver, 5)
+    before = driver.last
+    said, true = measured(driver, 20, frozen_joints=['shoulder'])
+    np.testing.assert_array_equal(said[:, :, 0], np.tile(before[:, 0], (20, 1)))
+    np.testing.assert_array_equal(said[:, :, 1:], true[:, :, 1:])
+    assert (true[1:, 0, 0] > before[0, 0]).all()
+
+
+def test_delay(driver):
+    """States come three periods late, with the stamps of when they were measured, none is lost.
+
+    Where nothing is published, there is nothing to answer: time goes on by itself until the first
+    state comes.
+    """
+    driver.trigger('reset')
+    driver.wait_for_states(2)
+    driver.set(faults__delay=3e-9 * PERIOD)
+    driver.command('velocity', *MOVING)
+    driver.set(lock_step_timeout=0.0)
+    for _ in range(10):
+        driver.command('velocity', *MOVING)
+    assert np.diff(driver.stamps[1:]).tolist() == [PERIOD] * 11
+    clock = driver.client.received['/clock'][-1].clock
+    assert clock.sec * 10**9 + clock.nanosec == driver.stamps[-1] + 3 * PERIOD
+    said, true = compared(driver, 1)
+    np.testing.assert_array_equal(said, true)
+
+
+def test_jitter(driver):
+    """Some states come late, some together; they keep their order."""
+    driver.set(faults__jitter=2.5e-9 * PERIOD)
+    for _ in range(40):
+        driver.command('velocity', *MOVING)
+    assert driver.stamps == [PERIOD * k for k in range(1, len(driver.stamps) + 1)]
+    assert len(driver.stamps) > 40
+
+
+def test_dropout(driver):
+    """Where a state is lost the simulation goes on to the next one: it waits for no answer."""
+    measured(driver, 40, dropout=0.5)
+    steps = np.diff(driver.stamps) // PERIOD
+    assert steps.max() > 1
+    assert steps.mean() == pytest.approx(2.0, abs=0.8)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'reason'),
+    [
+        ('position_noise', [0.1, 0.1], 'position_noise has 2 elements'),
+        ('velocity_noise', [-0.1], 'faults.velocity_noise'),
+        ('torque_constants', [0.0], 'torque_constants must not be 0'),
+        ('nan_joints', ['knee'], "'knee'"),
+        ('nan_quantities', ['speed'], 'position, velocity, effort'),
+        ('frozen_joints', ['other_finger'], "'other_finger'"),
+        ('dropout', 1.5, 'faults.dropout'),
+        ('delay', float('nan'), 'faults.delay'),
+    ],
+)
+def test_impossible_faults_are_refused(driver, name, value, reason):
+    result = driver.client.set_parameter('simulator', f'faults.{name}', value)
+    assert not result.successful
+    assert reason in result.reason
+
+
+def test_active_faults_are_warnings_until_they_are_cleared(driver):
+    driver.set(faults__position_bias=[0.5], faults__nan_joints=['elbow'])
+    said = driver.client.expect(driver.faults, 1, 'on purpose', 'position_bias', 'nan_joints')
+    assert said['faults.nan_joints'] == 'elbow'
+    assert driver.trigger('clear_faults').success
+    driver.client.expect(driver.faults, 0)
+    parameters = driver.client.parameters('simulator')
+    assert list(parameters['faults.position_bias'] or []) == []
+    assert list(parameters['faults.nan_joints'] or []) == []
+    assert list(parameters['faults.nan_quantities']) == ['position', 'velocity', 'effort']
+    said, true = measured(driver, 3)
+    np.testing.assert_array_equal(said, true)
+    assert driver.messages[-1].name == list(JOINTS)
