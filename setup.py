@@ -46,6 +46,7 @@ setup(
                 'dynamics',
                 'wrench_estimator',
                 'simulator',
+                'mechanism_simulator',
                 'bringup',
                 'demo',
                 'doctor',

@@ -1,5 +1,6 @@
 """All parameters of the nodes of this package, wherever they run."""
 
+from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
 from screw_dynamics_ros.nodes.outputs import (
     commands,
     dynamics_outputs,
@@ -18,6 +19,7 @@ TABLES = {
     'dynamics': (*dynamics_outputs.TABLE, *commands.TABLE),
     'wrench_estimator': wrench_outputs.TABLE,
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
+    'mechanism_simulator': mechanism.TABLE,
     'diagnostics': diagnostics.TABLE,
 }
 

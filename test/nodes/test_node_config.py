@@ -14,6 +14,7 @@ from support.paths import CONFIG
 from support.robots import urdf_path
 
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
+MECHANISM = CONFIG / 'mechanism_simulator.yaml'
 #: Parameters that rclpy declares by itself.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 
@@ -53,7 +54,7 @@ def plain(value):
 
 @pytest.fixture(scope='module')
 def client(start, connect):
-    for name in ('bringup', 'simulator'):
+    for name in ('bringup', 'simulator', 'mechanism_simulator'):
         start(name, DEFAULT if name == 'bringup' else {}, ['-r', '__ns:=/config'])
     start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
     return connect('config')
@@ -66,6 +67,7 @@ CASES = [
     ('wrench_estimator', MODEL, ('/**/wrench_estimator',)),
     ('alone/dynamics', MODEL, ('/**', '/**/dynamics')),
     ('simulator', SIMULATOR, ('/**/simulator',)),
+    ('mechanism_simulator', MECHANISM, ('/**/mechanism_simulator',)),
 ]
 
 

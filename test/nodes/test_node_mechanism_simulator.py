@@ -114,10 +114,12 @@ def linkage(start, connect, tmp_path_factory):
     folder = tmp_path_factory.mktemp('linkage')
     closures = folder / 'loops.yaml'
     closures.write_text(CLOSURES)
+    urdf = folder / 'four_bar.urdf'
+    urdf.write_text(FOUR_BAR)
     start(
         'mechanism_simulator',
         {
-            'robot_description': FOUR_BAR,
+            'urdf': str(urdf),
             'loop_closures': str(closures),
             'initial_joints': ['a', 'b', 'c'],
             'initial_positions': [1.0, -0.5, -1.5],
@@ -232,4 +234,4 @@ def test_it_does_not_start_with_bad_parameters(start, parameters, reason):
     """The reason is logged, and the exit status is not 0."""
     process = start('mechanism_simulator', parameters, ['-r', '__ns:=/bad'])
     assert process.wait() != 0
-    assert reason in process.output()
+    assert reason in process.output

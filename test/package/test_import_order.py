@@ -49,6 +49,7 @@ ORDER = """
     nodes.services
     nodes.hosting
     nodes.outputs  nodes.simulation
+    nodes.mechanism
     nodes
     cli.command_line
     cli.doctor  cli.parity
