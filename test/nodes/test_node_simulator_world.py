@@ -257,6 +257,7 @@ def test_drives_and_friction(context, parameters, inertia, friction):
         ({'clock': 'sun'}, 'wall, publish, lock_step'),
         ({'step': 0.0}, 'step'),
         ({'seed': -1}, 'seed'),
+        ({'world_frame': ''}, 'world_frame is empty'),
         ({'faults.nan_joints': ['roof']}, "'roof'"),
     ],
 )

@@ -223,6 +223,8 @@ PROCESSING = (
 
 def check(values: dict[str, Value]) -> None:
     """Refuse what the ranges of single parameters do not; raises `ArgumentError`."""
+    if values.get('world_frame') == '':
+        raise ArgumentError('parameter world_frame is empty; name a frame')
     factor = values.get('real_time_factor', 0.0)
     if isinstance(factor, float) and 0.0 < factor < SLOWEST:
         raise ArgumentError(

@@ -86,6 +86,15 @@ TestRequests = Requests.TestCase
 TestRequests.settings = settings(max_examples=60, stateful_step_count=40, derandomize=True)
 
 
+def test_a_pause_does_not_use_up_the_time_for_an_answer():
+    state = RunState()
+    state.wait_for_answer(5, now=1.0)
+    state.pause()
+    state.resume(now=100.0)
+    assert not state.given_up(100.5, 1.0)
+    assert state.given_up(101.0, 1.0)
+
+
 def test_simulated_time_begins_after_zero_and_can_begin_again():
     time = SimulationTime(300.0)
     assert time.stamp == 3_333_333
