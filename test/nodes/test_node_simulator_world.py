@@ -121,7 +121,7 @@ def resting(client):
     client.call(Trigger, 'simulator/reset', Trigger.Request())
     step(client, 1)
     client.spin(0.15)  # until subscribers are looked for
-    step(client, 600)
+    step(client, 300)
     return step(client, 1)
 
 
