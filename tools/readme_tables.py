@@ -258,7 +258,8 @@ def simulation(folder: Path, brief: bool = False) -> str:
             'worse',
         ),
         kept(rows, brief),
-        'times per step and arm: median (99th percentile); share of a core: mean (99th percentile)',
+        'times per step and arm: median (99th percentile); share of a core: mean (99th percentile) '
+        'of processor time',
     ) + verdict(results)
 
 

@@ -121,11 +121,12 @@ class Stepping:
         With the elastic forces f = J^T K x and their energy E = x^T K x / 2, the quotient f^T M^-1
         f / 2 E is the square of the frequency at which x would swing (Rayleigh).
         """
-        q, _, effects = state
+        q, v, effects = state
         if effects is None or not effects.energy > 0.0:
             return math.inf
-        f, M = effects.elastic, self._robot.mass_matrix(q)
-        square = float(f @ np.linalg.solve(M, f)) / (2.0 * float(effects.energy))
+        f, accelerations = effects.elastic, self._robot.forward_dynamics
+        caused = accelerations(q, v, f) - accelerations(q, v, np.zeros(len(f)))
+        square = float(f.dot(caused)) / (2.0 * float(effects.energy))
         return LONGEST_SWING / math.sqrt(square) if square > 0.0 else math.inf
 
     def _begins_too_fast(
@@ -236,9 +237,11 @@ class Stepping:
                     distances[passed] + CLOSE / 2, velocities[passed], later[passed] + CLOSE / 2, h
                 )
             reached = (later < 0.0) | (later < CLOSE) & (stops.velocities(v_next) < 0.0)
-            q_next[stops.q[reached]] = limits[reached]
+            if reached.any():
+                q_next[stops.q[reached]] = limits[reached]
+                after = self._state(q_next, v_next, memory)
             acted = bool(reached.any() or held.size)
-            memory = remembered(self._state(q_next, v_next, memory), memory)
+            memory = remembered(after, memory)
             q, v, remaining = q_next, v_next, remaining - h
             impulses += load * h
             longest *= 2
