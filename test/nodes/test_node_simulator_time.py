@@ -94,6 +94,20 @@ def test_time_stands_still_without_an_answer(driver):
     assert clock.sec * 10**9 + clock.nanosec == PERIOD
 
 
+def test_several_senders(driver):
+    """Time goes on when each of them has sent its command."""
+    driver.set(lock_step_commands=2)
+    driver.trigger('reset')
+    driver.wait_for_states(2)
+    commands = driver.commands
+    driver.command_without_waiting('position', *MIDDLE)
+    driver.until_commands(commands + 1)
+    assert driver.stamps == [PERIOD] * 2
+    driver.command('effort', 0.0, 0.0, 0.0)
+    assert driver.stamps == [PERIOD] * 2 + [2 * PERIOD]
+    driver.set(lock_step_commands=1)
+
+
 def test_it_goes_on_with_a_warning_when_no_answer_comes(driver):
     driver.set(lock_step_timeout=0.05)
     driver.wait_for_states(3)

@@ -10,7 +10,7 @@ pytest.importorskip('rclpy')
 pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
@@ -121,7 +121,7 @@ def resting(client):
     client.call(Trigger, 'simulator/reset', Trigger.Request())
     step(client, 1)
     client.spin(0.15)  # until subscribers are looked for
-    step(client, 600)
+    step(client, 300)
     return step(client, 1)
 
 
@@ -141,6 +141,21 @@ def test_it_rests_on_its_feet_with_the_right_wrench(client, resting):
 def resting_height(client, stamp):
     transforms = client.wait(lambda: client.with_stamp('/tf', stamp), what='/tf').transforms
     return next(t for t in transforms if t.child_frame_id == 'box').transform.translation.z
+
+
+def test_the_twist_of_the_base_is_that_of_its_fall(client):
+    """In its own frame: down, and no turning, before it touches the floor."""
+    client.subscribe(TwistStamped, 'simulator/ground_truth/base_twist')
+    client.call(SetBool, 'simulator/pause', SetBool.Request(data=True))
+    client.call(Trigger, 'simulator/reset', Trigger.Request())
+    client.spin(0.15)
+    stamp = step(client, 3)
+    message = client.wait(
+        lambda: client.with_stamp('simulator/ground_truth/base_twist', stamp), what='a twist'
+    )
+    assert message.header.frame_id == 'box'
+    np.testing.assert_allclose(vector(message.twist.linear), [0.0, 0.0, -9.81 * 0.03], atol=0.03)
+    np.testing.assert_allclose(vector(message.twist.angular), 0.0, atol=1e-9)
 
 
 def test_tf_has_the_base_and_the_planar_joint(client, resting):
@@ -218,6 +233,32 @@ def make_node(context, **parameters):
 
 
 @pytest.mark.parametrize(
+    ('kind', 'floating_base'), [('planar', False), ('floating', False), ('fixed', True)]
+)
+def test_robots_that_no_motor_moves(context, kind, floating_base):
+    """They fall; joint states without joints say when."""
+    text = robot_of(body('a', 1.0), body('b', 1.0), joint('j', 'a', 'b', kind=kind))
+    node = make_node(
+        context,
+        robot_description=text,
+        floating_base=floating_base,
+        gravity=[0.0, -9.81, 0.0],
+        paused=True,
+        clock='publish',
+        rate=100.0,
+    )
+    simulator = Simulator(node)
+    simulated = simulator._plant.simulated
+    before = simulated.robot.link_pose(simulated.q, 'b')[1, 3]
+    for _ in range(10):
+        simulator._step()
+    fallen = before - simulated.robot.link_pose(simulated.q, 'b')[1, 3]
+    assert fallen == pytest.approx(9.81 / 2 * 0.1**2, rel=1e-3)
+    assert simulator.status().level == 0
+    node.destroy_node()
+
+
+@pytest.mark.parametrize(
     ('parameters', 'inertia', 'friction'),
     [
         ({}, 1.0, 0.0),
@@ -257,6 +298,7 @@ def test_drives_and_friction(context, parameters, inertia, friction):
         ({'clock': 'sun'}, 'wall, publish, lock_step'),
         ({'step': 0.0}, 'step'),
         ({'seed': -1}, 'seed'),
+        ({'world_frame': ''}, 'world_frame is empty'),
         ({'faults.nan_joints': ['roof']}, "'roof'"),
     ],
 )

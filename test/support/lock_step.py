@@ -158,7 +158,7 @@ class LockStep:
         """Begin again: the first state is there, nothing is wrong, nothing commanded."""
         self.switch('freeze_commands', False)
         self.trigger('clear_faults')
-        self.set(lock_step_timeout=0.0, steps_per_request=1)
+        self.set(lock_step_timeout=0.0, lock_step_commands=1, steps_per_request=1)
         self.trigger('reset')
         self.switch('pause', True)
         self.messages.clear()

@@ -140,7 +140,6 @@ class JointSensor:
         before, self._model = self.faults, _Model(faults, self.joints)
         if (faults.delay, faults.jitter) != (before.delay, before.jitter):
             self._under_way = deque((message.stamp, message) for _, message in self._under_way)
-            self._last_arrival = 0
 
     def check(self, faults: SensorFaults) -> None:
         """Raise `ArgumentError` or `UnknownNameError` for faults that the joints cannot have."""
@@ -150,7 +149,6 @@ class JointSensor:
         """Forget what is under way and begin with the first random numbers again."""
         self._random = np.random.default_rng(self.seed)
         self._under_way.clear()
-        self._last_arrival = 0
         self._reported: Array | None = None
 
     def measure(self, stamp: int, q: Array, v: Array, tau: Array) -> None:
@@ -166,12 +164,13 @@ class JointSensor:
         if chance < model.faults.dropout:
             return
         late = model.faults.delay + delay * model.faults.jitter
-        self._last_arrival = max(stamp + round(late * NANOSECONDS), self._last_arrival)
-        self._under_way.append((self._last_arrival, Measurement(stamp, values)))
+        arrival = stamp + round(late * NANOSECONDS)
+        self._under_way.append((arrival, Measurement(stamp, values)))
 
     def arrived(self, now: int) -> list[Measurement]:
         """Return the measurements that arrive until a time [ns], the oldest first, once."""
         there = []
+        # One that would overtake waits for those before it.
         while self._under_way and self._under_way[0][0] <= now:
             there.append(self._under_way.popleft()[1])
         return there

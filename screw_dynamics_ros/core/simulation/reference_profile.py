@@ -50,6 +50,11 @@ class ReferenceProfile:
         """Begin at positions and velocities (n,)."""
         self.q, self.v = np.array(q), np.array(v)
 
+    def stay_near(self, q: Array, v: Array, position_error: Array, velocity_error: Array) -> None:
+        """Let the references be no further than these errors (n,) from a state q, v (n,)."""
+        self.q = np.clip(self.q, q - position_error, q + position_error)
+        self.v = np.clip(self.v, v - velocity_error, v + velocity_error)
+
     def approach(self, goal: Array, goal_velocity: Array, acceleration: Array, dt: float) -> None:
         """Move on by dt [s] towards goals (n,) that move, with bounded accelerations (n,)."""
         distance = goal - self.q

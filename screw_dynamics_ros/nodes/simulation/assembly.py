@@ -102,7 +102,7 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
 def make_motors(robot: Robot, parameters: Parameters) -> tuple[JointTargets, Motors]:
     """Return the commands in force and the motors that follow them."""
     joints = ScalarJoints(robot)
-    indices = [robot.joint_names.index(name) for name in joints.joints]
+    indices = np.array([robot.joint_names.index(name) for name in joints.joints], dtype=np.intp)
     lower, upper, velocity = (
         np.asarray(limit)[indices]
         for limit in (robot.limits.lower, robot.limits.upper, robot.limits.velocity)

@@ -88,6 +88,8 @@ class JointTargets:
         What is commanded, one of `INTERFACES` for each joint.
     sources : list of str
         Whose command is in force; empty for joints that hold because there is none.
+    changes : int
+        How many commands there were.
     """
 
     def __init__(self, names: Sequence[str], lower: Array, upper: Array, velocity: Array) -> None:
@@ -96,6 +98,7 @@ class JointTargets:
         self._values = {interface: np.zeros(count) for interface in INTERFACES}
         self._arrivals = np.zeros(count, dtype=np.int64)
         self._trajectories: list[Trajectory] = []
+        self.changes = 0
         self.hold(np.zeros(count))
 
     @property
@@ -106,6 +109,7 @@ class JointTargets:
     def hold(self, q: Array) -> None:
         """Forget all commands and hold positions (n,)."""
         count = len(self.names)
+        self.changes += 1
         self.interfaces, self.sources = [POSITION] * count, [''] * count
         self._values[POSITION][:], self._values[VELOCITY][:] = q, 0.0
         self._trajectories = []
@@ -170,6 +174,7 @@ class JointTargets:
     def _take_over(self, joints: Indices, interface: str, source: str, now: int) -> None:
         """Let a source decide over joints, which leave the trajectories they were on."""
         taken = set(joints.tolist())
+        self.changes += 1
         self._trajectories = [
             part for each in self._trajectories if len((part := without(each, taken)).joints)
         ]

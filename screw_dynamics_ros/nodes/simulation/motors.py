@@ -22,6 +22,9 @@ from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
 #: Part of the torque left by gravity that steps of targets may take to accelerate a joint: the
 #: others, which move it too, and the servo need the rest.
 SHARE = 0.3
+#: Part that the servo may ask for against an error: the reference gives way to larger ones.
+YIELDING = 0.8
+TINY = 1e-9
 LEAST_LEFT = 0.1  # of the limit, where gravity takes nearly all of it
 
 #: Returns a slow motion that begins at given positions (n,).
@@ -33,8 +36,9 @@ class Motors:
 
     While a command is in force, joints with efforts get exactly these, and servos move the others
     to their targets, or hold them. Targets that jump are approached with the velocity limit and an
-    acceleration that takes a part of the effort limit (`ReferenceProfile`): servos that are
-    saturated by a step swing widely. Without any command soft servos follow a slow motion.
+    acceleration that takes a part of the effort limit, and give way to a joint that is pushed away
+    (`ReferenceProfile`): saturated servos would make an arm swing widely. Without any command soft
+    servos follow a slow motion.
 
     Parameters
     ----------
@@ -60,6 +64,8 @@ class Motors:
         self._make_reference = reference
         self._reference: ReferenceMotion | None = None
         self._since = 0
+        # A joint state tells the torques of its time, and the step from there begins with them.
+        self._known: tuple[tuple[int, int], Array] = (-1, -1), np.zeros(joints.robot.nv)
         robot = joints.robot
         limits = [robot.limits.effort[robot.joint_names.index(name)] for name in joints.joints]
         self._limit = np.zeros(robot.nv)
@@ -92,15 +98,22 @@ class Motors:
         profile.start(
             np.where(is_position, profile.q, present), np.where(is_effort, rates, profile.v)
         )
+        possible = self._accelerations(q)
+        profile.stay_near(present, rates, *self._largest_errors(possible))
         profile.approach(
-            np.where(is_position, positions, present), velocities, self._accelerations(q), dt
+            np.where(is_position, positions, present), velocities, SHARE * possible, dt
         )
 
     def _accelerations(self, q: Array) -> Array:
-        """Return what each joint can do alone with a part of its torque, (n,) [1/s^2]."""
+        """Return what each joint can do alone with the torque left by gravity, (n,) [1/s^2]."""
         robot, limit = self._joints.robot, self._limit
         left = np.maximum(limit - np.abs(robot.gravity_torques(q)), LEAST_LEFT * limit)
-        return self._joints.of_joints(SHARE * left / np.diag(robot.mass_matrix(q)))
+        return self._joints.of_joints(left / np.diag(robot.mass_matrix(q)))
+
+    def _largest_errors(self, possible: Array) -> tuple[Array, Array]:
+        """Return the errors of position and velocity (n,) against which the servo has torque."""
+        w, zeta, most = self._servo.frequency, self._servo.damping_ratio, YIELDING * possible
+        return most / w**2, most / max(2.0 * zeta * w, TINY)
 
     def torques(self, now: int, timeout: float, q: Array, v: Array) -> Array:
         """Return the torques (nv,) in a state, within their limits [N m, N].
@@ -114,6 +127,8 @@ class Motors:
         q, v : (nq,), (nv,) arrays
         """
         targets, joints = self._targets, self._joints
+        if self._known[0] == (now, targets.changes):
+            return self._known[1]
         targets.expire(now, timeout, joints.positions_of_joints(q))
         if targets.is_idle:
             if self._reference is None:
@@ -128,6 +143,7 @@ class Motors:
             followed = interfaces, self._profile.q, self._profile.v, efforts
             tau = self._driven(self._servo, q, v, followed)
         result: Array = np.clip(tau, -self._limit, self._limit)
+        self._known = (now, targets.changes), result
         return result
 
     def _driven(self, servo: JointServo, q: Array, v: Array, wanted: Wanted) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -94,7 +94,12 @@ class StateOutputs:
         self._torques = np.zeros(plant.simulated.robot.nv)
         template = templates.joint_states(plant.joints.joints)
         self.states = Topic(self._publishers, JointState, 'joint_states', template)
-        self._others = [*self._truths(), *self._contact_wrenches(), *self._transforms(world_frame)]
+        self._others = [
+            *self._truths(),
+            *self._base_twist(),
+            *self._contact_wrenches(),
+            *self._transforms(world_frame),
+        ]
 
     def _truths(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
         """Yield the topics with what is true, and what gives their numbers."""
@@ -127,6 +132,14 @@ class StateOutputs:
             ),
         ):
             yield Topic(self._publishers, kind, name, template), numbers
+
+    def _base_twist(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+        """Yield a topic with the twist of a floating base, in its own frame."""
+        simulated, robot = self._plant.simulated, self._plant.simulated.robot
+        if robot.floating_base:
+            name, template = f'{TRUTH}/base_twist', templates.twist(robot.link_names[0])
+            topic = Topic(self._publishers, TwistStamped, name, template)
+            yield topic, lambda now: swap_linear_angular(simulated.v[:6])
 
     def _contact_wrenches(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
         """Yield a topic for each link with contact points."""

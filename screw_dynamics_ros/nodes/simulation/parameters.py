@@ -183,6 +183,13 @@ TIME = (
         rule=f'0, or at least {SLOWEST:g}',
     ),
     Specification(
+        'lock_step_commands',
+        1,
+        'How many commands answer one joint state in lock step: as many as there are senders.',
+        minimum=1,
+        maximum=1000,
+    ),
+    Specification(
         'lock_step_timeout',
         1.0,
         'Real time after which lock step goes on without an answer, with a warning [s]. 0: never.',
@@ -223,6 +230,8 @@ PROCESSING = (
 
 def check(values: dict[str, Value]) -> None:
     """Refuse what the ranges of single parameters do not; raises `ArgumentError`."""
+    if values.get('world_frame') == '':
+        raise ArgumentError('parameter world_frame is empty; name a frame')
     factor = values.get('real_time_factor', 0.0)
     if isinstance(factor, float) and 0.0 < factor < SLOWEST:
         raise ArgumentError(

@@ -33,7 +33,7 @@ class RunState:
     def __init__(self, paused: bool = False) -> None:
         self.paused, self.stopped = paused, ''
         self.awaited: int | None = None
-        self._asked = math.inf
+        self._asked, self._missing = math.inf, 0
 
     @property
     def is_running(self) -> bool:
@@ -64,13 +64,22 @@ class RunState:
         """Note that the simulation has got another state, from which it can go on."""
         self.stopped, self.awaited = '', None
 
-    def wait_for_answer(self, stamp: int, now: float) -> None:
-        """Wait, from the real time `now` [s], for an answer to the joint state of a stamp [ns]."""
-        self.awaited, self._asked = stamp, now
+    def wait_for_answer(self, stamp: int, now: float, commands: int = 1) -> None:
+        """Wait, from the real time `now` [s], for the answer to the joint state of a stamp [ns].
+
+        It consists of so many commands.
+        """
+        self.awaited, self._asked, self._missing = stamp, now, commands
 
     def answered(self, stamp: int = 0) -> bool:
-        """Take a command for an answer, unless its stamp [ns], not 0, is before the joint state."""
+        """Take a command for a part of the answer; return whether that is complete now.
+
+        One whose stamp [ns], not 0, is before that of the joint state is none.
+        """
         if self.awaited is None or 0 < stamp < self.awaited:
+            return False
+        self._missing -= 1
+        if self._missing > 0:
             return False
         self.awaited = None
         return True

@@ -153,7 +153,8 @@ class Simulator:
         self._publish_clock()
         sent = self._outputs.publish(self._time.stamp)
         if self._locked and sent is not None:
-            self._state.wait_for_answer(sent, time.monotonic())
+            commands = self.parameters['lock_step_commands']
+            self._state.wait_for_answer(sent, time.monotonic(), commands)
 
     def _move(self) -> None:
         """Simulate until the next state; stop if that is not possible."""

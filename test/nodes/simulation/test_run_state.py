@@ -86,6 +86,29 @@ TestRequests = Requests.TestCase
 TestRequests.settings = settings(max_examples=60, stateful_step_count=40, derandomize=True)
 
 
+def test_an_answer_of_several_commands():
+    state = RunState()
+    state.wait_for_answer(5, 0.0, commands=3)
+    assert [state.answered(stamp) for stamp in (0, 4, 5, 6, 7)] == [
+        False,
+        False,
+        False,
+        True,
+        False,
+    ]
+    state.wait_for_answer(8, 0.0)
+    assert state.answered(8)
+
+
+def test_a_pause_does_not_use_up_the_time_for_an_answer():
+    state = RunState()
+    state.wait_for_answer(5, now=1.0)
+    state.pause()
+    state.resume(now=100.0)
+    assert not state.given_up(100.5, 1.0)
+    assert state.given_up(101.0, 1.0)
+
+
 def test_simulated_time_begins_after_zero_and_can_begin_again():
     time = SimulationTime(300.0)
     assert time.stamp == 3_333_333

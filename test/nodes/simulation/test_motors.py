@@ -1,0 +1,113 @@
+"""The motors of the simulator on real arms: steps, pushes, stiffness; without ROS running."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.simulation import SimulatedRobot
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo
+from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.simulation.joint_targets import (
+    EFFORT,
+    POSITION,
+    VELOCITY,
+    Command,
+    JointTargets,
+)
+from screw_dynamics_ros.nodes.simulation.motors import Motors
+from support.robots import urdf_path
+
+DT = 0.002
+
+
+class Arm:
+    """A simulated arm, its motors and the time."""
+
+    def __init__(self, name, frequency=60.0):
+        self.robot = robot = Robot.from_urdf(urdf_path(name))
+        self.simulated = SimulatedRobot(robot)
+        limits, joints = robot.limits, ScalarJoints(robot)
+        self.targets = JointTargets(joints.joints, limits.lower, limits.upper, limits.velocity)
+        self.motors = Motors(
+            joints,
+            self.targets,
+            JointServo(robot, frequency),
+            JointServo(robot, 20.0),
+            lambda q: ReferenceMotion(q, limits.lower, limits.upper, 0.0, 10.0),
+        )
+        self.motors.hold(self.simulated.q)
+        self.now, self.fastest = 0, np.zeros(robot.nv)
+
+    def command(self, interface, values):
+        joints = np.arange(len(values))
+        self.targets.command(Command(interface, joints, np.array(values)), 'test', self.now)
+
+    def run(self, seconds, wrenches=None):
+        for _ in range(round(seconds / DT)):
+            q, v = self.simulated.q, self.simulated.v
+            self.simulated.step(self.motors.torques(self.now, 1e3, q, v), DT, wrenches)
+            self.now += round(DT * 1e9)
+            self.motors.advance(self.now, DT, self.simulated.q, self.simulated.v)
+            self.fastest = np.maximum(self.fastest, np.abs(self.simulated.v))
+        return self.simulated.q
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
+def test_steps_of_position_stay_within_velocity_limits_and_settle(name):
+    """Within a second, where a saturated servo would swing at 100 rad/s for ever (Panda)."""
+    arm = Arm(name)
+    limits = arm.robot.limits
+    goal = np.clip(arm.simulated.q + 0.3, limits.lower, limits.upper)
+    arm.command(POSITION, goal)
+    arm.run(1.0)
+    np.testing.assert_allclose(arm.simulated.q, goal, atol=1e-3)
+    assert (arm.fastest < 1.25 * limits.velocity).all()
+
+
+@pytest.mark.parametrize('name', ['panda', 'ur5_robot'])
+def test_it_comes_back_after_it_has_been_thrown_out_of_its_position(name):
+    arm = Arm(name)
+    limits, goal = arm.robot.limits, arm.simulated.q
+    arm.command(POSITION, goal)
+    arm.run(0.01)
+    away = np.clip(goal + 0.3, limits.lower, limits.upper)
+    arm.simulated.set_state(away, np.where(np.arange(len(goal)) % 2, -1.0, 1.0))
+    arm.run(2.0)
+    np.testing.assert_allclose(arm.simulated.q, goal, atol=1e-3)
+
+
+def test_the_stiffness_is_that_of_the_frequency():
+    """Under a steady wrench: M w^2 times the deflection is the torque of the wrench."""
+    arm = Arm('panda')
+    link, wrench = 'panda_hand_tcp', np.array([0.0, 0.0, 0.0, 5.0, -4.0, 3.0])
+    goal = arm.simulated.q
+    arm.command(POSITION, goal)
+    q = arm.run(1.5, {link: wrench})
+    torque = arm.robot.jacobian(q, link, 'body').T @ wrench
+    stiffness = 60.0**2 * arm.robot.mass_matrix(q)
+    assert np.abs(q - goal).max() > 1e-3
+    np.testing.assert_allclose(stiffness @ (q - goal), torque, atol=0.01 * np.abs(torque).max())
+
+
+def test_velocities_and_efforts_beside_each_other():
+    """Efforts are applied exactly, whatever the servos of the other joints do."""
+    arm = Arm('panda')
+    arm.command(VELOCITY, [0.2, -0.1])
+    tau = arm.robot.gravity_torques(arm.simulated.q)
+    joints = np.array([3, 4])
+    arm.targets.command(Command(EFFORT, joints, tau[joints]), 'test', 0)
+    arm.run(0.4)
+    given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)
+    np.testing.assert_array_equal(given[joints], tau[joints])
+    np.testing.assert_allclose(arm.simulated.v[:2], [0.2, -0.1], atol=2e-3)
+
+
+def test_without_commands_the_posture_is_held():
+    arm = Arm('panda')
+    start = arm.simulated.q.copy()
+    np.testing.assert_allclose(arm.run(0.5), start, atol=1e-9)
+    given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)
+    np.testing.assert_allclose(given, arm.robot.gravity_torques(start), atol=1e-6)
