@@ -162,13 +162,13 @@ def test_torque_drives_the_crank(linkage):
     """Efforts act by name, and end with the messages."""
     client, received = linkage, linkage.received['joint_states']
     publisher = client.publisher(JointState, 'joint_commands')
-    message = JointState(name=['a'], effort=[30.0])
+    message = JointState(name=['a'], effort=[3.0])
 
     def is_driven():
         publisher.publish(message)
         received.clear()
         client.wait(lambda: received, what='joint states')
-        return received[-1].effort[0] == 30.0 and abs(received[-1].velocity[0]) > 20.0
+        return received[-1].effort[0] == 3.0 and abs(received[-1].velocity[0]) > 6.0
 
     client.wait(is_driven, what='a turning crank')
     client.wait(lambda: received[-1].effort[0] == 0.0, what='the end of the torque')
