@@ -135,6 +135,11 @@ class CommandTopics:
                 Level.WARN, 'commands are ignored, on purpose; ~/freeze_commands with data: false'
             )
 
+    def forget(self) -> None:
+        """Report no refusals of before any more."""
+        self._refused.clear()
+        self._notes.clear()
+
     # --- messages -------------------------------------------------------------------------------
 
     def _on_numbers(self, topic: str, interface: str, message: Any) -> None:

@@ -88,12 +88,12 @@ class Motors:
         """Let the references of the servos move on by dt [s], to a time [ns] and a state there."""
         targets, joints, profile = self._targets, self._joints, self._profile
         present, rates = joints.positions_of_joints(q), joints.of_joints(v)
-        if targets.is_idle:
+        interfaces, positions, velocities, _ = targets.at(now)
+        is_effort = np.array([interface == EFFORT for interface in interfaces])
+        if targets.is_idle or is_effort.all():
             profile.start(present, rates)
             return
-        interfaces, positions, velocities, _ = targets.at(now)
         is_position = np.array([interface == POSITION for interface in interfaces])
-        is_effort = np.array([interface == EFFORT for interface in interfaces])
         # A joint that turns with a velocity has no position to go to.
         profile.start(
             np.where(is_position, profile.q, present), np.where(is_effort, rates, profile.v)

@@ -214,6 +214,7 @@ class Simulator:
     def _reset(self) -> str:
         self._plant.reset()
         self._sensor.restart()
+        self._topics.forget()
         self._on_replaced(restart=True)
         return f'the initial state, at {self._seconds} s'
 
