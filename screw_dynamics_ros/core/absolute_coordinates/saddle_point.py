@@ -49,6 +49,8 @@ class SaddlePoint:
         self._M_inv = np.concatenate([np.linalg.inv(M), np.zeros((1, 6, 6))])
         self._order = elimination_order(bodies, self._n)
         self._columns = 6 * bodies[..., None] + np.arange(6)
+        self._backwards = self._order[::-1]  # SuperLU eliminates from the first on
+        self._rows_backwards = RowPattern(bodies[self._backwards], self._n)
 
     def solve(self, blocks: Array, r: Array, s: Array) -> tuple[Array, Array]:
         """Return x and mu by elimination with structural zeros; everything may be recorded.
@@ -83,20 +85,22 @@ class SaddlePoint:
         free = self._M_inv_times(r)
         if not len(blocks):
             return free, np.zeros(0)
-        J = self._sparse(blocks)
-        W = self._sparse((blocks[..., None, :] @ self._M_inv[self._bodies])[..., 0, :])
-        order = self._order[::-1]  # SuperLU eliminates from the first on
-        A = (J[order] @ W[order].T).tocsc()
-        factors = splu(
-            A, permc_spec='NATURAL', diag_pivot_thresh=0.0, options={'SymmetricMode': True}
+        rows = self._backwards
+        parts = blocks[rows]
+        J = self._rows_backwards.matrix(parts)
+        W = self._rows_backwards.matrix(
+            (parts[..., None, :] @ self._M_inv[self._bodies[rows]])[..., 0, :]
         )
-        mu = np.empty(len(s))
-        mu[order] = factors.solve((J @ free - s)[order])
-        return free - W.T @ mu, mu
-
-    def jacobian(self, blocks: Array) -> sparse.csr_array:
-        """Return J, (m, 6 n), of numbers."""
-        return self._sparse(blocks)
+        A = J @ W.T  # symmetric: its rows are its columns
+        factors = splu(
+            sparse.csc_array((A.data, A.indices, A.indptr), shape=A.shape),
+            permc_spec='NATURAL',
+            diag_pivot_thresh=0.0,
+            options={'SymmetricMode': True},
+        )
+        nu, mu = factors.solve(J @ free - s[rows]), np.empty(len(s))
+        mu[rows] = nu
+        return free - W.T @ nu, mu
 
     def _M_inv_times(self, r: Array) -> Array:
         product: Array = (self._M_inv[:-1] @ r.reshape(-1, 6, 1)).reshape(-1)
@@ -110,11 +114,28 @@ class SaddlePoint:
                 row[places] = row[places] + part
         return matrix[:, :-6]
 
-    def _sparse(self, blocks: Array) -> sparse.csr_array:
-        m, n = len(blocks), self._n
-        rows = np.broadcast_to(np.arange(m)[:, None, None], blocks.shape)
-        kept = np.broadcast_to((self._bodies < n)[..., None], blocks.shape)
-        return sparse.csr_array((blocks[kept], (rows[kept], self._columns[kept])), shape=(m, 6 * n))
+
+class RowPattern:
+    """Where the entries of J are: each row has six columns for each moving body it connects.
+
+    Parameters
+    ----------
+    bodies : (m, s) array of int
+        The bodies of each row; n stands for the ground.
+    n : int
+        Number of bodies.
+    """
+
+    def __init__(self, bodies: Numbers, n: int) -> None:
+        self._moving = bodies < n
+        self._shape = len(bodies), 6 * n
+        self._columns = (6 * bodies[self._moving][:, None] + np.arange(6)).reshape(-1)
+        self._begins = np.append(0, np.cumsum(6 * self._moving.sum(axis=1)))
+
+    def matrix(self, blocks: Array) -> sparse.csr_array:
+        """Return the matrix (m, 6 n) of rows in parts (m, s, 6)."""
+        entries = blocks[self._moving].reshape(-1)
+        return sparse.csr_array((entries, self._columns, self._begins), shape=self._shape)
 
 
 def elimination_order(bodies: Numbers, n: int) -> Numbers:

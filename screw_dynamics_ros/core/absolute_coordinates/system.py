@@ -23,10 +23,11 @@ from screw_dynamics_ros.core.absolute_coordinates.equations import (
     JointEquations,
     Motion,
     coordinate,
+    times,
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.independence import independent_rows
-from screw_dynamics_ros.core.absolute_coordinates.saddle_point import SaddlePoint
+from screw_dynamics_ros.core.absolute_coordinates.saddle_point import RowPattern, SaddlePoint
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
@@ -477,15 +478,10 @@ class AbsoluteSystem:
 
     def _jacobian(self, q: ArrayLike, rows: NDArray[np.intp]) -> sparse.csr_array:
         motion = self._motion(q, np.zeros(self.nv))
-        blocks = self._constraints.rows(motion).blocks[rows]
-        J = SaddlePoint(self._equations.M, self._constraints.bodies[rows]).jacobian(blocks)
-        T = [
-            np.block([[np.eye(3), np.zeros((3, 3))], [np.zeros((3, 3)), R.T]])
-            if hybrid
-            else np.eye(6)
-            for hybrid, R in zip(self._equations.hybrid, motion.R)
-        ]
-        return sparse.csr_array(J @ sparse.block_diag(T, format='csr'))
+        blocks, bodies = self._constraints.rows(motion).blocks[rows], self._constraints.bodies[rows]
+        hybrid = np.append(self._equations.hybrid, False)[bodies]
+        blocks[hybrid, 3:] = times(motion.R[bodies[hybrid]], blocks[hybrid, 3:])
+        return RowPattern(bodies, len(self.bodies)).matrix(blocks)
 
     def _accelerations(
         self,
