@@ -28,6 +28,7 @@ class ConfigurationSpace:
         self._robot, self.increments = robot, increments
         self._rotations = [slice(v.start, v.start + 3) for v in robot.free_bodies.values()]
         self._turning = list(robot.free_bodies)
+        self._twists = np.array([range(v.start, v.stop) for v in robot.free_bodies.values()])
 
     @property
     def is_vector_space(self) -> bool:
@@ -42,15 +43,38 @@ class ConfigurationSpace:
         """Return the rate X' (nv,) of the displacement X that has led to q, at the velocity v."""
         return self._robot.increment_rate(q, X, v, self.increments) if self._rotations else v
 
+    def pulled_back(self, q: Array, X: Array, p: Array) -> Array:
+        """Return the momenta D^T p (nv,), where D = dexp^-1_{-X} maps v to the rate of X.
+
+        With the other sign of X it is D = dexp^-1_X. D is block-diagonal, and its blocks are taken
+        from `increment_rate` at velocities along one axis of all free bodies.
+        """
+        result, twists = np.array(p), self._twists
+        if self._rotations:
+            along = np.zeros((6, p.size))
+            for axis, v in enumerate(along):
+                v[twists[:, axis]] = 1.0
+            columns = np.stack([self.increment_rate(q, X, v)[twists] for v in along])
+            result[twists] = np.einsum('abj,bj->ba', columns, p[twists])
+        return result
+
+    def largest_turn(self, X: Array) -> tuple[float, str]:
+        """Return the largest angle [rad] by which some X (..., nv) turns a free body, and which."""
+        largest, turning = 0.0, ''
+        for name, rotation in zip(self._turning, self._rotations):
+            angle = float(np.sqrt((X[..., rotation] ** 2).sum(axis=-1).max(initial=0.0)))
+            if angle > largest:
+                largest, turning = angle, name
+        return largest, turning
+
     def check(self, X: Array) -> None:
         """Raise `ArgumentError` if some X (..., nv) turns a free body by 2 pi; NaN passes.
 
         The local coordinates end there (Müller and Terze (10), I-10).
         """
-        for name, rotation in zip(self._turning, self._rotations):
-            angle = np.sqrt((X[..., rotation] ** 2).sum(axis=-1).max(initial=0.0))
-            if angle >= 2 * np.pi:
-                raise ArgumentError(
-                    f'{name!r} turns by {angle:.3g} rad in one step; local coordinates end at 2 pi '
-                    'and accuracy far earlier: take shorter steps'
-                )
+        angle, name = self.largest_turn(X)
+        if angle >= 2 * np.pi:
+            raise ArgumentError(
+                f'{name!r} turns by {angle:.3g} rad in one step; local coordinates end at 2 pi '
+                'and accuracy far earlier: take shorter steps'
+            )

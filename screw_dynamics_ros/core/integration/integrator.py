@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import is_number
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 #: Torques (nv,) [N m, N], constant during a step or a function of t, q, v.
@@ -89,11 +92,20 @@ class Integrator(ABC):
         self, tau: Torques, wrenches: Mapping[str, ArrayLike] | None
     ) -> Callable[[float, Array, Array], Array]:
         """Return the accelerations (nv,) as a function of t, q, v."""
-        robot = self.robot
-        if callable(tau):
-            if wrenches:
-                return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v), wrenches)
-            return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v))
+        robot, torques = self.robot, torque_function(tau)
         if wrenches:
-            return lambda t, q, v: robot.forward_dynamics(q, v, tau, wrenches)
+            return lambda t, q, v: robot.forward_dynamics(q, v, torques(t, q, v), wrenches)
+        if callable(tau):
+            return lambda t, q, v: robot.forward_dynamics(q, v, tau(t, q, v))
         return lambda t, q, v: robot.forward_dynamics(q, v, tau)
+
+
+def check_step(dt: float) -> None:
+    """Raise `ArgumentError` unless the step is a finite number other than 0."""
+    if not (is_number(dt) and isfinite(dt) and dt):
+        raise ArgumentError(f'dt must be a finite number of seconds other than 0, got {dt!r}')
+
+
+def torque_function(tau: Torques) -> Callable[[float, Array, Array], ArrayLike]:
+    """Return the torques (nv,) as a function of t, q, v."""
+    return tau if callable(tau) else lambda t, q, v: tau

@@ -68,6 +68,26 @@ def munthe_kaas_step(
     array([0.      , 0.      , 2.75    , 0.      , 0.      , 0.681639,
            0.731689])
     """
+    increments, _ = munthe_kaas_stages(space, motion, q, y, dt, tableau, t)
+    space.check(increments[:, 0])
+    X, Y = increments[-1]
+    return space.moved(np.asarray(q, dtype=float), X), np.asarray(y, dtype=float) + Y
+
+
+def munthe_kaas_stages(
+    space: ConfigurationSpace,
+    motion: Motion,
+    q: ArrayLike,
+    y: ArrayLike,
+    dt: float,
+    tableau: Tableau,
+    t: float,
+) -> tuple[Array, Array]:
+    """Return the increments of a step and their rates, which embedded methods combine otherwise.
+
+    Parameters as of `munthe_kaas_step`. The increments (s + 1, 2, ..., nv) are those of X and y in
+    each of the s stages, the first of them zero, and of the step; the rates are (s, 2, ..., nv).
+    """
     q, y = np.asarray(q, dtype=float), np.asarray(y, dtype=float)
     stages, rows = tableau.b.size, dt * tableau.rows
     k = np.zeros((stages, 2, *y.shape))  # rates of X and y in each stage
@@ -75,9 +95,9 @@ def munthe_kaas_step(
     flat_k, flat_Psi = k.reshape(stages, -1), Psi.reshape(stages + 1, -1)
     at, stage = q, y
     for j, c in enumerate(tableau.c):
+        if j:
+            at, stage = space.moved(q, Psi[j, 0]), y + Psi[j, 1]
         v, k[j, 1] = motion(t + c * dt, at, stage)
         k[j, 0] = space.increment_rate(at, Psi[j, 0], v)
         rows[j].dot(flat_k, flat_Psi[j + 1])
-        at, stage = space.moved(q, Psi[j + 1, 0]), y + Psi[j + 1, 1]
-    space.check(Psi[:, 0])
-    return at, stage
+    return Psi, k

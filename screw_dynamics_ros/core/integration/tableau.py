@@ -2,6 +2,7 @@
 
 Stage j of s is at the time c_j h with the increment h sum_l a_jl k_l of earlier rates k_l; the step
 is h sum_j b_j k_j (Müller and Terze (37), I-25). Munthe-Kaas' method has the order of its tableau.
+Embedded pairs have second weights, by which the length of steps is controlled.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.integration.order_conditions import violated
 from screw_dynamics_ros.core.types import Array
 
 
 class Tableau:
-    """Butcher's tableau of an explicit method.
+    """Butcher's tableau of an explicit method, optionally with weights that estimate its error.
 
     Parameters
     ----------
@@ -27,19 +29,40 @@ class Tableau:
     A : (s, s) array
         Strictly lower triangular.
     b : (s,) array
-        Weights; their sum is 1.
+        Weights.
+    b_hat : (s,) array, optional
+        Weights of a second method with the same stages, the embedded one: the difference of the two
+        steps estimates the error and controls the length of steps (`adaptive`).
+    order_hat : int, optional
+        Order of the embedded method.
 
     Raises
     ------
     ArgumentError
-        If shapes do not fit, the method is implicit or the weights do not add up to 1.
+        If shapes do not fit, the method is implicit, or one of the conditions of the stated orders
+        fails (`order_conditions`); the message has the condition.
+
+    Examples
+    --------
+    >>> Tableau('Ralston', 2, [[0, 0], [2 / 3, 0]], [1 / 4, 3 / 4])
+    Tableau('Ralston', order=2, 2 stages)
+    >>> Tableau('Ralston', 3, [[0, 0], [2 / 3, 0]], [1 / 4, 3 / 4])
+    Traceback (most recent call last):
+    screw_dynamics_ros.core.errors.ArgumentError: Ralston: not of order 3: b . (A c) is 0, not 1/6
     """
 
     def __init__(
-        self, name: str, order: int, A: Sequence[Sequence[float]], b: Sequence[float]
+        self,
+        name: str,
+        order: int,
+        A: Sequence[Sequence[float]] | Array,
+        b: Sequence[float] | Array,
+        b_hat: Sequence[float] | Array | None = None,
+        order_hat: int | None = None,
     ) -> None:
-        self.name, self.order = name, order
+        self.name, self.order, self.order_hat = name, order, order_hat
         self.A, self.b = float_array('A', A), float_array('b', b)
+        self.b_hat = None if b_hat is None else float_array('b_hat', b_hat)
         stages = self.b.size
         if not stages or self.b.shape != (stages,) or self.A.shape != (stages, stages):
             raise ArgumentError(
@@ -50,11 +73,30 @@ class Tableau:
                 f'{name}: A has entries on or above its diagonal, {self.A.tolist()}: the method is '
                 'implicit; only explicit ones can be used'
             )
-        if not abs(self.b.sum() - 1.0) < 1e-12:
-            raise ArgumentError(f'{name}: the weights b must add up to 1, not to {self.b.sum()}')
+        self._check_order('b', self.b, order)
+        if (self.b_hat is None) != (order_hat is None):
+            raise ArgumentError(f'{name}: b_hat and order_hat belong together; one is missing')
+        if self.b_hat is not None and order_hat is not None:
+            if self.b_hat.shape != self.b.shape or np.array_equal(self.b_hat, self.b):
+                raise ArgumentError(
+                    f'{name}: b_hat must be ({stages},) like b, and differ from it, got {b_hat!r}'
+                )
+            self._check_order('b_hat', self.b_hat, order_hat)
+
+    def _check_order(self, weights: str, b: Array, order: int) -> None:
+        """Raise `ArgumentError` unless the weights b have the order."""
+        if not isinstance(order, (int, np.integer)) or order < 1:
+            raise ArgumentError(
+                f'{self.name}: the order of {weights} must be an integer >= 1, got {order!r}'
+            )
+        condition = violated(self.A, b, order)
+        if condition:
+            condition = condition.replace('b', weights, 1)
+            raise ArgumentError(f'{self.name}: not of order {order}: {condition}')
 
     def __repr__(self) -> str:
-        return f'Tableau({self.name!r}, order={self.order}, {self.b.size} stages)'
+        pair = '' if self.order_hat is None else f'({self.order_hat})'
+        return f'Tableau({self.name!r}, order={self.order}{pair}, {self.b.size} stages)'
 
     @cached_property
     def c(self) -> tuple[float, ...]:
@@ -86,5 +128,32 @@ THREE_EIGHTHS = Tableau(
     [[0, 0, 0, 0], [1 / 3, 0, 0, 0], [-1 / 3, 1, 0, 0], [1, -1, 1, 0]],
     [1 / 8, 3 / 8, 3 / 8, 1 / 8],
 )
+HEUN_EULER = Tableau('Heun-Euler', 2, HEUN_2.A, HEUN_2.b, [1, 0], 1)
+BOGACKI_SHAMPINE = Tableau(
+    'Bogacki-Shampine',
+    3,
+    [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 3 / 4, 0, 0], [2 / 9, 1 / 3, 4 / 9, 0]],
+    [2 / 9, 1 / 3, 4 / 9, 0],
+    [7 / 24, 1 / 4, 1 / 3, 1 / 8],
+    2,
+)
+DORMAND_PRINCE = Tableau(
+    'Dormand-Prince',
+    5,
+    [
+        [0, 0, 0, 0, 0, 0, 0],
+        [1 / 5, 0, 0, 0, 0, 0, 0],
+        [3 / 40, 9 / 40, 0, 0, 0, 0, 0],
+        [44 / 45, -56 / 15, 32 / 9, 0, 0, 0, 0],
+        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0, 0],
+        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0, 0],
+        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0],
+    ],
+    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0],
+    [5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40],
+    4,
+)
 
-TABLEAUS = (EULER, MIDPOINT, HEUN_2, KUTTA_3, HEUN_3, RK4, THREE_EIGHTHS)
+#: Pairs, for steps of controlled length.
+EMBEDDED = (HEUN_EULER, BOGACKI_SHAMPINE, DORMAND_PRINCE)
+TABLEAUS = (EULER, MIDPOINT, HEUN_2, KUTTA_3, HEUN_3, RK4, THREE_EIGHTHS, *EMBEDDED)

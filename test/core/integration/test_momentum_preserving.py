@@ -119,6 +119,21 @@ def test_momentum_of_a_free_robot_is_constant(case, backend):
     assert drift(robot, *at_v, start) < 1e-12
 
 
+@pytest.mark.parametrize('backend', [NATIVE])
+def test_hundred_thousand_steps(backend):
+    """D-45, I-26: a tree in free flight, momentum and rotation, nothing normalized ever."""
+    robot = floating('tree', backend, gravity=(0, 0, 0))
+    q, v = state(robot)
+    integrator, start = MomentumPreserving(robot), robot.total_momentum(q, v)
+    P, zero = robot.spatial_momenta(q, v), np.zeros(robot.nv)
+    for _ in range(100_000):
+        q, P = integrator.momenta_step(q, P, zero, 0.001)
+    assert drift(robot, q, integrator.velocity(q, P), start) < 1e-12
+    R = robot.link_pose(q, robot.link_names[0])[:3, :3]
+    close(R.T @ R, np.eye(3), 1e-12)
+    assert abs(np.linalg.norm(q[3:7]) - 1) < 1e-12
+
+
 def test_weight_changes_it():
     """D-34, D-45: Pi^s' = W^s; the weight adds m g t, whatever the joints do."""
     robot = floating('tree', 'python')

@@ -1,0 +1,52 @@
+"""The iteration of implicit steps: what it converges to, and when it stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core.errors import DivergenceError
+from screw_dynamics_ros.core.integration.fixed_point import fixed_point
+
+
+def linear(spectrum: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return B and c of a map B x + c with the eigenvalues."""
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(len(spectrum),) * 2))[0]
+    return basis @ np.diag(spectrum) @ basis.T, np.arange(1.0, len(spectrum) + 1)
+
+
+@pytest.mark.parametrize(
+    'spectrum', [np.linspace(0.1, 0.5, 8), np.array([-1000.0, 5.0, 0.1, 0.2]), np.zeros(3)], ids=str
+)
+def test_linear_maps(spectrum):
+    """Maps that contract, and maps with a few directions that do not."""
+    B, c = linear(spectrum)
+    x, other = fixed_point(lambda x: (B @ x + c, 'kept'), np.zeros(len(c)), 1.0, 1e-9, 50)
+    np.testing.assert_allclose(x, np.linalg.solve(np.eye(len(c)) - B, c), rtol=1e-10, atol=1e-12)
+    assert other == 'kept'
+
+
+def test_it_goes_on_to_rounding_whatever_the_tolerance():
+    calls = []
+
+    def cosine(x):
+        calls.append(x)
+        return np.cos(x), None
+
+    x, _ = fixed_point(cosine, np.zeros(1), 1.0, 1e-3, 50)
+    assert abs(np.cos(x) - x) < 1e-15
+    assert len(calls) < 15
+
+
+@pytest.mark.parametrize(
+    ('G', 'reason'),
+    [
+        (lambda x: x**2 + 1, r'after 30 iterations: .* take shorter steps'),
+        (lambda x: x * np.nan, 'no finite solution'),
+        (lambda x: x + 1 / np.zeros(1), 'no finite solution'),
+    ],
+)
+@pytest.mark.filterwarnings('ignore:divide by zero', 'ignore:overflow')
+def test_what_does_not_converge(G, reason):
+    with pytest.raises(DivergenceError, match=reason):
+        fixed_point(lambda x: (G(x), None), np.ones(1), 1.0, 1e-9, 30)

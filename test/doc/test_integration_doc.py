@@ -1,0 +1,30 @@
+"""doc/integration.md, doc/spec/coverage_integration.md: complete, and names exist."""
+
+import pytest
+
+from support.doc_pages import (
+    ROOT,
+    absent,
+    missing_functions,
+    missing_tests,
+    named_functions,
+    named_tests,
+    rows_of,
+)
+
+TABLE = ROOT / 'doc' / 'spec' / 'coverage_integration.md'
+PAGES = [ROOT / 'doc' / 'integration.md', TABLE]  # test_pages runs the examples
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+def test_functions_and_tests_named_exist(page):
+    assert len(named_functions(page)) > 5
+    assert len(named_tests(page)) > 10
+    assert not missing_functions(page)
+    assert not missing_tests(page)
+
+
+def test_every_id_has_a_row():
+    rows = rows_of(TABLE, 'I')
+    assert not absent([f'I-{k:02}' for k in range(1, 49)], rows)
+    assert len(rows) == len(set(rows))
