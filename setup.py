@@ -51,6 +51,7 @@ setup(
                 'doctor',
                 'compile',
                 'bench',
+                'integration_study',
             )
         ],
     },
