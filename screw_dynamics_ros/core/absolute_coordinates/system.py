@@ -30,9 +30,9 @@ from screw_dynamics_ros.core.absolute_coordinates.independence import independen
 from screw_dynamics_ros.core.absolute_coordinates.saddle_point import RowPattern, SaddlePoint
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
     KernelSpecification,
     choose_backend,
+    compiled_into,
     make_kernel,
 )
 from screw_dynamics_ros.core.errors import (
@@ -166,7 +166,7 @@ class AbsoluteSystem:
         )
         self._equations = BodyEquations(bodies)
         self._constraints = JointEquations(bodies, joints, couplings)
-        self._kernels: dict[str, Kernel] = {}
+        self._compiled: dict[str, tuple[Callable[..., None], Sequence[tuple[int, ...]]]] = {}
         self.configuration = self._checked_configuration(
             self.neutral() if configuration is None else configuration
         )
@@ -265,8 +265,7 @@ class AbsoluteSystem:
                 q, v, forces, self.gravity, g, sparse_solution=True
             )
         else:
-            kernel = self._kernel('accelerations')
-            a, multipliers = kernel.single([q, v, forces, self.gravity, g])
+            a, multipliers = self._compute('accelerations', q, v, forces, self.gravity, g)
         if not np.isfinite(a).all() and np.isfinite(q).all() and np.isfinite(v).all():
             raise InfeasibleConstraintsError(self._singular())
         return a, multipliers
@@ -277,8 +276,7 @@ class AbsoluteSystem:
         q, X = vector('q', self.nq, q), vector('displacement', self.nv, displacement)
         if self.backend == 'sparse':
             return self._moved(q, X)
-        result: Array = self._kernel('integrate').single([q, X])[0]
-        return result
+        return self._compute('integrate', q, X)[0]
 
     def increment_rate(
         self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
@@ -288,8 +286,7 @@ class AbsoluteSystem:
         X, v = vector('displacement', self.nv, displacement), vector('v', self.nv, v)
         if self.backend == 'sparse':
             return self._increment_rate(X, v)
-        result: Array = self._kernel('increment_rate').single([X, v])[0]
-        return result
+        return self._compute('increment_rate', X, v)[0]
 
     # --- the equations, part by part ------------------------------------------------------------
 
@@ -539,9 +536,9 @@ class AbsoluteSystem:
         ]
         return [(bodies, kind) for bodies, kind in places if bodies.size]
 
-    def _kernel(self, name: str) -> Kernel:
-        """Return a compiled function; made when it is first called."""
-        if name not in self._kernels:
+    def _compute(self, name: str, *inputs: Array) -> tuple[Array, ...]:
+        """Return the outputs of a compiled function; it is made when it is first called."""
+        if name not in self._compiled:
             q, v = ('q', self.nq), ('v', self.nv)
             given = {
                 'accelerations': (q, v, ('tau', self.nv), ('gravity', 3), ('g', len(self.active))),
@@ -559,8 +556,12 @@ class AbsoluteSystem:
                 return result if isinstance(result, tuple) else (result,)
 
             what = KernelSpecification(f'{name} of {len(self.bodies)} bodies', given, build)
-            self._kernels[name] = make_kernel(what, self.backend)
-        return self._kernels[name]
+            kernel = make_kernel(what, self.backend)
+            self._compiled[name] = compiled_into(kernel), kernel.shapes
+        run, shapes = self._compiled[name]
+        outputs = tuple(np.empty(shape) for shape in shapes)
+        run(*inputs, *outputs)
+        return outputs
 
     def _checked_configuration(self, q: ArrayLike) -> Array:
         q = vector('configuration', self.nq, q)
