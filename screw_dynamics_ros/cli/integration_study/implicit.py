@@ -12,7 +12,6 @@ from screw_dynamics_ros.core.absolute_coordinates.examples import heavy_top
 from screw_dynamics_ros.core.absolute_coordinates.history import record
 from screw_dynamics_ros.core.integration import GeneralizedAlpha, RungeKutta, Variational
 
-DURATION = 0.1  # s
 METHODS = {
     'classical Runge-Kutta': RungeKutta,
     'generalized alpha, rho = 0.9': GeneralizedAlpha,
@@ -43,14 +42,14 @@ class MethodResult(NamedTuple):
         return METHODS[self.method] is RungeKutta
 
 
-def all_methods() -> list[MethodResult]:
-    """Let the heavy top turn for 0.1 s in steps of 1 ms with each method, in both groups."""
-    end, results = top_motion(heavy_top(), np.array([0.0, DURATION])).r[-1], []
+def all_methods(duration: float) -> list[MethodResult]:
+    """Let the heavy top turn in steps of 1 ms with each method, in both groups."""
+    end, results = top_motion(heavy_top(), np.array([0.0, duration])).r[-1], []
     for name, method in METHODS.items():
         for group in GROUPS:
             top = heavy_top([group])
             motion = record(
-                *top, duration=DURATION, dt=STEP, integrator=method(top.system), every=10
+                *top, duration=duration, dt=STEP, integrator=method(top.system), every=10
             )
             error = float(np.linalg.norm(motion.q[-1, :3] - end))
             results.append(MethodResult(name, group, float(motion.gaps['pivot'].max()), error))

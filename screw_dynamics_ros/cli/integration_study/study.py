@@ -42,8 +42,8 @@ class Extent(NamedTuple):
     ----------
     duration : float
         Of the examples [s].
-    pairs, forms, baumgarte, projection : float
-        Durations of lower pairs, forms of the constraints and stabilization [s].
+    pairs, forms, baumgarte, projection, methods : float
+        Durations of lower pairs, forms of the constraints, stabilization, implicit methods [s].
     tableaus : sequence of Tableau
         Whose orders are measured.
     long_steps : sequence of float
@@ -57,13 +57,14 @@ class Extent(NamedTuple):
     forms: float = 5.0
     baumgarte: float = 5.0
     projection: float = 0.5
+    methods: float = 0.1
     tableaus: Sequence[Tableau] = TABLEAUS
     long_steps: Sequence[float] = orders.LONG_STEPS
     factors: Sequence[float] = (1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6)
 
 
 FULL = Extent()
-QUICK = Extent(1.0, 0.1, 1.0, 0.2, 0.02, (RK4,), orders.LONG_STEPS[:3], (1.0, 1e4, 1e6))
+QUICK = Extent(1.0, 0.1, 1.0, 0.2, 0.02, 0.02, (RK4,), orders.LONG_STEPS[:3], (1.0, 1e4, 1e6))
 
 
 class FrameResult(NamedTuple):
@@ -150,7 +151,7 @@ def carry_out(extent: Extent = FULL, say: Callable[[str], object] = lambda _: No
         {group: deviation_from_line(group, 1.0) for group in GROUPS},
         told(say, 'orders of convergence', lambda: orders.all_tableaus(extent.tableaus)),
         orders.of_the_paper(extent.long_steps),
-        all_methods(),
+        all_methods(extent.methods),
         told(say, 'cost', all_costs),
     )
 

@@ -137,7 +137,7 @@ def orders(title: str, found: Sequence[Convergence]) -> Table:
 def methods(study: Study) -> Table:
     """Return explicit and implicit methods side by side."""
     return Table(
-        'E1, 0.1 s in steps of 1 ms: methods that solve for the reactions in each step',
+        f'E1, {study.extent.methods:g} s in steps of 1 ms: methods that solve for the reactions',
         ('method', 'group', 'gap [m]', 'error of the center of mass [m]'),
         [(m.method, m.group, number(m.gap), number(m.error)) for m in study.methods],
     )
