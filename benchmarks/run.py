@@ -33,6 +33,7 @@ MODULES = (
     'trajectories',
     'python_backend',
     'chain_length',
+    'absolute_coordinates',
     'inverse_kinematics',
     'first_use',
     'node_latency',
