@@ -53,6 +53,7 @@ setup(
                 'parity',
                 'compile',
                 'bench',
+                'integration_study',
             )
         ],
     },

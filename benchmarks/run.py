@@ -34,6 +34,7 @@ MODULES = (
     'python_backend',
     'chain_length',
     'simulation',
+    'absolute_coordinates',
     'inverse_kinematics',
     'first_use',
     'node_latency',

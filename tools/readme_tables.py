@@ -68,6 +68,10 @@ BRIEF_ROWS = (
 )
 
 
+#: Systems that the table of absolute coordinates in brief shows.
+BRIEF_SYSTEMS = ('100 bodies', 'Panda')
+
+
 class Results:
     """The figures of some parts of the benchmark."""
 
@@ -263,6 +267,30 @@ def simulation(folder: Path, brief: bool = False) -> str:
     ) + verdict(results)
 
 
+def absolute_coordinates(folder: Path, brief: bool = False) -> str:
+    """Return the table of bodies in absolute coordinates."""
+    results = Results(folder, 'absolute_coordinates')
+    rows = [
+        (
+            figure['robot'],
+            figure['name'],
+            ours(figure),
+            figure.get('peer', ''),
+            theirs(figure),
+            number(figure.get('ratio')),
+            limit(figure),
+            lost(figure),
+        )
+        for figure in results.figures
+        if not brief or figure['name'].startswith('growth') or figure['robot'] in BRIEF_SYSTEMS
+    ]
+    return table(
+        ('system', 'what', 'ours', 'beside', 'theirs', 'theirs / ours', 'limit', 'worse'),
+        rows,
+        'times in µs: median (99th percentile); of the growth, ours / theirs',
+    ) + verdict(results)
+
+
 def inverse_kinematics(folder: Path, brief: bool = False) -> str:
     """Return the table of inverse kinematics."""
     results = Results(folder, 'inverse_kinematics')
@@ -356,6 +384,7 @@ TABLES: dict[str, Callable[[Path, bool], str]] = {
     'single_calls': single_calls,
     'stacks': stacks,
     'simulation': simulation,
+    'absolute_coordinates': absolute_coordinates,
     'inverse_kinematics': inverse_kinematics,
     'nodes': nodes,
     'start': start,

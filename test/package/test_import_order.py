@@ -54,7 +54,7 @@ ORDER = """
     cli.command_line
     cli.doctor  cli.parity
     cli
-    cli.demo
+    cli.demo  cli.integration_study
 """
 
 RANKS = {place: rank for rank, line in enumerate(ORDER.split('\n')) for place in line.split()}

@@ -7,7 +7,7 @@ here for them is in doc/choice_of_configuration_space.md (I-34 to I-39). `option
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.types import Array
 ALUMINUM = 2700.0  # kg/m^3
 WEIGHT = (0.0, 0.0, -9.81)
 NO_WEIGHT = (0.0, 0.0, 0.0)
+NO_OPTIONS: Mapping[str, Any] = {}
 
 
 class Example(NamedTuple):
@@ -167,7 +168,7 @@ def started(
     omega: Sequence[Array],
     v: Sequence[Array],
     gravity: Sequence[float],
-    options: dict[str, Any],
+    options: Mapping[str, Any] = NO_OPTIONS,
 ) -> Example:
     """Return a system that starts with rotations, positions and body-fixed twists."""
     bodies = [AbsoluteBody(*each) for each in zip(names, inertias, groups, strict=True)]

@@ -159,7 +159,9 @@ class AbsoluteSystem:
             if backend == 'sparse' or (backend == 'auto' and many)
             else choose_backend(backend)
         )
-        self._equations = SystemEquations(bodies, joints, couplings, *stabilization)
+        self._equations = SystemEquations(
+            bodies, joints, couplings, *stabilization, sparse=self.backend == 'sparse'
+        )
         self.configuration = self._checked_configuration(
             self.neutral() if configuration is None else configuration
         )

@@ -21,10 +21,15 @@ from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.saddle_point import SaddlePoint
-from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
+    KernelSpecification,
+    compiled_into,
+    make_kernel,
+)
 from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
 from screw_dynamics_ros.core.lie import se3, so3xr3
-from screw_dynamics_ros.core.linear import is_recorded, zeros
+from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array
 
 
@@ -38,6 +43,8 @@ class SystemEquations:
     couplings : sequence of Coupling
     alpha, beta : float
         Baumgarte's coefficients [1/s].
+    sparse : bool
+        Whether to solve by sparse matrices, which takes numbers only.
     """
 
     def __init__(
@@ -47,10 +54,11 @@ class SystemEquations:
         couplings: Sequence[Coupling],
         alpha: float = 0.0,
         beta: float = 0.0,
+        sparse: bool = False,
     ) -> None:
         self.bodies = BodyEquations(bodies)
         self.constraints = JointEquations(bodies, joints, couplings)
-        self._alpha, self._beta = alpha, beta
+        self._alpha, self._beta, self._sparse = alpha, beta, sparse
         groups = [body.group for body in bodies]
         named = [(SE3, 'body'), (SO3xR3, 'mixed')]  # as `reconstruction` calls the increments
         places = [(np.flatnonzero([g == group for g in groups]), kind) for group, kind in named]
@@ -156,8 +164,7 @@ class SystemEquations:
         return np.asarray(products.sum(axis=2).sum(axis=1))
 
     def _solved(self, blocks: Array, r: Array, s: Array) -> tuple[Array, Array]:
-        recorded = is_recorded(blocks) or is_recorded(r) or is_recorded(s)
-        solve = self.saddle_point.solve if recorded else self.saddle_point.solve_sparse
+        solve = self.saddle_point.solve_sparse if self._sparse else self.saddle_point.solve
         return solve(blocks, r, s)
 
 
@@ -173,7 +180,7 @@ class Functions:
 
     def __init__(self, equations: SystemEquations, backend: str) -> None:
         self._equations, self.backend = equations, backend
-        self._kernels: dict[str, Kernel] = {}
+        self._compiled: dict[str, tuple[Callable[..., None], Sequence[tuple[int, ...]]]] = {}
         n, m = equations.bodies.count, len(equations.active)
         q, v, X, tau = ('q', 7 * n), ('v', 6 * n), ('displacement', 6 * n), ('tau', 6 * n)
         gravity = ('gravity', 3)
@@ -193,12 +200,15 @@ class Functions:
         plain = name == 'gaps' and not self._equations.constraints.gaps_are_recordable
         if self.backend == 'sparse' or plain:
             return getattr(self._equations, name)(*inputs)
-        if name not in self._kernels:
-            self._kernels[name] = self._made(name)
-        outputs = self._kernels[name].single(inputs)
+        if name not in self._compiled:
+            kernel = self._kernel(name)
+            self._compiled[name] = compiled_into(kernel), kernel.shapes
+        run, shapes = self._compiled[name]
+        outputs = tuple(np.empty(shape) for shape in shapes)
+        run(*inputs, *outputs)
         return outputs if len(outputs) > 1 else outputs[0]
 
-    def _made(self, name: str) -> Kernel:
+    def _kernel(self, name: str) -> Kernel:
         """Return a kernel of the function of that name."""
         function: Callable[..., Any] = getattr(self._equations, name)
 
