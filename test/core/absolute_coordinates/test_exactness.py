@@ -104,20 +104,6 @@ def test_choice_of_groups() -> None:
         assert tuple(body.group for body in chosen) == expected
 
 
-def test_mixed_groups_keep_the_base_joint() -> None:
-    """The chosen groups keep joint 1 over 5 s, as SE(3) alone does (I-15)."""
-    example = double_pendulum([SE3, SO3xR3])
-    system, q, v = example
-    integrator, worst = RungeKutta(system), {'joint 1': 0.0, 'joint 2': 0.0}
-    for step in range(5000):
-        q, v = integrator.step(q, v, np.zeros(12), 1e-3)
-        if step % 10 == 0:
-            for joint, violation in system.violation(q, v).items():
-                worst[joint] = max(worst[joint], violation.gap)
-    assert worst['joint 1'] < 1e-12
-    assert worst['joint 2'] == pytest.approx(1.2e-4, rel=0.2)
-
-
 @pytest.mark.parametrize('group', [SE3, SO3xR3])
 def test_choice_of_the_body_frame(group: str) -> None:
     """SE(3) gives one motion for every frame on the body, SO(3) x R^3 does not (I-45)."""
