@@ -17,7 +17,6 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     JointTargets,
     Wanted,
 )
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
 
 #: Part of the torque left by gravity that steps of targets may take to accelerate a joint: the
 #: others, which move it too, and the servo need the rest.
@@ -63,7 +62,7 @@ class Motors:
         self._servo, self._posture_servo = servo, posture_servo
         self._make_reference = reference
         self._reference: ReferenceMotion | None = None
-        self._since = 0
+        self._elapsed = 0.0  # of the slow motion; the time of the system may skip some
         # A joint state tells the torques of its time, and the step from there begins with them.
         self._known: tuple[tuple[int, int], Array] = (-1, -1), np.zeros(joints.robot.nv)
         robot = joints.robot
@@ -92,6 +91,7 @@ class Motors:
         is_effort = np.array([interface == EFFORT for interface in interfaces])
         if targets.is_idle or is_effort.all():
             profile.start(present, rates)
+            self._elapsed += dt
             return
         is_position = np.array([interface == POSITION for interface in interfaces])
         # A joint that turns with a velocity has no position to go to.
@@ -133,8 +133,8 @@ class Motors:
         if targets.is_idle:
             if self._reference is None:
                 self._reference = self._make_reference(joints.positions_of_joints(q))
-                self._since = now
-            wanted = self._reference.at((now - self._since) / NANOSECONDS)
+                self._elapsed = 0.0
+            wanted = self._reference.at(self._elapsed)
             idle = [POSITION] * len(joints.joints), *wanted, np.zeros(len(joints.joints))
             tau = self._driven(self._posture_servo, q, v, idle)
         else:

@@ -26,7 +26,7 @@ DT = 0.002
 class Arm:
     """A simulated arm, its motors and the time."""
 
-    def __init__(self, name, frequency=60.0):
+    def __init__(self, name, frequency=60.0, amplitude=0.0):
         self.robot = robot = Robot.from_urdf(urdf_path(name))
         self.simulated = SimulatedRobot(robot)
         limits, joints = robot.limits, ScalarJoints(robot)
@@ -36,7 +36,7 @@ class Arm:
             self.targets,
             JointServo(robot, frequency),
             JointServo(robot, 20.0),
-            lambda q: ReferenceMotion(q, limits.lower, limits.upper, 0.0, 10.0),
+            lambda q: ReferenceMotion(q, limits.lower, limits.upper, amplitude, 10.0),
         )
         self.motors.hold(self.simulated.q)
         self.now, self.fastest = 0, np.zeros(robot.nv)
@@ -103,6 +103,16 @@ def test_velocities_and_efforts_beside_each_other():
     given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)
     np.testing.assert_array_equal(given[joints], tau[joints])
     np.testing.assert_allclose(arm.simulated.v[:2], [0.2, -0.1], atol=2e-3)
+
+
+def test_time_that_is_skipped_moves_nothing():
+    """Of the system's, when a process was stopped, and between its start and the first state."""
+    arm = Arm('panda', amplitude=0.3)
+    arm.run(0.5)
+    state = arm.simulated.q, arm.simulated.v
+    before = arm.motors.torques(arm.now, 1e3, *state)
+    arm.now += 10**18
+    np.testing.assert_allclose(arm.motors.torques(arm.now, 1e3, *state), before, atol=1e-9)
 
 
 def test_without_commands_the_posture_is_held():
