@@ -35,7 +35,7 @@ demo:
 
 test:
 	@tools/setup.sh all
-	@$(IN_VENV) python -m pytest -n auto --maxprocesses 4 --dist loadfile $(PYTEST_ARGS)
+	@$(IN_VENV) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench:
 	@tools/setup.sh all

@@ -33,13 +33,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose an order, in a worker that of all, and an empty cache directory.
+    """Choose an order, and a cache directory that is empty at first; workers share those of all.
 
     Child processes inherit the directory; doctests use it too.
     """
+    shared = getattr(config, 'workerinput', {})
     if not config.option.order_seed:
-        chosen = getattr(config, 'workerinput', {}).get('order_seed')
+        chosen = shared.get('order_seed')
         config.option.order_seed = chosen or random.SystemRandom().randrange(1, 10**6)
+    if 'cache' in shared:
+        os.environ['SCREW_DYNAMICS_CACHE'] = shared['cache']
+        config.stash[CACHE] = lambda: None
+        return
     folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_cache_')
     before = os.environ.get('SCREW_DYNAMICS_CACHE')
     os.environ['SCREW_DYNAMICS_CACHE'] = folder.name
@@ -74,18 +79,28 @@ def pytest_terminal_summary(
 
 @pytest.hookimpl(tryfirst=True)  # then pytest puts together what shares a fixture for one parameter
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle the files, and the tests of each; a part of them alone keeps its order."""
+    """Shuffle the files, and the tests of each; a part of them alone keeps its order.
+
+    Files with processes go first: they wait more than they compute, and no worker is left alone
+    with a long one at the end.
+    """
 
     def place(text: object) -> float:
         return random.Random(f'{config.option.order_seed} {text}').random()
 
-    items.sort(key=lambda item: (place(item.path.relative_to(config.rootpath)), place(item.nodeid)))
+    def key(item: pytest.Item) -> tuple[bool, float, float]:
+        path = item.path.relative_to(config.rootpath)
+        waits = path.parts[:2] in (('test', 'nodes'), ('test', 'cli'))
+        return not waits, place(path), place(item.nodeid)
+
+    items.sort(key=key)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give a worker the order of all."""
+    """Give a worker the order and the cache of all."""
     node.workerinput['order_seed'] = node.config.option.order_seed
+    node.workerinput['cache'] = os.environ['SCREW_DYNAMICS_CACHE']
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,6 +13,9 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
+from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from support.linkages import CLOSURES, FOUR_BAR
 from support.ros_harness import matrix, stamp_of
 
@@ -221,17 +224,24 @@ def test_divergence_stops_with_a_reason(start, connect):
     client.expect('diverging' + STATUS, 0)
 
 
+def test_it_does_not_start_with_bad_parameters(start):
+    """The reason is logged, and the exit status is not 0."""
+    process = start('mechanism_simulator', {'loop_closures': '/nowhere.yaml'}, ['-r', '__ns:=/bad'])
+    assert process.wait() != 0
+    assert 'parameter loop_closures: /nowhere.yaml cannot be read' in process.output
+
+
 @pytest.mark.parametrize(
     ('parameters', 'reason'),
     [
         ({'gravity': [1.0]}, 'gravity must be empty or three numbers'),
         ({'initial_joints': ['a']}, '0 initial_positions for 1 initial_joints'),
-        ({'loop_closures': '/nowhere.yaml'}, 'cannot be read'),
+        ({'initial_joints': ['a'], 'initial_positions': [1.0]}, "no joint named 'a'"),
         ({'urdf': '/nowhere.urdf'}, 'cannot be read'),
     ],
 )
-def test_it_does_not_start_with_bad_parameters(start, parameters, reason):
-    """The reason is logged, and the exit status is not 0."""
-    process = start('mechanism_simulator', parameters, ['-r', '__ns:=/bad'])
-    assert process.wait() != 0
-    assert reason in process.output
+def test_parameters_that_do_not_fit(parameters, reason):
+    """They are refused when the mechanism is made."""
+    values = {specification.name: specification.default for specification in TABLE}
+    with pytest.raises(ScrewDynamicsError, match=reason):
+        make_mechanism({**values, **parameters})

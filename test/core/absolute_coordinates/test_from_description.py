@@ -47,8 +47,9 @@ def absolute_state(system: AbsoluteSystem, robot: Robot, q: Array, v: Array) -> 
     return system.configuration_of(poses), np.concatenate(velocities)
 
 
-@pytest.mark.parametrize('groups', ['auto', SE3, SO3xR3])
-@pytest.mark.parametrize('floating', [False, True])
+@pytest.mark.parametrize(
+    ('groups', 'floating'), [('auto', False), (SE3, True), (SO3xR3, False), ('auto', True)]
+)
 def test_accelerations_and_energy(groups: str, floating: bool) -> None:
     """Joint accelerations of the arm with its coupled gripper agree with those of `Robot`."""
     robot = Robot.from_urdf(ARM, floating_base=floating)
