@@ -299,7 +299,10 @@ class _Kernel:
             '@sincos(': sincos_function(self._sincos_lanes, self.opaque),
             '@arctangent(': arctangent_function(self.lanes, self.opaque),
         }
-        return '\n'.join([text for name, text in others.items() if name in body] + [body])
+        called = '\n'.join(text for name, text in others.items() if name in body).splitlines()
+        declared = dict.fromkeys(line for line in called if line.startswith('declare'))
+        defined = [line for line in called if line not in declared]
+        return '\n'.join([*declared, *defined, body])
 
     @property
     def _sincos_lanes(self) -> int:
