@@ -6,12 +6,13 @@ distributes offsets between them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
@@ -122,6 +123,35 @@ class SerialChain:
             columns.append(screws.transform_twist(C, X))
             C = C @ se3.exp_unit_screw(X, q[i])
         return np.stack(columns, axis=1)
+
+    def locked(self, joints: Mapping[str, float]) -> SerialChain:
+        """Return the chain of the other joints, with these at rest at positions [rad or m].
+
+        Raises
+        ------
+        UnknownNameError
+            If the chain has no such joint.
+        """
+        unknown = [name for name in joints if name not in self.joint_names]
+        if unknown:
+            raise UnknownNameError(
+                f'no joint named {unknown[0]!r} in the chain of {", ".join(self.joint_names)}'
+            )
+        free = [i for i, name in enumerate(self.joint_names) if name not in joints]
+        C, moving = np.eye(4), []
+        for name, X in zip(self.joint_names, self.screws):
+            if name in joints:
+                C = C @ se3.exp_unit_screw(X, float(joints[name]))
+            else:
+                moving.append(screws.transform_twist(C, X))
+        return SerialChain(
+            tuple(self.joint_names[i] for i in free),
+            np.reshape(moving, (-1, 6)),
+            C @ self.home,
+            self.lower[free],
+            self.upper[free],
+            self.places[free],
+        )
 
     @classmethod
     def of(cls, tree: Tree, link: str) -> SerialChain:
