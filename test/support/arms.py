@@ -15,7 +15,9 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Limits, Link, RobotDescription, read_urdf
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of
-from support.arm_tables import TABLES, ArmTable
+from support.arm_tables import ArmTable
+from support.arms_of_seven import SEVEN
+from support.arms_of_six import SIX
 from support.robots import urdf_path
 
 
@@ -96,7 +98,7 @@ def described(name: str, file: str, base: str, tool: str, redundant: str) -> Arm
 
 
 def tabulated(table: ArmTable) -> Arm:
-    """Return an arm of `support.arm_tables`; its joints are joint1, joint2, ..."""
+    """Return an arm of a table; its joints are joint1, joint2, ..."""
     names = [f'joint{k + 1}' for k in range(len(table.limits))]
     return Arm(
         table.name,
@@ -117,7 +119,7 @@ def tabulated(table: ArmTable) -> Arm:
     )
 
 
-ARMS = (*(described(*line) for line in DESCRIBED), *(tabulated(table) for table in TABLES))
+ARMS = (*(described(*line) for line in DESCRIBED), *(tabulated(table) for table in (*SIX, *SEVEN)))
 
 
 def arm(name: str) -> Arm:
