@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Limits, Link, RobotDescription, read_urdf
@@ -18,6 +19,7 @@ from screw_dynamics_ros.core.geometry.robot_geometry import description_of
 from support.arm_tables import ArmTable
 from support.arms_of_seven import SEVEN
 from support.arms_of_six import SIX
+from support.reachable_poses import placed
 from support.robots import urdf_path
 
 
@@ -48,6 +50,21 @@ class Arm:
     def robot(self, backend: str = 'auto') -> Robot:
         """Return the robot."""
         return Robot(self.describe(), backend=backend)
+
+    def axes(self, angle: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return directions (6, 3), points (6, 3) [m] of the axes and the tool's pose at q = 0.
+
+        The redundant joint stands at `angle` [rad] and is no axis. Made of the joint origins alone.
+        """
+        C, e, p = np.eye(4), [], []
+        for joint in self.describe().joints:
+            C = C @ joint.origin
+            if joint.name == self.redundant:
+                C = C @ placed(np.zeros(3), Rotation.from_rotvec(angle * joint.axis))
+            elif joint.type != 'fixed':
+                e.append(C[:3, :3] @ joint.axis)
+                p.append(C[:3, 3].copy())
+        return np.array(e), np.array(p), C
 
 
 #: Arms in descriptions of example-robot-data: name, file, base link, tool link, redundant joint.
