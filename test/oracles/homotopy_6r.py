@@ -184,15 +184,17 @@ def first_loop() -> tuple[np.ndarray, np.ndarray]:
     shape[5], x[5] = closing(x, shape)
     known = x[None]
     while len(known) < PATHS:
-        around = [shape, random_shape(rng), random_shape(rng), shape]
-        found = known
-        for one, other in pairwise(around):
-            each = (len(found), 6, 5)
-            found, s = track(found, np.broadcast_to(one, each), np.broadcast_to(other, each))
-            found = found[s == 0.0]
-        for x in found:
+        count = PATHS // len(known)  # closed paths at a time
+        each = (count * len(known), 6, 5)
+        found, home = np.tile(known, (count, 1)), np.broadcast_to(shape, each)
+        turns = [np.repeat([random_shape(rng) for _ in range(count)], len(known), 0) for _ in '12']
+        left = np.zeros(len(found))
+        for one, other in pairwise([home, *turns, home]):
+            found, s = track(found, one, other)
+            left = np.maximum(left, s)
+        for x in wrapped(found[left == 0.0]):
             if np.abs(wrapped(x - known)).max(axis=1).min() > DISTINCT:
-                known = np.vstack([known, wrapped(x)])
+                known = np.vstack([known, x])
     return shape, known
 
 
