@@ -30,6 +30,7 @@ ORDER = """
     core.kinematics
     core.dynamics
     core.inverse
+    core.families
     core.integration  core.identification
     core.constraints  core.formulations
     core.absolute_coordinates

@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
+from screw_dynamics_ros.core.compile.program.tracing import Recorder
 from support.compilation import (
     ALL_CASES,
     BACKENDS,
@@ -277,6 +278,53 @@ def test_nan_and_infinity_of_sine_and_cosine():
     for result in (kernel.single([x])[0], kernel.stack([x[None]])[0][0]):
         assert np.isnan(result[:, :3]).all()
         np.testing.assert_allclose(result[:, 3:], of_the_c_library(x[3:]), rtol=2e-16)
+
+
+def arctangent_kernel(size: int, backend: str):
+    return make_kernel(
+        KernelSpecification(
+            'arctangent', (('y', size), ('x', size)), lambda y, x: (np.arctan2(y, x),)
+        ),
+        backend,
+    )
+
+
+@needs_llvmlite
+def test_arctangent_to_the_last_digit():
+    """Within two units in the last place, all over the plane and near where the formula changes."""
+    rng = np.random.default_rng(0)
+    angles = np.concatenate(
+        [
+            rng.uniform(-np.pi, np.pi, 40000),
+            np.repeat(np.arange(-16, 17) * np.pi / 16, 60) + 1e-9 * rng.normal(size=33 * 60),
+            rng.choice([-1, 1], 2000) * 10.0 ** rng.uniform(-300, 0, 2000),
+        ]
+    )
+    radius = 10.0 ** rng.uniform(-3, 3, len(angles))
+    y, x = radius * np.sin(angles), radius * np.cos(angles)
+    exact = np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))
+    kernel = arctangent_kernel(1, 'native')
+    (stack,) = kernel.stack([y[:, None], x[:, None]])
+    error = np.abs(stack[:, 0] - exact) / np.spacing(np.abs(exact).astype(float))
+    assert error.max() < 2.0
+    singles = [kernel.single([y[k : k + 1], x[k : k + 1]])[0][0] for k in range(0, len(y), 41)]
+    error = np.abs(singles - exact[::41]) / np.spacing(np.abs(exact[::41]).astype(float))
+    assert error.max() < 2.0
+
+
+@BACKENDS
+def test_arctangent_on_the_axes_and_of_what_is_not_a_number(backend):
+    y = np.array([0.0, 0.0, 1.0, -1.0, -1e-300, 0.0, np.nan, 1.0])
+    x = np.array([1.0, -1.0, 0.0, 0.0, -1.0, 0.0, 1.0, np.nan])
+    kernel = arctangent_kernel(8, backend)
+    for result in (kernel.single([y, x])[0], kernel.stack([y[None], x[None]])[0][0]):
+        np.testing.assert_allclose(result, np.arctan2(y, x), rtol=3e-16)
+
+
+def test_arctangent_of_a_recorded_scalar_and_a_constant_is_refused():
+    y = Recorder().inputs('y', 1)[0]
+    with pytest.raises(TypeError, match='constant'):
+        y.arctan2(1.0)
 
 
 @needs_llvmlite

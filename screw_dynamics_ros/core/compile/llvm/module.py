@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from screw_dynamics_ros.core.compile.llvm.arctangent import arctangent_function
 from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
 from screw_dynamics_ros.core.compile.llvm.transposition import (
     blocks,
@@ -296,8 +297,12 @@ class _Kernel:
             '@llvm.sqrt.': f'declare {T} @llvm.sqrt.{suffix}({T})',
             '@llvm.memset.': Writer(self.opaque).declare_clear(),
             '@sincos(': sincos_function(self._sincos_lanes, self.opaque),
+            '@arctangent(': arctangent_function(self.lanes, self.opaque),
         }
-        return '\n'.join([text for name, text in others.items() if name in body] + [body])
+        called = '\n'.join(text for name, text in others.items() if name in body).splitlines()
+        declared = dict.fromkeys(line for line in called if line.startswith('declare'))
+        defined = [line for line in called if line not in declared]
+        return '\n'.join([*declared, *defined, body])
 
     @property
     def _sincos_lanes(self) -> int:
@@ -418,6 +423,9 @@ class _Step:
             suffix = 'f64' if self.kernel.lanes == 1 else f'v{self.kernel.lanes}f64'
             argument = self.value(op[1])
             self.define(i, self.w(f'call {FLAGS} {T} @llvm.sqrt.{suffix}({T} {argument})'))
+        elif kind == 'atan2':
+            y, x = self.value(op[1]), self.value(op[2])
+            self.define(i, self.w(f'call {T} @arctangent({T} {y}, {T} {x})'))
         elif kind in ('min', 'max'):
             c, x = self.value(float(op[1])), self.value(op[2])
             bit = vector_type(self.kernel.lanes, 'i1')

@@ -143,6 +143,10 @@ class Recorder:
                 return -self._new(('sin', argument))
         return self._new((name, i))
 
+    def angle(self, y: int, x: int) -> Scalar:
+        """Record arctan2(y, x)."""
+        return self._new(('atan2', y, x))
+
 
 class Scalar:
     """A number that is not known yet: the result of one recorded operation."""
@@ -219,6 +223,12 @@ class Scalar:
         """Record the square root; NumPy calls this."""
         return self.recorder.function('sqrt', self.index)
 
+    def arctan2(self, x: Any) -> Any:
+        """Record the angle of the point (x, self); NumPy calls this."""
+        if type(x) is not Scalar:
+            raise TypeError('arctan2 of a recorded scalar and a constant cannot be recorded')
+        return self.recorder.angle(self.index, x.index)
+
     def clamped(self, lower: float, upper: float) -> Any:
         """Record the nearest number between two constants; `clamp` calls this."""
         return self.recorder.clamped(lower, upper, self.index)
@@ -241,6 +251,11 @@ def clamp(x: Any, lower: float, upper: float) -> Any:
     return x.clamped(lower, upper) if isinstance(x, Scalar) else np.clip(x, lower, upper)
 
 
+def arctangent(y: Any, x: Any) -> Any:
+    """Return arctan2(y, x) of two numbers or of two recorded scalars [rad]."""
+    return y.arctan2(x) if isinstance(y, Scalar) else np.arctan2(y, x)
+
+
 @dataclass(frozen=True)
 class Program:
     """A straight-line program: what it reads, what it does, what it returns.
@@ -253,7 +268,8 @@ class Program:
         `('input', name, k)`, `('add' | 'sub' | 'mul', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt',
         i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
         `('reciprocal', c, i)` = c / i, `('min' | 'max', c, i)`; i and j are indices of earlier
-        operations. Only operations that some output needs are kept.
+        operations; `('atan2', i, j)` is the angle of the point (j, i). Only operations that some
+        output needs are kept.
     outputs : list of (shape, elements)
         Each output in C order; an element is the index of an operation (int) or a constant (float).
     """

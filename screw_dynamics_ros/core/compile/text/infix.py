@@ -23,7 +23,7 @@ def infix(operation: Operation, number: Callable[[float], str]) -> str:
         return f'{number(operation[1])} {WITH_CONSTANT_FIRST[kind]} x{operation[2]}'
     if kind == 'neg':
         return f'-x{operation[1]}'
-    return f'{kind}(x{operation[1]})'
+    return f'{kind}({", ".join(f"x{i}" for i in operation[1:])})'
 
 
 def infix_element(e: Element, number: Callable[[float], str]) -> str:

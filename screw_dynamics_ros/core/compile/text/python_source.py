@@ -47,10 +47,13 @@ def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[...
         'sin': math.sin,
         'cos': math.cos,
         'sqrt': math.sqrt,
+        'atan2': math.atan2,
         'minimum': lambda c, x: c if c < x else x,  # NaN stays
         'maximum': lambda c, x: c if c > x else x,
     }
-    on_arrays: dict[str, Any] = {name: getattr(np, name) for name in on_floats}
+    on_arrays: dict[str, Any] = {
+        name: np.arctan2 if name == 'atan2' else getattr(np, name) for name in on_floats
+    }
     exec(code, on_floats)
     exec(code, on_arrays)
     return on_floats['function'], on_arrays['function']

@@ -1,0 +1,1 @@
+"""Serial arms by families: closed forms of their inverse position kinematics, from few lengths."""

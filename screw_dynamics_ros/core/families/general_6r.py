@@ -1,0 +1,401 @@
+"""Any arm of six revolute joints: all solutions by elimination of joint angles.
+
+Three neighboring joints i, j, k carry the line of the next axis; written with the coordinates x of
+that line (`line_coordinates`), whose own joint does not move it, the closure of the chain is
+
+    D(exp i) D(exp j) D(exp k) x = D(...) D(C) D(...) x                                   (1)
+
+with the other two joints and the pose C on the right: 14 equations, linear in the products of
+1, cos, sin of the two angles on the right, and in those of the angles of j and k, with coefficients
+that are linear in 1, cos, sin of the angle theta of joint i.
+
+1. Six combinations of (1) are free of the joints on the right: the left null space of their
+   coefficients, (14, 8).
+2. With C, S = cos, sin of half an angle, 1, cos, sin are the squares and products of C and S: forms
+   of degree 2 in each of the half angles of j and k. Multiplied by C_j and by S_j, six equations
+   become twelve in the twelve products of degree 3 and 2: a square matrix M(theta).
+3. det M(theta) = 0 is a trigonometric polynomial of degree 8: up to 16 real angles. It is sampled.
+4. The null vector of M holds the half angles of j and k; (1) then gives the two joints on the
+   right, the orientation the last one.
+
+The chain can be read from both ends and at four places: six such eliminations. For special
+geometry some of them vanish; the best one is chosen for random poses when the solver is made.
+
+Sources: Raghavan and Roth 1993; Manocha and Canny, Efficient inverse kinematics for general 6R
+manipulators (1994); Bruyninckx 2010, section 7.8 (C-100, C-103).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.program.tracing import arctangent
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.families import trigonometric_polynomial
+from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.families.line_coordinates import (
+    SIZE,
+    displacement_matrix,
+    line_coordinates,
+    rotation_terms,
+)
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.linear import is_zero, zeros
+from screw_dynamics_ros.core.types import Array
+
+DEGREE = 8  # of det M: 16 zeros
+#: log |z| of a zero up to which it may be a real angle: a pair of nearly equal solutions comes out
+#: as complex angles by rounding.
+NEARLY_REAL = 0.03
+#: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
+HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
+TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
+TINY = 1e-25
+
+
+class Place(NamedTuple):
+    """Where the chain is read: three joints from `first`, and the axis behind or before them."""
+
+    first: int
+    behind: bool
+
+    @property
+    def triple(self) -> tuple[int, int, int]:
+        """The joints on the left of (1), the one of the determinant first."""
+        i = self.first
+        return (i, i + 1, i + 2) if self.behind else (i + 2, i + 1, i)
+
+    @property
+    def axis(self) -> int:
+        """The joint whose axis is the line."""
+        return self.first + 3 if self.behind else self.first - 1
+
+    @property
+    def pair(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The joints on the right of (1), before and after the pose."""
+        if self.behind:
+            return tuple(range(self.first - 1, -1, -1)), tuple(range(5, self.axis, -1))
+        return tuple(range(self.first + 3, 6)), tuple(range(self.axis))
+
+
+PLACES = tuple(Place(i, b) for i, b in [(0, 1), (1, 1), (1, 0), (2, 1), (2, 0), (3, 0)])
+
+
+class Equations(NamedTuple):
+    """What is left of (1) for one pose.
+
+    Attributes
+    ----------
+    forms : (6, 9, 3) array
+        Coefficients of six equations: products of the half angles of j and k, and (1, cos, sin) of
+        theta.
+    solution : (8, 14) array
+        Takes the left side of (1) minus `rest` to the products of the angles on the right.
+    rest : (14,) array
+    """
+
+    forms: Array
+    solution: Array
+    rest: Array
+
+
+class Elimination:
+    """One way to eliminate: the constants of the arm in (1).
+
+    Parameters
+    ----------
+    S : (6, 6) array
+        Screws of the joints at q = 0, one in each row.
+    place : Place
+    """
+
+    def __init__(self, S: Array, place: Place) -> None:
+        self.S, self.place = S, place
+        sign = 1.0 if place.behind else -1.0
+        e, v = np.split(S[place.axis], 2)
+        self._x = line_coordinates(np.cross(e, v), e)
+        terms = self._x
+        for joint in reversed(place.triple):
+            terms = np.tensordot(rotation_terms(S[joint], sign), terms, axes=(2, 0))
+            terms = np.moveaxis(terms, 0, -1)  # (15, ..., 3): the last joint of the triple first
+        # (14, j, k, i)
+        self.left = np.moveaxis(terms, (1, 2, 3), (2, 1, 3))[1:]
+        before, after = place.pair
+        self._before = [rotation_terms(S[joint], -sign) for joint in before]
+        self._after = [rotation_terms(S[joint], -sign) for joint in after]
+        half = np.kron(HALF_ANGLE, HALF_ANGLE)
+        self._forms = np.einsum('nmi,mh->nhi', self.left.reshape(SIZE - 1, 9, 3), half)
+        self._constant = half[0]
+
+    def right(self, C: Array) -> Array:
+        """Return the coefficients of the right side of (1), (14, 9), for C = exp 1 ... exp 6."""
+        x = self._x[:, None]
+        for D in reversed(self._after):
+            x = (D @ x).transpose(1, 0, 2).reshape(SIZE, -1)
+        x = displacement_matrix(C if self.place.behind else se3.inverse(C)) @ x
+        for D in reversed(self._before):
+            x = (D @ x).transpose(1, 0, 2).reshape(SIZE, -1)
+        return x[1:]
+
+    def equations(self, C: Array) -> Equations:
+        """Return what is left of (1) for one pose C = exp 1 ... exp 6."""
+        right = self.right(C)
+        Q, R = np.linalg.qr(right[:, 1:], mode='complete')
+        N = Q[:, 8:].T
+        forms = np.tensordot(N, self._forms, axes=1)
+        forms[:, :, 0] -= np.outer(N @ right[:, 0], self._constant)
+        R = R[:8]
+        diagonal = R.diagonal()
+        weak = np.abs(diagonal) < 1e-13 * np.abs(diagonal).max()
+        R[weak, weak] = np.inf if weak.all() else np.abs(diagonal).max()
+        return Equations(forms, np.linalg.solve(R, Q[:, :8].T), right[:, 0].copy())
+
+
+def matrix(forms: Array, waves: Array) -> Array:
+    """Return M(theta), (12, 12), for waves (3,) = 1, cos, sin of theta; may be recorded."""
+    E = (forms @ waves).reshape(6, 3, 3)
+    M = zeros((12, 4, 3), E)
+    M[:6, :3], M[6:, 1:] = E, E
+    return M.reshape(12, 12)
+
+
+def triangular(M: Array) -> Array:
+    """Return R (n, n) of M = Q R with Q of determinant 1, by Givens rotations; may be recorded."""
+    R = M.copy()
+    for k in range(len(R)):
+        for i in range(k + 1, len(R)):
+            if is_zero(R[i, k]):
+                continue
+            r = np.sqrt(R[k, k] * R[k, k] + R[i, k] * R[i, k] + TINY)
+            c, s = R[k, k] / r, R[i, k] / r
+            R[k, k:], R[i, k:] = c * R[k, k:] + s * R[i, k:], c * R[i, k:] - s * R[k, k:]
+    return R
+
+
+def determinant(waves: Array, flat_forms: Array) -> tuple[Array]:
+    """Return det M(theta), (1,). This is what is compiled."""
+    R = triangular(matrix(flat_forms.reshape(6, 9, 3), waves))
+    product = R[0, 0]
+    for k in range(1, len(R)):
+        product = product * R[k, k]
+    return (np.array([product]),)
+
+
+def null_vectors(R: Array) -> Array:
+    """Return a basis of the two directions that R shrinks most, (n, 2); may be recorded.
+
+    Inverse iteration with R^T R, from two fixed vectors.
+    """
+    n = len(R)
+    k = np.arange(n)
+    X = np.stack([np.cos(1.0 + 2.0 * k), np.cos(3.0 + 5.0 * k * k)], axis=1)
+    for _ in range(2):
+        Y = zeros(X.shape, R)
+        for i in range(n):  # R^T Y = X
+            Y[i] = (X[i] - R[:i, i] @ Y[:i]) / (R[i, i] + TINY)
+        X = zeros(Y.shape, R)
+        for i in reversed(range(n)):  # R X = Y
+            X[i] = (Y[i] - R[i, i + 1 :] @ X[i + 1 :]) / (R[i, i] + TINY)
+        first = X[:, 0] / np.sqrt(X[:, 0] @ X[:, 0])
+        second = X[:, 1] - (first @ X[:, 1]) * first
+        X = np.stack([first, second / np.sqrt(second @ second + TINY)], axis=1)
+    return X
+
+
+def half_angles(X: Array) -> list[tuple[Array, Array]]:
+    """Return (C, S) of joint j and the forms of joint k, two pairs, from null vectors (12, 2).
+
+    A null vector is u_j u_k with u_j = (C^3, C^2 S, C S^2, S^3): its last three quarters are tan of
+    the half angle times its first three. That is an eigenvalue problem in the space of the null
+    vectors, of two dimensions because two solutions may share the angle theta. Half angles are
+    measured from `TILT`, where the tangent is finite for an angle of half a turn. May be recorded.
+    """
+    c, s = TILT
+    X = X.reshape(4, 3, 2)
+    first, last = X[:3].reshape(9, 2), X[1:].reshape(9, 2)
+    A, B = c * first + s * last, c * last - s * first
+    (a, b), (_, d) = A.T @ A
+    area = a * d - b * b + TINY
+    G = np.array([[d, -b], [-b, a]]) @ (A.T @ B) / area
+    middle = 0.5 * (G[0, 0] + G[1, 1])
+    square = middle * middle - (G[0, 0] * G[1, 1] - G[0, 1] * G[1, 0])
+    root = np.sqrt(0.5 * (square + np.sqrt(square * square)))  # no real tangent: the nearest one
+    found = []
+    for tangent, other in ((middle + root, middle - root), (middle - root, middle + root)):
+        x = (G - other * np.eye(2)) @ np.array([1.0, 0.37])  # theorem of Cayley and Hamilton
+        cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+        C, S = (c - s * tangent) * cosine, (s + c * tangent) * cosine
+        u = np.array([C * C * C, C * C * S, C * S * S, S * S * S])
+        found.append((np.array([C, S]), u @ (X @ x)))
+    return found
+
+
+def waves_of(cosine: Array, sine: Array) -> Array:
+    """Return 1, cos, sin, (3,), of the angle of a point; may be recorded."""
+    r = np.sqrt(cosine * cosine + sine * sine + TINY)
+    return np.array([1.0 + 0.0 * r, cosine / r, sine / r])
+
+
+def joint_angles(
+    elimination: Elimination,
+    waves: Array,
+    flat_forms: Array,
+    flat_solution: Array,
+    rest: Array,
+    pose: Array,
+) -> tuple[Array]:
+    """Return two candidates for all joints, (2, 6), at a zero theta of det M.
+
+    `pose` holds the elements of C = exp 1 ... exp 6, (16,). This is what is compiled.
+    """
+    place, S = elimination.place, elimination.S
+    solution, C = flat_solution.reshape(8, 14), pose.reshape(4, 4)
+    X = null_vectors(triangular(matrix(flat_forms.reshape(6, 9, 3), waves)))
+    left = (elimination.left.reshape(-1, 3) @ waves).reshape(14, 9)
+    i, j, k = place.triple
+    before, after = place.pair
+    m, n = before + after
+    candidates = []
+    for (cos_half, sin_half), forms in half_angles(X):
+        wave_j = np.array(
+            [1.0, cos_half * cos_half - sin_half * sin_half, 2.0 * cos_half * sin_half]
+        )
+        scale = forms[0] + forms[2]  # its sign is that of the null vector
+        wave_k = waves_of((forms[0] - forms[2]) * scale, 2.0 * forms[1] * scale)
+        products = np.array([x * y for x in wave_j for y in wave_k])
+        y = solution @ (left @ products - rest)
+        q = zeros(6, y)
+        for joint, (cosine, sine) in {
+            i: waves[1:],
+            j: wave_j[1:],
+            k: wave_k[1:],
+            m: (y[2], y[5]),
+            n: (y[0], y[1]),
+        }.items():
+            q[joint] = arctangent(sine, cosine)
+        q[place.axis] = last_angle(S, q, place.axis, C)
+        candidates.append(q)
+    return (np.array(candidates),)
+
+
+def last_angle(S: Array, q: Array, joint: int, C: Array) -> Array:
+    """Return the angle of one joint when those of all the others are right; may be recorded."""
+    before = after = np.eye(4)
+    for k in range(joint):
+        before = before @ se3.exp_unit_screw(S[k], q[k])
+    for k in range(joint + 1, len(S)):
+        after = after @ se3.exp_unit_screw(S[k], q[k])
+    R = before[:3, :3].T @ C[:3, :3] @ after[:3, :3].T
+    e = S[joint, :3]
+    # R = exp(theta e): its vector is sin(theta) e, its trace 1 + 2 cos(theta)
+    sine = e @ np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return arctangent(sine, R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
+
+
+class GeneralSixRevolute:
+    """All solutions of a chain of six revolute joints.
+
+    Parameters
+    ----------
+    chain : SerialChain
+    backend : str
+        Of the compiled parts.
+    number : int
+        Which of the eliminations to use: 0 for the best one, 1 for the next.
+
+    Raises
+    ------
+    ArgumentError
+        If the chain is not of six revolute joints, or every elimination vanishes for it.
+    """
+
+    bound = 2 * DEGREE
+
+    def __init__(self, chain: SerialChain, backend: str, number: int = 0) -> None:
+        if chain.kinds != ('revolute',) * 6:
+            raise ArgumentError(f'expected six revolute joints, got {", ".join(chain.kinds)}')
+        self.chain = chain
+        self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
+        S = chain.screws.copy()
+        S[:, 3:] /= self.length
+        self._home_inverse = se3.inverse(chain.home)
+        ranked = sorted(ranked_eliminations(S), key=lambda pair: -pair[0])
+        if number >= len(ranked):
+            raise ArgumentError(
+                f'no elimination number {number} for joints {", ".join(chain.joint_names)}: '
+                f'{len(ranked)} do not vanish'
+            )
+        self.quality, self.elimination = ranked[number]
+        angles = trigonometric_polynomial.sample_angles(DEGREE)
+        self._samples = np.stack([np.ones_like(angles), np.cos(angles), np.sin(angles)], axis=1)
+        self._determinant = make_kernel(
+            KernelSpecification(
+                'determinant of the elimination',
+                (('waves', 3), ('forms', 162)),
+                determinant,
+                'determinant of the elimination',
+                frozenset({'forms'}),
+            ),
+            backend,
+        )
+        inputs = (('waves', 3), ('forms', 162), ('solution', 112), ('rest', 14), ('pose', 16))
+        self._joint_angles = make_kernel(
+            KernelSpecification(
+                'joint angles of the elimination',
+                inputs,
+                partial(joint_angles, self.elimination),
+                repr(('elimination', S.tolist(), self.elimination.place)),
+                frozenset(name for name, _ in inputs[1:]),
+            ),
+            backend,
+        )
+
+    def candidates(self, C: Array) -> Array:
+        """Return approximate joint angles (m, 6), solutions among them, for a pose (4, 4)."""
+        pose = C @ self._home_inverse
+        pose[:3, 3] /= self.length
+        forms, solution, rest = self.elimination.equations(pose)
+        forms, solution = forms.reshape(-1), solution.reshape(-1)
+        (values,) = self._determinant.stack([self._samples, forms])
+        if not np.isfinite(values).all():
+            return np.empty((0, 6))
+        z = trigonometric_polynomial.zeros(values[:, 0])
+        size = np.abs(z)
+        z = z[np.abs(np.log(size, where=size > 0.0, out=np.full(len(z), np.inf))) < NEARLY_REAL]
+        z /= np.abs(z)
+        if not len(z):
+            return np.empty((0, 6))
+        waves = np.stack([np.ones(len(z)), z.real, z.imag], axis=1)
+        (found,) = self._joint_angles.stack([waves, forms, solution, rest, pose.reshape(-1)])
+        found = found.reshape(-1, 6)
+        return found[np.isfinite(found).all(axis=1)]
+
+
+def ranked_eliminations(S: Array, samples: int = 12) -> Iterator[tuple[float, Elimination]]:
+    """Yield (quality, elimination) of those that do not vanish for an arm.
+
+    The quality is the smallest gap, over random poses, between the two smallest singular values of
+    M at a solution: large if every solution has a null vector of its own.
+    """
+    rng = np.random.default_rng(0)
+    configurations = rng.uniform(-np.pi, np.pi, (samples, 6))
+    for place in PLACES:
+        elimination = Elimination(S, place)
+        gaps, elsewhere = [], []
+        for q in configurations:
+            C = np.eye(4)
+            for X, angle in zip(S, q):
+                C = C @ se3.exp_unit_screw(X, angle)
+            forms = elimination.equations(C).forms
+            theta = q[place.triple[0]]
+            for angle, smallest, kept in ((theta, -2, gaps), (theta + 0.7, -1, elsewhere)):
+                M = matrix(forms, np.array([1.0, np.cos(angle), np.sin(angle)]))
+                sigma = np.linalg.svd(M, compute_uv=False)
+                kept.append(sigma[smallest] / sigma[0])
+        if np.median(elsewhere) > 1e-10:
+            yield float(np.median(gaps)), elimination
