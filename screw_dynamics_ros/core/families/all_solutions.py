@@ -169,7 +169,7 @@ class SerialSolver:
         return self._solvers[key]
 
     def _make_method(self, inner: Mapping[int, float]) -> ClosedForm | GeneralSixRevolute | None:
-        chain = reduced(self.chain, dict.fromkeys(self._outer, 0.0) | inner)
+        chain = reduced(self.chain, {**dict.fromkeys(self._outer, 0.0), **inner})
         n = len(chain)
         if not inner:
             known = classify(chain, GEOMETRY)
@@ -182,9 +182,11 @@ class SerialSolver:
                     f'{n} joints are more than a pose needs: lock all but six of {names}, '
                     'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
                 )
-            arm = Pieper.recognized(chain, GEOMETRY)
-            if arm is not None:
-                return ClosedForm('pieper', arm, identity, self.backend, False)
+        arm = Pieper.recognized(chain, GEOMETRY)
+        if arm is not None:  # not compiled for each position of a joint that is held in between
+            backend = 'reference' if inner else self.backend
+            identity = repr((chain.screws.tolist(), chain.home.tolist()))
+            return ClosedForm('pieper', arm, identity, backend, False)
         if set(chain.kinds) != {REVOLUTE}:
             return None
         solver = GeneralSixRevolute(padded(chain), self.backend, self._places)
@@ -479,7 +481,7 @@ class AllInverseKinematics:
         respect_limits: bool,
     ) -> AllSolutions:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
-        check_targets([rigid_defect(C)], ['the tool'])
+        check_targets([float(rigid_defect(C))], ['the tool'])
         chain = self.chain
         for name in locked:
             if name not in chain.joint_names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +11,7 @@ from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_ke
 from screw_dynamics_ros.core.types import Array
 
 
-class Arm(Protocol):
-    """What closed forms have: a `Family`, or `Pieper`."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """One name for each branch."""
-
-    def branches(self, C: Array, *swivel: Any) -> Array:
-        """Return all branches (m, n) for a pose; may be recorded."""
-
-
-def branches(arm: Arm, target: Array, *swivel: Array) -> tuple[Array]:
+def branches(arm: Any, target: Array, *swivel: Array) -> tuple[Array]:
     """Return all branches (m, n) for the elements (16,) of a pose. This is what is compiled."""
     return (np.array(arm.branches(target.reshape(4, 4), *(each[0] for each in swivel))),)
 
@@ -34,7 +23,8 @@ class ClosedForm:
     ----------
     name : str
         Of the family.
-    arm : Arm
+    arm : Family or Pieper
+        With `labels` and `branches`.
     identity : str
         Says all that decides what is recorded.
     backend : str
@@ -42,7 +32,7 @@ class ClosedForm:
         Whether the swivel angle is an argument.
     """
 
-    def __init__(self, name: str, arm: Arm, identity: str, backend: str, redundant: bool) -> None:
+    def __init__(self, name: str, arm: Any, identity: str, backend: str, redundant: bool) -> None:
         self.name, self.arm, self.labels = name, arm, tuple(arm.labels)
         self.bound = len(self.labels)
         inputs = (('swivel', 1), ('target', 16)) if redundant else (('target', 16),)

@@ -84,7 +84,12 @@ class Place(NamedTuple):
         return tuple(range(self.first + 3, 6)), tuple(range(self.axis))
 
 
-PLACES = tuple(Place(i, b) for i, b in [(0, 1), (1, 1), (1, 0), (2, 1), (2, 0), (3, 0)])
+PLACES = tuple(
+    Place(first, behind)
+    for first in range(4)
+    for behind in (True, False)
+    if 0 <= (first + 3 if behind else first - 1) < 6
+)
 
 
 class Equations(NamedTuple):
@@ -430,7 +435,9 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
     quality = {}
     for place in PLACES:
         elimination = Elimination(S, place)
-        gaps, elsewhere, ranks = [], [], []
+        gaps: list[float] = []
+        elsewhere: list[float] = []
+        ranks: list[float] = []
         for q in configurations:
             C = np.eye(4)
             for X, angle in zip(S, q):

@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.families.alignment import are_parallel
 from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE
-from screw_dynamics_ros.core.families.subproblems import arctangent, root
+from screw_dynamics_ros.core.families.subproblems import root
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.linear import zeros

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.tracing import arctangent, clamp
+from screw_dynamics_ros.core.compile.program.tracing import arctangent as arctangent
+from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.types import Array
 
