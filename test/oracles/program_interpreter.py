@@ -17,6 +17,7 @@ SCALAR = {
     'sin': math.sin,
     'cos': math.cos,
     'sqrt': math.sqrt,
+    'rint': round,
     'atan2': math.atan2,
     'vadd': lambda x, y: x + y,
     'vsub': lambda x, y: x - y,

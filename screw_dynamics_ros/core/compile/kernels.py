@@ -183,6 +183,11 @@ class NativeKernel:
         """The code for one sample."""
         return self._program(1)
 
+    @property
+    def stacked(self) -> CompiledProgram:
+        """The code for stacks of samples."""
+        return self._program(native.simd_lanes())
+
     def _program(self, lanes: int) -> CompiledProgram:
         with self._compiling:
             if lanes not in self._programs:
@@ -260,6 +265,33 @@ def compiled_into(kernel: Kernel) -> Callable[..., None]:
     return entry_point(
         'run', '', kernel.compiled.address, arguments, list(kernel.shapes), run, kernel
     )
+
+
+def stacked_into(kernel: Kernel, samples: int) -> Callable[..., None]:
+    """Return a function of arrays for so many samples, and of arrays it writes the outputs into.
+
+    Its arguments are C-contiguous float64 arrays: the inputs, (samples, size), or (size,) for those
+    that are the same for all, then the outputs, (samples, ...). On other backends than `native`,
+    and where the samples do not fill whole vectors, it does the same more slowly.
+    """
+
+    def run(*arrays: Any) -> None:
+        count = len(kernel.specification.inputs)
+        for target, output in zip(arrays[count:], kernel.stack(arrays[:count])):
+            np.copyto(target, output)
+
+    if not isinstance(kernel, NativeKernel) or samples % native.simd_lanes():
+        return run
+    compiled = kernel.stacked
+    arguments = [
+        (size,) if name in kernel.specification.uniform else (samples, size)
+        for name, size in kernel.specification.inputs
+    ]
+    results = [(samples, *shape) for shape in compiled.shapes]
+    tiles = np.array([samples / native.simd_lanes()])
+    address = compiled.library.address('kernel_counted')
+    enter = entry_point('run', '', address, arguments, [*results, (1,)], run, kernel)
+    return lambda *arrays: enter(*arrays, tiles)
 
 
 def run_into(kernel: Kernel, *arrays: Any) -> None:

@@ -15,12 +15,14 @@ Source: Bruyninckx 2010, sections 7.8 to 7.10 and 1.3 (B-005, C-087, C-088, C-10
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.compile.kernels import compiled_into, stacked_into
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.classifier import classify
@@ -70,7 +72,7 @@ class Discarded:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class AllSolutions:
     """All solutions for one pose.
 
@@ -83,39 +85,58 @@ class AllSolutions:
     branches : (k,) array of int
         Which branch of the family each one is: its place in `branch_labels`.
     branch_labels : tuple of str
-    complete : bool
-        Whether there is certainly no further solution within the limits.
-    message : str
-        The certificate: method, how many solutions of how many possible, why not complete.
     family : str
     bound : int
         The most solutions that an arm of the family can have, whole turns not counted.
     found : int
         Solutions without regard to limits and whole turns.
-    discarded : tuple of Discarded
+    outside : tuple of Discarded
+        Solutions outside the limits.
+    unreached : tuple of Discarded
+        Branches of a closed form that do not reach the pose.
+    doubt : str
+        Why there may be further solutions; empty if there are certainly none.
     """
 
     q: Array
     residuals: Array
     branches: Array
     branch_labels: tuple[str, ...]
-    complete: bool
-    message: str
     family: str
     bound: int
     found: int
-    discarded: tuple[Discarded, ...]
+    outside: tuple[Discarded, ...] = ()
+    unreached: tuple[Discarded, ...] = ()
+    doubt: str = ''
 
     def __len__(self) -> int:
         """Return the number of solutions."""
         return len(self.q)
 
-    @cached_property
+    @property
+    def complete(self) -> bool:
+        """Whether there is certainly no further solution within the limits."""
+        return not self.doubt
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The name of the branch of each solution."""
         return tuple(self.branch_labels[k] for k in self.branches)
 
-    def nearest(self, q: Array) -> int:
+    @property
+    def discarded(self) -> tuple[Discarded, ...]:
+        """Candidates that are no answer, each with the reason."""
+        return self.outside + self.unreached
+
+    @property
+    def message(self) -> str:
+        """The certificate: method, how many solutions of how many possible, why not complete."""
+        text = f'{self.family}: {self.found} of at most {self.bound} solutions'
+        if self.outside:
+            text += f', {len(self.outside)} outside the limits'
+        return f'{text}; {self.doubt}' if self.doubt else text
+
+    def nearest(self, q: ArrayLike) -> int:
         """Return which solution is next to a configuration (nq,).
 
         The distance is that of the joint furthest from it [rad or m].
@@ -193,6 +214,33 @@ class SerialSolver:
         self._places = solver.places
         return solver
 
+    @cached_property
+    def direct(self) -> Callable[[Array], AllSolutions | None] | None:
+        """The short way, for closed forms of arms with six joints: None where it has no answer.
+
+        It has one where all branches are regular solutions, exact after the first steps.
+        """
+        method = None if self._inner or self.held else self._method(np.zeros(0))
+        if not isinstance(method, ClosedForm) or self.redundant:
+            return None
+        m, n = method.bound, len(self.chain)
+        branches = compiled_into(method.kernel)
+        exact = stacked_into(self._polisher, m)
+        places, labels, name = np.arange(m), method.labels, method.name
+        least = SMALL_DETERMINANT * self.length**6
+
+        def solutions(C: Array) -> AllSolutions | None:
+            target = np.ascontiguousarray(C).reshape(16)
+            start, q = np.empty((m, n)), np.empty((m, n))
+            residuals, determinants = np.empty((m, 1)), np.empty((m, 1))
+            branches(target, start)
+            exact(start, target, q, residuals, determinants)
+            if not residuals.max() <= POLISHED or not determinants.min() > least:
+                return None
+            return AllSolutions(q, residuals[:, 0], places, labels, name, m, m)
+
+        return solutions
+
     @property
     def redundant(self) -> bool:
         """Whether a swivel angle must be given."""
@@ -221,6 +269,7 @@ class SerialSolver:
         else:
             q = method.candidates(target)
             found = self._exact(C, positions, q, np.zeros(len(q), dtype=int))
+            found = replace(found, lost=())
             labels, name, bound = ('',), 'general 6R', method.bound
         nearly = self._nearly_singular(found)
         doubtful = isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and len(found) % 2
@@ -261,7 +310,7 @@ class SerialSolver:
     def _polished(self, C: Array, q: Array, branches: Array) -> _Solutions:
         target = np.ascontiguousarray(C).reshape(-1)
         if not len(q):
-            return _Solutions(q, np.empty(0), np.empty(0), branches, ())
+            return _Solutions(q, np.empty(0), np.empty(0), branches)
         q, residuals, determinants = self._polisher.stack([np.ascontiguousarray(q), target])
         residuals, determinants = residuals[:, 0], determinants[:, 0]
         for _ in range(ROUNDS):
@@ -274,8 +323,6 @@ class SerialSolver:
             residuals[again[better]], determinants[again[better]] = r[better, 0], d[better, 0]
             if not (r[:, 0] < 0.5 * residuals[again] + POLISHED).any() and not better.any():
                 break
-        revolute = np.array(self.chain.kinds) == REVOLUTE
-        q[:, revolute] -= TURN * np.round(q[:, revolute] / TURN)
         accepted = residuals <= ACCEPTED
         lost = tuple(zip(q[~accepted], branches[~accepted], residuals[~accepted]))
         found = _Solutions(
@@ -347,7 +394,7 @@ class _Solutions:
     residuals: Array
     determinants: Array
     branches: Array
-    lost: tuple[tuple[Array, int, float], ...]
+    lost: tuple[tuple[Array, int, float], ...] = ()
     labels: tuple[str, ...] = ()
     name: str = ''
     bound: int = 0
@@ -417,44 +464,73 @@ def padded(chain: SerialChain) -> SerialChain:
     return SerialChain(names, np.array([*chain.screws, *further]), chain.home)
 
 
-def within_limits(
-    chain: SerialChain, found: _Solutions, moving: Sequence[int], images: bool
-) -> tuple[Array, Array, list[Discarded]]:
-    """Return joint positions (k, n) within the limits, which solution each is, and the others.
+class JointLimits:
+    """Which images of solutions by whole turns are within the limits of a chain.
 
-    With images, a joint whose range is wider than a turn gives as many as fit in; one without
-    limits gives the one within half a turn.
+    Parameters
+    ----------
+    chain : SerialChain
+    moving : sequence of int
+        The joints that are not held; the others stay where they are.
+    images : bool
+        Whether to give all images that fit in, or the one next to zero.
     """
-    rows, source, discarded = [], [], []
-    for i, q in enumerate(found.q):
-        choices = []
-        for k, value in enumerate(q):
-            lower, upper = chain.lower[k] - SLACK, chain.upper[k] + SLACK
-            turns = np.zeros(1)
-            if k in moving and chain.kinds[k] == REVOLUTE and np.isfinite(upper - lower):
-                first, last = np.ceil((lower - value) / TURN), np.floor((upper - value) / TURN)
-                turns = np.arange(first, last + 1.0)
-                if not images and len(turns):
-                    turns = turns[np.abs(value + TURN * turns).argsort()[:1]]
-            positions = value + TURN * turns
-            if k in moving:
-                positions = positions[(positions >= lower) & (positions <= upper)]
-                positions = np.clip(positions, chain.lower[k], chain.upper[k])
-            choices.append(positions)
-            if not len(positions):
-                label = found.labels[found.branches[i]]
-                reason = (
-                    f'joint {chain.joint_names[k]!r} at {value:.4f} is outside its limits '
-                    f'{chain.lower[k]:.4f} to {chain.upper[k]:.4f}'
-                )
-                discarded.append(Discarded(q, label, reason))
-                break
-        else:
-            grid = np.stack(np.meshgrid(*choices, indexing='ij'), axis=-1).reshape(-1, len(q))
-            rows.append(grid)
-            source += [i] * len(grid)
-    q = np.concatenate(rows) if rows else np.empty((0, len(chain)))
-    return q, np.array(source, dtype=int), discarded
+
+    def __init__(self, chain: SerialChain, moving: Sequence[int], images: bool) -> None:
+        self.chain, self._images = chain, images
+        held = np.ones(len(chain), dtype=bool)
+        held[list(moving)] = False
+        self._lower = np.where(held, -np.inf, chain.lower)
+        self._upper = np.where(held, np.inf, chain.upper)
+        turning = (np.array(chain.kinds) == REVOLUTE) & ~held
+        #: Joints with limits that have images at all: others are where they are.
+        self._turning = np.flatnonzero(turning & np.isfinite(self._upper - self._lower))
+        half_turns = turning & (self._lower <= -np.pi) & (self._upper >= np.pi)
+        free = np.isinf(self._lower) & np.isinf(self._upper)
+        #: Whether every solution is within the limits as it is, and the only image that counts.
+        self.trivial = bool((half_turns | free).all()) and not (images and len(self._turning))
+
+    def apply(self, found: _Solutions) -> tuple[Array, Array, tuple[Discarded, ...]]:
+        """Return joint positions (k, n), which solution each one is (k,), and those outside."""
+        q, source = found.q, np.arange(len(found.q))
+        if self.trivial or not len(q):
+            return q, source, ()
+        lower, upper = self._lower - SLACK, self._upper + SLACK
+        for k in self._turning:
+            first = np.ceil((lower[k] - q[:, k]) / TURN).astype(int)
+            count = np.floor((upper[k] - q[:, k]) / TURN).astype(int) - first + 1
+            if not self._images:
+                # the image next to zero, of those within
+                first = np.clip(0, first, np.maximum(first + count - 1, first))
+                count = np.minimum(count, 1)
+            if (count == 1).all() and not first.any():
+                continue
+            count = np.maximum(count, 0)
+            offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            turns = np.repeat(first, count) + offset
+            # without an image within, the joint stays where it is, outside
+            none = np.flatnonzero(count == 0)
+            rows = np.concatenate([np.repeat(np.arange(len(q)), count), none])
+            order = np.argsort(rows, kind='stable')
+            turns = np.concatenate([turns, np.zeros(len(none), dtype=int)])[order]
+            q, source = q[rows[order]], source[rows[order]]
+            q[:, k] += TURN * turns
+        inside = ((q >= lower) & (q <= upper)).all(axis=1)
+        outside = self._outside(found, q[~inside], source[~inside])
+        return np.clip(q[inside], self._lower, self._upper), source[inside], outside
+
+    def _outside(self, found: _Solutions, q: Array, source: Array) -> tuple[Discarded, ...]:
+        """Return each solution once that has no image within the limits."""
+        discarded = []
+        for i in dict.fromkeys(source.tolist()):
+            row = q[source == i][0]
+            k = int(np.flatnonzero((row < self._lower - SLACK) | (row > self._upper + SLACK))[0])
+            reason = (
+                f'joint {self.chain.joint_names[k]!r} at {row[k]:.4f} is outside its limits '
+                f'{self._lower[k]:.4f} to {self._upper[k]:.4f}'
+            )
+            discarded.append(Discarded(row, found.labels[found.branches[i]], reason))
+        return tuple(discarded)
 
 
 class AllInverseKinematics:
@@ -464,12 +540,16 @@ class AllInverseKinematics:
     ----------
     chain : SerialChain
         From the root to the link.
+    nq : int
+        Coordinates of the robot.
     backend : str
     """
 
-    def __init__(self, chain: SerialChain, backend: str) -> None:
+    def __init__(self, chain: SerialChain, nq: int, backend: str) -> None:
         self.chain, self._backend = chain, backend
+        self._whole = chain.places.tolist() == list(range(nq))
         self._solvers: dict[tuple[int, ...], SerialSolver] = {}
+        self._limits: dict[tuple[tuple[int, ...], bool, bool], JointLimits] = {}
 
     def solve(
         self,
@@ -481,15 +561,16 @@ class AllInverseKinematics:
         respect_limits: bool,
     ) -> AllSolutions:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
-        check_targets([float(rigid_defect(C))], ['the tool'])
         chain = self.chain
-        for name in locked:
-            if name not in chain.joint_names:
-                raise UnknownNameError(
-                    f'joint {name!r} cannot be locked: it does not carry the link; '
-                    f'those that do are {", ".join(chain.joint_names)}'
-                )
-        held = {chain.joint_names.index(name): float(value) for name, value in locked.items()}
+        held: dict[int, float] = {}
+        if locked:
+            for name in locked:
+                if name not in chain.joint_names:
+                    raise UnknownNameError(
+                        f'joint {name!r} cannot be locked: it does not carry the link; '
+                        f'those that do are {", ".join(chain.joint_names)}'
+                    )
+            held = {chain.joint_names.index(name): float(locked[name]) for name in locked}
         key = tuple(sorted(held))
         solver = self._solvers.get(key)
         if solver is None:
@@ -500,32 +581,42 @@ class AllInverseKinematics:
                 if solver.redundant
                 else 'a swivel angle belongs to S-R-S arms with seven joints free'
             )
+        limits = self._limits.get((key, images, respect_limits))
+        if limits is None:
+            limits = self._make_limits(key, images, respect_limits, solver.free)
+        if limits.trivial and self._whole and solver.direct is not None:
+            answer = solver.direct(C)
+            if answer is not None:
+                return answer
+        check_targets([float(rigid_defect(C))], ['the tool'])
         found = solver.solve(C, np.array([held[k] for k in key]), swivel)
-        if not respect_limits:
-            free = np.full(len(chain), np.inf)
-            chain = replace(chain, lower=-free, upper=free)
-        q, source, discarded = within_limits(chain, found, solver.free, images)
-        lost = [
-            Discarded(q, found.labels[branch], f'out of reach: pose error {residual:.3g}')
-            for q, branch, residual in found.lost
-        ]
-        configurations = np.tile(q0, (len(q), 1))
-        configurations[:, chain.places] = q
-        count, outside = len(found), len(discarded)
-        message = f'{found.name}: {count} of at most {found.bound} solutions'
-        if outside:
-            message += f', {outside} outside the limits'
-        if found.doubt:
-            message += f'; {found.doubt}'
+        q, source, outside = limits.apply(found)
+        if not self._whole:
+            configurations = np.tile(q0, (len(q), 1))
+            configurations[:, chain.places] = q
+            q = configurations
         return AllSolutions(
-            configurations,
+            q,
             found.residuals[source],
             found.branches[source],
             found.labels,
-            not found.doubt,
-            message,
             found.name,
             found.bound,
-            count,
-            (*discarded, *(lost if found.name != 'general 6R' else ())),
+            len(found),
+            outside,
+            tuple(
+                Discarded(q, found.labels[branch], f'out of reach: pose error {residual:.3g}')
+                for q, branch, residual in found.lost
+            ),
+            found.doubt,
         )
+
+    def _make_limits(
+        self, key: tuple[int, ...], images: bool, respect_limits: bool, free: Sequence[int]
+    ) -> JointLimits:
+        chain = self.chain
+        if not respect_limits:
+            infinite = np.full(len(chain), np.inf)
+            chain = replace(chain, lower=-infinite, upper=infinite)
+        limits = self._limits[key, images, respect_limits] = JointLimits(chain, free, images)
+        return limits

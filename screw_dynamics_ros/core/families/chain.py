@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +94,7 @@ class SerialChain:
                 'revolute nor a prismatic joint; give (e, p x e) or (0, e) with |e| = 1'
             )
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """'revolute' or 'prismatic' for each joint."""
         return tuple(REVOLUTE if e.any() else PRISMATIC for e in self.screws[:, :3])

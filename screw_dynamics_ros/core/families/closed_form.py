@@ -37,7 +37,7 @@ class ClosedForm:
         self.bound = len(self.labels)
         inputs = (('swivel', 1), ('target', 16)) if redundant else (('target', 16),)
         build = partial(branches, arm)
-        self._kernel = make_kernel(
+        self.kernel = make_kernel(
             KernelSpecification(
                 f'closed form {name}',
                 inputs,
@@ -55,8 +55,8 @@ class ClosedForm:
         """
         target = np.ascontiguousarray(C).reshape(-1)
         if len(swivel):
-            (q,) = self._kernel.stack([np.ascontiguousarray(swivel[:, None]), target])
+            (q,) = self.kernel.stack([np.ascontiguousarray(swivel[:, None]), target])
             q = q.reshape(-1, q.shape[-1])
         else:
-            (q,) = self._kernel.single([target])
+            (q,) = self.kernel.single([target])
         return q, np.tile(np.arange(self.bound), max(1, len(swivel)))

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
-from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3
@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, t
 from screw_dynamics_ros.core.types import Array
 
 STEPS = 2
+TURN = 2.0 * np.pi
 DAMPING = 1e-3  # times the squared error
 SMALLEST_DAMPING = 1e-14  # keeps the normal equations solvable in a singular configuration
 
@@ -29,6 +30,8 @@ def polished(
     chain: SerialChain, moving: Sequence[int], q: Array, target: Array
 ) -> tuple[Array, Array, Array]:
     """Return q after some steps, the residual there (1,), and det(J J^T) (1,). May be recorded.
+
+    Angles come back within half a turn.
 
     Parameters
     ----------
@@ -47,6 +50,8 @@ def polished(
         normal = symmetric(J @ J.T) + (DAMPING * (e @ e) + SMALLEST_DAMPING) * np.eye(6)
         q = q.astype(e.dtype)
         q[moving] = q[moving] + J.T @ solve_positive_definite(normal, e)
+    turning = [k for k in moving if chain.kinds[k] == REVOLUTE]
+    q[turning] = q[turning] - TURN * np.rint(q[turning] / TURN)
     reached = chain.pose(q)
     determinant = triangular_factor(normal).diagonal().prod()
     return q, np.array([np.sqrt(squared_distance(reached, C))]), np.array([determinant])

@@ -122,6 +122,8 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, eva
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
 from screw_dynamics_ros.core.types import Array
 
+NOT_GIVEN = np.empty(0)
+
 
 class Robot(CompiledFunctions):
     """Kinematics and dynamics of one robot, compiled for it.
@@ -180,6 +182,7 @@ class Robot(CompiledFunctions):
         super().__init__(tree, backend)
         self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
         self._all_solvers: dict[str, AllInverseKinematics] = {}
+        self._neutral = configurations.neutral(tree)
         self._constraint_kernels: dict[
             tuple[Structure, ...], tuple[Kernel, Callable[..., None]]
         ] = {}
@@ -914,19 +917,20 @@ class Robot(CompiledFunctions):
             For a link or a locked joint.
         """
         targets = float_array('pose', pose)
-        if targets.shape[-2:] != (4, 4) or targets.ndim not in (2, 3):
-            raise ArgumentError(f'pose must have shape (4, 4) or (N, 4, 4), got {targets.shape}')
         solver = self._all_solvers.get(link)
         if solver is None:
             chain = SerialChain.of(self.tree, link)
-            solver = self._all_solvers[link] = AllInverseKinematics(chain, self.backend)
-        others = self.neutral() if q0 is None else vector('q0', self.tree.nq, q0)
-        angles = np.empty(0) if swivel is None else np.atleast_1d(float_array('swivel', swivel))
-        results = tuple(
+            solver = self._all_solvers[link] = AllInverseKinematics(chain, self.nq, self.backend)
+        others = self._neutral if q0 is None else vector('q0', self.tree.nq, q0)
+        angles = NOT_GIVEN if swivel is None else np.atleast_1d(float_array('swivel', swivel))
+        if targets.shape == (4, 4):
+            return solver.solve(targets, others, locked or {}, angles, images, respect_limits)
+        if targets.shape[1:] != (4, 4):
+            raise ArgumentError(f'pose must have shape (4, 4) or (N, 4, 4), got {targets.shape}')
+        return tuple(
             solver.solve(target, others, locked or {}, angles, images, respect_limits)
-            for target in targets.reshape(-1, 4, 4)
+            for target in targets
         )
-        return results if targets.ndim == 3 else results[0]
 
     def inverse_velocity(
         self,

@@ -74,7 +74,8 @@ def stack_kernel(
     """Yield IR of `void name(double* input0, ..., double* output0, ..., i64 tiles)` for a stack.
 
     Inputs and outputs are C-ordered (samples, elements), but for the `uniform` inputs, which are
-    the same for all samples; `tiles` counts groups of `lanes` samples.
+    the same for all samples; `tiles` counts groups of `lanes` samples. `name_counted` takes the
+    count as an array of one number.
     """
     kernel = _Kernel(chained(program), lanes, opaque, uniform)
     w = Writer(opaque)
@@ -99,8 +100,20 @@ def stack_kernel(
         'done:',
         '  ret void',
         '}',
+        *counted(name, kernel.parameters, opaque),
     ]
     yield from kernel.modules('tile', 'internal', loop)
+
+
+def counted(name: str, parameters: Sequence[str], opaque: bool) -> list[str]:
+    """Return IR of `void name_counted(..., double* tiles)`: with arrays as its only arguments."""
+    w = Writer(opaque)
+    P = w.pointer('double')
+    tiles = w(f'fptosi double {w.load("%tiles", 0)} to i64')
+    arguments = ', '.join([*(f'{P} {p}' for p in parameters), f'i64 {tiles}'])
+    signature = ', '.join(f'{P} {p}' for p in (*parameters, '%tiles'))
+    call = f'  call void @{name}({arguments})'
+    return [f'define void @{name}_counted({signature}) {{', *w.lines, call, '  ret void', '}']
 
 
 def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
@@ -295,6 +308,7 @@ class _Kernel:
         T, suffix = vector_type(self.lanes), 'f64' if self.lanes == 1 else f'v{self.lanes}f64'
         others = {
             '@llvm.sqrt.': f'declare {T} @llvm.sqrt.{suffix}({T})',
+            '@llvm.rint.': f'declare {T} @llvm.rint.{suffix}({T})',
             '@llvm.memset.': Writer(self.opaque).declare_clear(),
             '@sincos(': sincos_function(self._sincos_lanes, self.opaque),
             '@arctangent(': arctangent_function(self.lanes, self.opaque),
@@ -419,10 +433,10 @@ class _Step:
             self.define(i, self.w(f'extractelement {vector_type(PACK)} {vector}, i32 {op[1]}'))
         elif kind in ('neg', 'vneg'):
             self.define(i, self.w(f'fneg {FLAGS} {T} {self.value(op[1])}'))
-        elif kind == 'sqrt':
+        elif kind in ('sqrt', 'rint'):
             suffix = 'f64' if self.kernel.lanes == 1 else f'v{self.kernel.lanes}f64'
             argument = self.value(op[1])
-            self.define(i, self.w(f'call {FLAGS} {T} @llvm.sqrt.{suffix}({T} {argument})'))
+            self.define(i, self.w(f'call {FLAGS} {T} @llvm.{kind}.{suffix}({T} {argument})'))
         elif kind == 'atan2':
             y, x = self.value(op[1]), self.value(op[2])
             self.define(i, self.w(f'call {T} @arctangent({T} {y}, {T} {x})'))

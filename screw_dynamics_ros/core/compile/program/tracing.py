@@ -134,7 +134,7 @@ class Recorder:
         return result
 
     def function(self, name: str, i: int) -> Scalar:
-        """Record the sine, cosine or square root of i."""
+        """Record the sine, cosine, square root or nearest integer of i."""
         if self.operations[i][0] == 'neg':  # cosine is even, sine is odd
             argument = self.operations[i][1]
             if name == 'cos':
@@ -227,6 +227,10 @@ class Scalar:
         """Record the square root; NumPy calls this."""
         return self.recorder.function('sqrt', self.index)
 
+    def rint(self) -> Scalar:
+        """Record the nearest integer; NumPy calls this."""
+        return self.recorder.function('rint', self.index)
+
     def arctan2(self, x: Any) -> Any:
         """Record the angle of the point (x, self); NumPy calls this."""
         return arctangent(self, x)
@@ -273,8 +277,8 @@ class Program:
     inputs : sequence of (name, size)
         The inputs, each a vector.
     operations : list of tuples
-        `('input', name, k)`, `('add' | 'sub' | 'mul', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt',
-        i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
+        `('input', name, k)`, `('add' | 'sub' | 'mul', i, j)`, `('neg' | 'sin' | 'cos' | 'sqrt' |
+        'rint', i)`, and with a constant c `('shift', c, i)` = c + i, `('scale', c, i)` = c i,
         `('reciprocal', c, i)` = c / i, `('min' | 'max', c, i)`; i and j are indices of earlier
         operations; `('atan2', i, j)` is the angle of the point (j, i). Only operations that some
         output needs are kept.

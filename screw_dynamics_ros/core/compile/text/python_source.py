@@ -47,6 +47,7 @@ def python_functions(program: Program) -> tuple[Callable[..., Any], Callable[...
         'sin': math.sin,
         'cos': math.cos,
         'sqrt': math.sqrt,
+        'rint': round,
         'atan2': math.atan2,
         'minimum': lambda c, x: c if c < x else x,  # NaN stays
         'maximum': lambda c, x: c if c > x else x,
