@@ -27,17 +27,17 @@ manipulators (1994); Bruyninckx 2010, section 7.8 (C-100, C-103).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families import trigonometric_polynomial
-from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.line_coordinates import (
     SIZE,
     displacement_matrix,
@@ -56,6 +56,7 @@ NEARLY_REAL = 0.03
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
 TINY = 1e-25
+VANISHING = 1e-10
 
 
 class Place(NamedTuple):
@@ -83,7 +84,12 @@ class Place(NamedTuple):
         return tuple(range(self.first + 3, 6)), tuple(range(self.axis))
 
 
-PLACES = tuple(Place(i, b) for i, b in [(0, 1), (1, 1), (1, 0), (2, 1), (2, 0), (3, 0)])
+PLACES = tuple(
+    Place(first, behind)
+    for first in range(4)
+    for behind in (True, False)
+    if 0 <= (first + 3 if behind else first - 1) < 6
+)
 
 
 class Equations(NamedTuple):
@@ -115,7 +121,7 @@ class Elimination:
     """
 
     def __init__(self, S: Array, place: Place) -> None:
-        self.S, self.place = S, place
+        self.place = place
         sign = 1.0 if place.behind else -1.0
         e, v = np.split(S[place.axis], 2)
         self._x = line_coordinates(np.cross(e, v), e)
@@ -124,7 +130,7 @@ class Elimination:
             terms = np.tensordot(rotation_terms(S[joint], sign), terms, axes=(2, 0))
             terms = np.moveaxis(terms, 0, -1)  # (15, ..., 3): the last joint of the triple first
         # (14, j, k, i)
-        self.left = np.moveaxis(terms, (1, 2, 3), (2, 1, 3))[1:]
+        self.left = np.ascontiguousarray(np.moveaxis(terms, (1, 2, 3), (2, 1, 3))[1:])
         before, after = place.pair
         self._before = [rotation_terms(S[joint], -sign) for joint in before]
         self._after = [rotation_terms(S[joint], -sign) for joint in after]
@@ -242,21 +248,23 @@ def waves_of(cosine: Array, sine: Array) -> Array:
 
 
 def joint_angles(
-    elimination: Elimination,
+    place: Place,
     waves: Array,
     flat_forms: Array,
     flat_solution: Array,
     rest: Array,
-    pose: Array,
+    flat_left: Array,
+    orientation: Array,
+    flat_axes: Array,
 ) -> tuple[Array]:
     """Return two candidates for all joints, (2, 6), at a zero theta of det M.
 
-    `pose` holds the elements of C = exp 1 ... exp 6, (16,). This is what is compiled.
+    The arm enters by the left side of (1) (14 * 9 * 3,), the directions of its axes (6 * 3,) and
+    the orientation (9,) of C = exp 1 ... exp 6. This is what is compiled, once for all arms.
     """
-    place, S = elimination.place, elimination.S
-    solution, C = flat_solution.reshape(8, 14), pose.reshape(4, 4)
+    solution, axes, R = flat_solution.reshape(8, 14), flat_axes.reshape(6, 3), orientation
     X = null_vectors(triangular(matrix(flat_forms.reshape(6, 9, 3), waves)))
-    left = (elimination.left.reshape(-1, 3) @ waves).reshape(14, 9)
+    left = (flat_left.reshape(-1, 3) @ waves).reshape(14, 9)
     i, j, k = place.triple
     before, after = place.pair
     m, n = before + after
@@ -269,32 +277,40 @@ def joint_angles(
         wave_k = waves_of((forms[0] - forms[2]) * scale, 2.0 * forms[1] * scale)
         products = np.array([x * y for x in wave_j for y in wave_k])
         y = solution @ (left @ products - rest)
-        q = zeros(6, y)
-        for joint, (cosine, sine) in {
-            i: waves[1:],
-            j: wave_j[1:],
-            k: wave_k[1:],
-            m: (y[2], y[5]),
-            n: (y[0], y[1]),
-        }.items():
-            q[joint] = arctangent(sine, cosine)
-        q[place.axis] = last_angle(S, q, place.axis, C)
-        candidates.append(q)
+        wave = {
+            i: waves,
+            j: wave_j,
+            k: wave_k,
+            m: waves_of(y[2], y[5]),
+            n: waves_of(y[0], y[1]),
+        }
+        wave[place.axis] = last_wave(axes, wave, place.axis, R.reshape(3, 3))
+        candidates.append([arctangent(wave[joint][2], wave[joint][1]) for joint in range(6)])
     return (np.array(candidates),)
 
 
-def last_angle(S: Array, q: Array, joint: int, C: Array) -> Array:
-    """Return the angle of one joint when those of all the others are right; may be recorded."""
-    before = after = np.eye(4)
+def last_wave(axes: Array, waves: dict[int, Array], joint: int, R: Array) -> Array:
+    """Return 1, cos, sin of one joint's angle when all the others are right; may be recorded."""
     for k in range(joint):
-        before = before @ se3.exp_unit_screw(S[k], q[k])
-    for k in range(joint + 1, len(S)):
-        after = after @ se3.exp_unit_screw(S[k], q[k])
-    R = before[:3, :3].T @ C[:3, :3] @ after[:3, :3].T
-    e = S[joint, :3]
+        R = rotation(axes[k], waves[k]).T @ R
+    for k in range(len(axes) - 1, joint, -1):
+        R = R @ rotation(axes[k], waves[k]).T
     # R = exp(theta e): its vector is sin(theta) e, its trace 1 + 2 cos(theta)
-    sine = e @ np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    return arctangent(sine, R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
+    sine = axes[joint] @ np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return np.array([1.0 + 0.0 * sine, R[0, 0] + R[1, 1] + R[2, 2] - 1.0, sine])
+
+
+def rotation(e: Array, wave: Array) -> Array:
+    """Return the rotation (3, 3) about a unit axis for 1, cos, sin of an angle."""
+    _, c, s = wave
+    (x, y, z), v = e, (1.0 - c)
+    return np.array(
+        [
+            [x * x * v + c, x * y * v - z * s, x * z * v + y * s],
+            [x * y * v + z * s, y * y * v + c, y * z * v - x * s],
+            [x * z * v - y * s, y * z * v + x * s, z * z * v + c],
+        ]
+    )
 
 
 class GeneralSixRevolute:
@@ -305,8 +321,8 @@ class GeneralSixRevolute:
     chain : SerialChain
     backend : str
         Of the compiled parts.
-    number : int
-        Which of the eliminations to use: 0 for the best one, 1 for the next.
+    places : sequence of Place, optional
+        Eliminations to take, the best one first; found out for this arm otherwise.
 
     Raises
     ------
@@ -316,86 +332,124 @@ class GeneralSixRevolute:
 
     bound = 2 * DEGREE
 
-    def __init__(self, chain: SerialChain, backend: str, number: int = 0) -> None:
-        if chain.kinds != ('revolute',) * 6:
+    def __init__(self, chain: SerialChain, backend: str, places: Sequence[Place] = ()) -> None:
+        if chain.kinds != (REVOLUTE,) * 6:
             raise ArgumentError(f'expected six revolute joints, got {", ".join(chain.kinds)}')
-        self.chain = chain
         self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
         S = chain.screws.copy()
         S[:, 3:] /= self.length
-        self._home_inverse = se3.inverse(chain.home)
-        ranked = sorted(ranked_eliminations(S), key=lambda pair: -pair[0])
-        if number >= len(ranked):
+        self.places = tuple(places) or ranked_places(S)
+        if not self.places:
             raise ArgumentError(
-                f'no elimination number {number} for joints {", ".join(chain.joint_names)}: '
-                f'{len(ranked)} do not vanish'
+                f'every elimination vanishes for the joints {", ".join(chain.joint_names)}'
             )
-        self.quality, self.elimination = ranked[number]
+        self._home_inverse = se3.inverse(chain.home)
+        self._axes = np.ascontiguousarray(S[:, :3]).reshape(-1)
+        self._eliminations = [Elimination(S, place) for place in self.places]
         angles = trigonometric_polynomial.sample_angles(DEGREE)
         self._samples = np.stack([np.ones_like(angles), np.cos(angles), np.sin(angles)], axis=1)
-        self._determinant = make_kernel(
-            KernelSpecification(
-                'determinant of the elimination',
-                (('waves', 3), ('forms', 162)),
-                determinant,
-                'determinant of the elimination',
-                frozenset({'forms'}),
-            ),
-            backend,
-        )
-        inputs = (('waves', 3), ('forms', 162), ('solution', 112), ('rest', 14), ('pose', 16))
-        self._joint_angles = make_kernel(
-            KernelSpecification(
-                'joint angles of the elimination',
-                inputs,
-                partial(joint_angles, self.elimination),
-                repr(('elimination', S.tolist(), self.elimination.place)),
-                frozenset(name for name, _ in inputs[1:]),
-            ),
-            backend,
-        )
+        self._determinant = determinant_kernel(backend)
+        self._joint_angles = [joint_angles_kernel(place, backend) for place in self.places]
 
-    def candidates(self, C: Array) -> Array:
-        """Return approximate joint angles (m, 6), solutions among them, for a pose (4, 4)."""
+    def candidates(self, C: Array, number: int = 0) -> Array:
+        """Return approximate joint angles (m, 6), solutions among them, for a pose (4, 4).
+
+        `number` is that of the elimination, in the order of `places`.
+        """
+        elimination = self._eliminations[number]
         pose = C @ self._home_inverse
         pose[:3, 3] /= self.length
-        forms, solution, rest = self.elimination.equations(pose)
-        forms, solution = forms.reshape(-1), solution.reshape(-1)
+        forms, solution, rest = elimination.equations(pose)
+        forms = forms.reshape(-1)
         (values,) = self._determinant.stack([self._samples, forms])
         if not np.isfinite(values).all():
             return np.empty((0, 6))
         z = trigonometric_polynomial.zeros(values[:, 0])
-        size = np.abs(z)
-        z = z[np.abs(np.log(size, where=size > 0.0, out=np.full(len(z), np.inf))) < NEARLY_REAL]
-        z /= np.abs(z)
+        size = np.maximum(np.abs(z), TINY)
+        z = (z / size)[np.abs(np.log(size)) < NEARLY_REAL]
         if not len(z):
             return np.empty((0, 6))
-        waves = np.stack([np.ones(len(z)), z.real, z.imag], axis=1)
-        (found,) = self._joint_angles.stack([waves, forms, solution, rest, pose.reshape(-1)])
+        (found,) = self._joint_angles[number].stack(
+            [
+                np.stack([np.ones(len(z)), z.real, z.imag], axis=1),
+                forms,
+                solution.reshape(-1),
+                rest,
+                elimination.left.reshape(-1),
+                pose[:3, :3].reshape(-1),
+                self._axes,
+            ]
+        )
         found = found.reshape(-1, 6)
         return found[np.isfinite(found).all(axis=1)]
 
 
-def ranked_eliminations(S: Array, samples: int = 12) -> Iterator[tuple[float, Elimination]]:
-    """Yield (quality, elimination) of those that do not vanish for an arm.
+@cache
+def determinant_kernel(backend: str) -> Kernel:
+    """Return `determinant`, compiled: the same for all arms."""
+    return make_kernel(
+        KernelSpecification(
+            'determinant of the elimination',
+            (('waves', 3), ('forms', 162)),
+            determinant,
+            'determinant of the elimination',
+            frozenset({'forms'}),
+        ),
+        backend,
+    )
 
-    The quality is the smallest gap, over random poses, between the two smallest singular values of
-    M at a solution: large if every solution has a null vector of its own.
+
+@cache
+def joint_angles_kernel(place: Place, backend: str) -> Kernel:
+    """Return `joint_angles` for one of the places, compiled: the same for all arms."""
+    inputs = (
+        ('waves', 3),
+        ('forms', 162),
+        ('solution', 112),
+        ('rest', 14),
+        ('left', 378),
+        ('orientation', 9),
+        ('axes', 18),
+    )
+    return make_kernel(
+        KernelSpecification(
+            'joint angles of the elimination',
+            inputs,
+            partial(joint_angles, place),
+            repr(('joint angles of the elimination', tuple(place))),
+            frozenset(name for name, _ in inputs[1:]),
+        ),
+        backend,
+    )
+
+
+def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
+    """Return where to read an arm, the best place first; those where the elimination vanishes last.
+
+    The quality is the gap, at solutions for random poses, between the two smallest singular values
+    of M: large if every solution has a null vector of its own. Places where M is singular for all
+    angles, or where the right side of (1) has not its full rank, are left out.
     """
     rng = np.random.default_rng(0)
     configurations = rng.uniform(-np.pi, np.pi, (samples, 6))
+    quality = {}
     for place in PLACES:
         elimination = Elimination(S, place)
-        gaps, elsewhere = [], []
+        gaps: list[float] = []
+        elsewhere: list[float] = []
+        ranks: list[float] = []
         for q in configurations:
             C = np.eye(4)
             for X, angle in zip(S, q):
                 C = C @ se3.exp_unit_screw(X, angle)
+            sigma = np.linalg.svd(elimination.right(C)[:, 1:], compute_uv=False)
+            ranks.append(sigma[-1] / sigma[0])
             forms = elimination.equations(C).forms
             theta = q[place.triple[0]]
             for angle, smallest, kept in ((theta, -2, gaps), (theta + 0.7, -1, elsewhere)):
                 M = matrix(forms, np.array([1.0, np.cos(angle), np.sin(angle)]))
                 sigma = np.linalg.svd(M, compute_uv=False)
                 kept.append(sigma[smallest] / sigma[0])
-        if np.median(elsewhere) > 1e-10:
-            yield float(np.median(gaps)), elimination
+        if np.median(elsewhere) > VANISHING and np.median(ranks) > VANISHING:
+            quality[place] = float(np.median(gaps))
+    return tuple(sorted(quality, key=lambda place: -quality[place]))

@@ -1,8 +1,8 @@
 """Coordinates of a point on a line in which rigid motions act linearly.
 
-For a point p and a direction l through it, the 15 numbers
+For a point p and a direction d through it, the 15 numbers
 
-    x = (1, p, l, p.p, p.l, p x l, (p.p) l - 2 (p.l) p)
+    x = (1, p, d, p.p, p.d, p x d, (p.p) d - 2 (p.d) p)
 
 of a displaced point and direction are linear in those before: x' = D(C) x with the (15, 15) matrix
 D(C), a representation of the rigid motions, D(A B) = D(A) D(B). The entries of D are linear in
@@ -26,10 +26,10 @@ from screw_dynamics_ros.core.types import Array
 SIZE = 15
 
 
-def line_coordinates(p: Array, l: Array) -> Array:
-    """Return x (15,) of a point p (3,) [m] and a direction l (3,)."""
-    pp, pl = p @ p, p @ l
-    return np.concatenate([[1.0], p, l, [pp, pl], np.cross(p, l), pp * l - 2.0 * pl * p])
+def line_coordinates(p: Array, d: Array) -> Array:
+    """Return x (15,) of a point p (3,) [m] and a direction d (3,)."""
+    pp, pd = p @ p, p @ d
+    return np.concatenate([[1.0], p, d, [pp, pd], np.cross(p, d), pp * d - 2.0 * pd * p])
 
 
 def displacement_matrix(C: Array) -> Array:
@@ -38,22 +38,22 @@ def displacement_matrix(C: Array) -> Array:
     Examples
     --------
     >>> C = se3.exp([0.3, -0.2, 0.5, 1.0, 2.0, 3.0])
-    >>> p, l = np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0])
-    >>> moved = line_coordinates(C[:3, :3] @ p + C[:3, 3], C[:3, :3] @ l)
-    >>> bool(np.allclose(displacement_matrix(C) @ line_coordinates(p, l), moved))
+    >>> p, d = np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0])
+    >>> moved = line_coordinates(C[:3, :3] @ p + C[:3, 3], C[:3, :3] @ d)
+    >>> bool(np.allclose(displacement_matrix(C) @ line_coordinates(p, d), moved))
     True
     """
     R, t = C[:3, :3], C[:3, 3]
     tR, tt, across = t @ R, t @ t, so3.hat(t) @ R
     D = np.zeros((SIZE, SIZE))
-    one, p, l, pp, pl, m, w = 0, slice(1, 4), slice(4, 7), 7, 8, slice(9, 12), slice(12, 15)
+    one, p, d, pp, pd, m, w = 0, slice(1, 4), slice(4, 7), 7, 8, slice(9, 12), slice(12, 15)
     D[one, one] = 1.0
     D[p, one], D[p, p] = t, R
-    D[l, l] = R
+    D[d, d] = R
     D[pp, one], D[pp, p], D[pp, pp] = tt, 2.0 * tR, 1.0
-    D[pl, l], D[pl, pl] = tR, 1.0
-    D[m, l], D[m, m] = across, R
-    D[w, l], D[w, pl] = tt * R - 2.0 * np.outer(t, tR), -2.0 * t
+    D[pd, d], D[pd, pd] = tR, 1.0
+    D[m, d], D[m, m] = across, R
+    D[w, d], D[w, pd] = tt * R - 2.0 * np.outer(t, tR), -2.0 * t
     D[w, m], D[w, w] = -2.0 * across, R
     return D
 

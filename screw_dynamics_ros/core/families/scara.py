@@ -11,11 +11,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.alignment import align, are_parallel, distance, frame_on_axis
 from screw_dynamics_ros.core.families.chain import PRISMATIC, SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE, Family, placed
-from screw_dynamics_ros.core.families.subproblems import arctangent, two_links
+from screw_dynamics_ros.core.families.subproblems import two_links
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 

@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.program.tracing import arctangent as arctangent
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.types import Array
 
 #: Smallest square of a length that is divided by [m^2].
 TINY = 1e-24
-
-
-def arctangent(y: Any, x: Any) -> Any:
-    """Return the angle of the point (x, y), in [-pi, pi]; 0 for the origin."""
-    return np.arctan2(y, x)
 
 
 def root(x: Any) -> Any:

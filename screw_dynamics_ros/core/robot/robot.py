@@ -68,6 +68,8 @@ from screw_dynamics_ros.core.dynamics.spatial_momentum import (
 )
 from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from screw_dynamics_ros.core.families.all_solutions import AllInverseKinematics, AllSolutions
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.geometry.link_table import LinkTable
 from screw_dynamics_ros.core.geometry.product_of_exponentials import Geometry
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of
@@ -177,6 +179,7 @@ class Robot(CompiledFunctions):
         )
         super().__init__(tree, backend)
         self._solvers: dict[tuple[tuple[str, ...], bool], InverseKinematics] = {}
+        self._all_solvers: dict[str, AllInverseKinematics] = {}
         self._constraint_kernels: dict[
             tuple[Structure, ...], tuple[Kernel, Callable[..., None]]
         ] = {}
@@ -862,6 +865,68 @@ class Robot(CompiledFunctions):
             damping=damping,
             seed=seed,
         )
+
+    def all_inverse_kinematics(
+        self,
+        pose: ArrayLike,
+        link: str,
+        *,
+        locked: Mapping[str, float] | None = None,
+        swivel: ArrayLike | None = None,
+        q0: ArrayLike | None = None,
+        images: bool = True,
+        respect_limits: bool = True,
+    ) -> AllSolutions | tuple[AllSolutions, ...]:
+        """Return every configuration that brings a link to a pose, with a certificate.
+
+        By the closed form of the arm's family, by elimination otherwise; each solution exact to
+        rounding (C-101, C-103). See doc/serial_families.md.
+
+        Parameters
+        ----------
+        pose : (4, 4) or (N, 4, 4)
+            Pose of the link frame in the root frame [m].
+        link : str
+        locked : dict, optional
+            Positions [rad or m] of joints that are held: all but six of those that carry the link.
+        swivel : float or (k,), optional
+            Of an S-R-S arm with seven joints: angles of the elbow about the line from the shoulder
+            to the wrist [rad].
+        q0 : (nq,), optional
+            Positions of joints that do not carry the link; `neutral()` otherwise.
+        images : bool
+            Whether to return, for joints with a range of more than a turn, all that fit in.
+        respect_limits : bool
+
+        Returns
+        -------
+        AllSolutions
+            For a stack of poses a tuple of them.
+
+        Raises
+        ------
+        ArgumentError
+            For a pose that is not a rigid motion, and for more than six joints without `locked` or
+            `swivel`.
+        DescriptionError
+            If the chain to the link has mimic joints or a floating base.
+        UnknownNameError
+            For a link or a locked joint.
+        """
+        targets = float_array('pose', pose)
+        if targets.shape[-2:] != (4, 4) or targets.ndim not in (2, 3):
+            raise ArgumentError(f'pose must have shape (4, 4) or (N, 4, 4), got {targets.shape}')
+        solver = self._all_solvers.get(link)
+        if solver is None:
+            chain = SerialChain.of(self.tree, link)
+            solver = self._all_solvers[link] = AllInverseKinematics(chain, self.backend)
+        others = self.neutral() if q0 is None else vector('q0', self.tree.nq, q0)
+        angles = np.empty(0) if swivel is None else np.atleast_1d(float_array('swivel', swivel))
+        results = tuple(
+            solver.solve(target, others, locked or {}, angles, images, respect_limits)
+            for target in targets.reshape(-1, 4, 4)
+        )
+        return results if targets.ndim == 3 else results[0]
 
     def inverse_velocity(
         self,

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
-from screw_dynamics_ros.core.compile.program.tracing import Recorder
+from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from support.compilation import (
     ALL_CASES,
     BACKENDS,
@@ -321,10 +321,15 @@ def test_arctangent_on_the_axes_and_of_what_is_not_a_number(backend):
         np.testing.assert_allclose(result, np.arctan2(y, x), rtol=3e-16)
 
 
-def test_arctangent_of_a_recorded_scalar_and_a_constant_is_refused():
-    y = Recorder().inputs('y', 1)[0]
-    with pytest.raises(TypeError, match='constant'):
-        y.arctan2(1.0)
+@BACKENDS
+def test_arctangent_of_a_recorded_scalar_and_a_constant(backend):
+    def both(x):
+        return (np.array([arctangent(x[0], -2.0), arctangent(-0.5, x[0])]),)
+
+    kernel = make_kernel(KernelSpecification('constants', (('x', 1),), both), backend)
+    for x in (1.5, -0.3, 0.0):
+        expected = [np.arctan2(x, -2.0), np.arctan2(-0.5, x)]
+        np.testing.assert_allclose(kernel.single([np.array([x])])[0], expected, rtol=3e-16)
 
 
 @needs_llvmlite

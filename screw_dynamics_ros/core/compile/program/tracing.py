@@ -147,6 +147,10 @@ class Recorder:
         """Record arctan2(y, x)."""
         return self._new(('atan2', y, x))
 
+    def constant(self, c: float, i: int) -> int:
+        """Return the operation c + (i - i), a constant; NaN where i is not a number."""
+        return self.shifted(c, self._new(('sub', i, i)).index).index
+
 
 class Scalar:
     """A number that is not known yet: the result of one recorded operation."""
@@ -225,9 +229,7 @@ class Scalar:
 
     def arctan2(self, x: Any) -> Any:
         """Record the angle of the point (x, self); NumPy calls this."""
-        if type(x) is not Scalar:
-            raise TypeError('arctan2 of a recorded scalar and a constant cannot be recorded')
-        return self.recorder.angle(self.index, x.index)
+        return arctangent(self, x)
 
     def clamped(self, lower: float, upper: float) -> Any:
         """Record the nearest number between two constants; `clamp` calls this."""
@@ -252,8 +254,14 @@ def clamp(x: Any, lower: float, upper: float) -> Any:
 
 
 def arctangent(y: Any, x: Any) -> Any:
-    """Return arctan2(y, x) of two numbers or of two recorded scalars [rad]."""
-    return y.arctan2(x) if isinstance(y, Scalar) else np.arctan2(y, x)
+    """Return arctan2(y, x) [rad] of numbers or recorded scalars."""
+    if isinstance(y, Scalar):
+        recorder = y.recorder
+        other = x.index if isinstance(x, Scalar) else recorder.constant(float(x), y.index)
+        return recorder.angle(y.index, other)
+    if isinstance(x, Scalar):
+        return x.recorder.angle(x.recorder.constant(float(y), x.index), x.index)
+    return np.arctan2(y, x)
 
 
 @dataclass(frozen=True)

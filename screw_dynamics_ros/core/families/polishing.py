@@ -1,0 +1,75 @@
+"""Newton-Raphson steps that make solutions of closed forms and eliminations exact.
+
+A solution of the geometry as it is classified is one of the geometry as it is described but for
+rounding, of the description or of the computation. Some damped steps, the same for all solutions at
+once, remove that; the residual says of each whether it is a solution at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
+from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.inverse.position import squared_distance
+from screw_dynamics_ros.core.kinematics.pose_error import pose_error
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, triangular_factor
+from screw_dynamics_ros.core.types import Array
+
+STEPS = 2
+DAMPING = 1e-3  # times the squared error
+SMALLEST_DAMPING = 1e-14  # keeps the normal equations solvable in a singular configuration
+
+
+def polished(
+    chain: SerialChain, moving: Sequence[int], q: Array, target: Array
+) -> tuple[Array, Array, Array]:
+    """Return q after some steps, the residual there (1,), and det(J J^T) (1,). May be recorded.
+
+    Parameters
+    ----------
+    chain : SerialChain
+    moving : sequence of int
+        The joints that may move; the others are held.
+    q : (n,) array
+    target : (16,) array
+        The elements of a pose (4, 4).
+    """
+    C = target.reshape(4, 4)
+    moving = list(moving)
+    for _ in range(STEPS):
+        e, J = error_and_jacobian(chain, q, C)
+        J = J[:, moving]
+        normal = symmetric(J @ J.T) + (DAMPING * (e @ e) + SMALLEST_DAMPING) * np.eye(6)
+        q = q.astype(e.dtype)
+        q[moving] = q[moving] + J.T @ solve_positive_definite(normal, e)
+    reached = chain.pose(q)
+    determinant = triangular_factor(normal).diagonal().prod()
+    return q, np.array([np.sqrt(squared_distance(reached, C))]), np.array([determinant])
+
+
+def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Array, Array]:
+    """Return the error of the pose (6,) and the Jacobian (6, n), both in the frame of the tool."""
+    C, columns = chain.home, []
+    for X, angle in zip(reversed(chain.screws), reversed(q)):
+        columns.append(screws.transform_twist(se3.inverse(C), X))
+        C = se3.exp_unit_screw(X, angle) @ C
+    return pose_error(C, target), np.stack(columns[::-1], axis=1)
+
+
+def make_polisher(chain: SerialChain, moving: Sequence[int], backend: str) -> Kernel:
+    """Return `polished`, compiled: (q (N, n), target (16,)) -> q, residuals, det(J J^T)."""
+    return make_kernel(
+        KernelSpecification(
+            'polishing of solutions',
+            (('q', len(chain)), ('target', 16)),
+            partial(polished, chain, tuple(moving)),
+            repr(('polishing', chain.screws.tolist(), chain.home.tolist(), tuple(moving))),
+            frozenset({'target'}),
+        ),
+        backend,
+    )
