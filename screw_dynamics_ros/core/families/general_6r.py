@@ -56,6 +56,7 @@ NEARLY_REAL = 0.03
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
 TINY = 1e-25
+UNDERFLOW = 1e-140
 VANISHING = 1e-10
 
 
@@ -177,8 +178,9 @@ def triangular(M: Array) -> Array:
         for i in range(k + 1, len(R)):
             if is_zero(R[i, k]):
                 continue
-            r = np.sqrt(R[k, k] * R[k, k] + R[i, k] * R[i, k] + TINY)
-            c, s = R[k, k] / r, R[i, k] / r
+            pivot = R[k, k] + UNDERFLOW  # no rotation where both are zero
+            r = np.sqrt(pivot * pivot + R[i, k] * R[i, k])
+            c, s = pivot / r, R[i, k] / r
             R[k, k:], R[i, k:] = c * R[k, k:] + s * R[i, k:], c * R[i, k:] - s * R[k, k:]
     return R
 
