@@ -2,8 +2,9 @@
 
 All solvers take turns on the same poses, which come from random configurations. The robots are
 those of ssik's prebuilt modules: our axes are read off its forward kinematics, and EAIK gets the
-same ones. Joints range over a turn, so that every solution counts once; one line has two turns and
-all images. What is returned is counted, and checked by our forward kinematics: 1e-6 for theirs.
+same ones. Joints range over a turn, so that every solution counts once; one line has two turns, of
+the elbow one, and all images. What is returned is counted, and checked by our forward kinematics,
+to 1e-6.
 
 * UR5, PUMA 560: all eight solutions.
 * KUKA LBR iiwa 14: all eight at 16 swivel angles, which is what ssik samples.
@@ -32,7 +33,7 @@ from screw_dynamics_ros.core.lie import se3
 
 GROUP = 'All inverse solutions of a pose'
 TOOL = 'tool'
-SWIVEL = np.linspace(-np.pi, np.pi, 16, endpoint=False)
+SWIVEL = 0.1 + np.linspace(-np.pi, np.pi, 16, endpoint=False)
 LOCKED = 0.5  # of the Panda's joint 7 [rad]
 
 #: Returns solutions (k, nq) for a pose.
@@ -48,8 +49,8 @@ class Case:
     name : str
     module : str
         Of ssik.
-    turns : float
-        Range of the joints, in turns.
+    turns : tuple of float
+        Ranges of the joints, in turns; a single number is that of all.
     peers : dict
         Those that can do it and how many times faster we have to be.
     locked : int
@@ -60,14 +61,19 @@ class Case:
     name: str
     module: str
     peers: dict[str, float]
-    turns: float = 1.0
+    turns: tuple[float, ...] = (1.0,)
     locked: int = 0
     swivel: bool = False
 
 
 CASES = (
     Case('UR5', 'universal_robots.ur5_ik', {'EAIK': 1.0, 'ssik': 1.0}),
-    Case('UR5, joints of two turns', 'universal_robots.ur5_ik', {'ssik': 1.0}, turns=2.0),
+    Case(
+        'UR5, joints of two turns',
+        'universal_robots.ur5_ik',
+        {'ssik': 1.0},
+        turns=(2.0, 2.0, 1.0, 2.0, 2.0, 2.0),
+    ),
     Case('PUMA 560', 'unimation.puma560_ik', {'EAIK': 1.0, 'ssik': 1.0}),
     Case('iiwa 14, 16 swivel angles', 'kuka.iiwa14_ik', {'ssik': 5.0}, swivel=True),
     Case('Panda, joint 7 locked', 'franka.panda_ik', {'EAIK': 1.0}, locked=7),
@@ -141,15 +147,18 @@ def axes_of(module: ModuleType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(e), np.array(p), home
 
 
-def robot_of(e: np.ndarray, p: np.ndarray, home: np.ndarray, turns: float) -> Robot:
+def robot_of(e: np.ndarray, p: np.ndarray, home: np.ndarray, turns: tuple[float, ...]) -> Robot:
     """Return our robot of these axes."""
-    n, bound = len(e), turns * np.pi
+    n = len(e)
     names = [f'joint{k + 1}' for k in range(n)]
     A = [*(se3.pose(np.eye(3), point) for point in p[:-1]), home]
     return Robot.from_geometry(
         SpatialScrews(A, np.hstack([e, np.cross(p, e)]), names=names),
         links=[*(f'link{k + 1}' for k in range(n - 1)), TOOL],
-        limits={name: Limits(-bound, bound) for name in names},
+        limits={
+            name: Limits(-bound, bound)
+            for name, bound in zip(names, (np.pi * np.broadcast_to(turns, n)).tolist())
+        },
     )
 
 
@@ -180,7 +189,7 @@ def ssik_solver(
     module: ModuleType, e: np.ndarray, p: np.ndarray, home: np.ndarray, case: Case
 ) -> Solve:
     """Return ssik's, with its compiled path; joints range over a turn without limits."""
-    if case.turns == 1.0:
+    if case.turns == (1.0,):
         return lambda T: np.array([each.q for each in module.solve(T, respect_limits=False)])
     return lambda T: np.array([each.q for each in module.solve(T)])
 

@@ -66,7 +66,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description='Speed side by side with others, in turns.')
     parser.add_argument('--quick', action='store_true', help='fewer repeats and shorter chains')
     parser.add_argument(
-        '--only', choices=(*MODULES, *ON_DEMAND), action='append', help='run only this part (repeatable)'
+        '--only',
+        choices=(*MODULES, *ON_DEMAND),
+        action='append',
+        help='run only this part (repeatable)',
     )
     parser.add_argument(
         '--results', type=Path, help='where JSON files are written, instead of benchmarks/results'
