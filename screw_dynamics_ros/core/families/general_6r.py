@@ -55,6 +55,8 @@ NEARLY_REAL = 0.03
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
+#: Of a zero, from which on all of them are computed again in a better, slower way.
+UNCERTAIN = 1e-5
 TINY = 1e-25
 UNDERFLOW = 1e-140
 VANISHING = 1e-10
@@ -164,11 +166,27 @@ class Elimination:
 
 
 def matrix(forms: Array, waves: Array) -> Array:
-    """Return M(theta), (12, 12), for waves (3,) = 1, cos, sin of theta; may be recorded."""
-    E = (forms @ waves).reshape(6, 3, 3)
-    M = zeros((12, 4, 3), E)
-    M[:6, :3], M[6:, 1:] = E, E
-    return M.reshape(12, 12)
+    """Return M(theta), (..., 12, 12), for waves (..., 3) = 1, cos, sin; may be recorded."""
+    E = (waves @ forms.reshape(54, 3).T).reshape(*waves.shape[:-1], 6, 3, 3)
+    M = zeros((*waves.shape[:-1], 12, 4, 3), E)
+    M[..., :6, :3, :], M[..., 6:, 1:, :] = E, E
+    return M.reshape(*waves.shape[:-1], 12, 12)
+
+
+def refined_zeros(z: Array, flat_forms: Array) -> Array:
+    """Return the zeros of det M in z = exp(i theta) by M itself, whose digits do not cancel."""
+    forms = flat_forms.reshape(6, 9, 3)
+
+    def logarithmic_derivative(z: Array) -> Array:
+        waves = np.stack([np.ones_like(z), 0.5 * (z + 1.0 / z), -0.5j * (z - 1.0 / z)], axis=1)
+        slopes = 0.5 * np.stack([0.0 * z, 1.0 - z**-2, -1j * (1.0 + z**-2)], axis=1)
+        try:
+            change = np.linalg.solve(matrix(forms, waves), matrix(forms, slopes))
+        except np.linalg.LinAlgError:  # exactly on a zero
+            return np.full(len(z), np.inf)
+        return np.trace(change, axis1=1, axis2=2)
+
+    return trigonometric_polynomial.refined(z, logarithmic_derivative)
 
 
 def triangular(M: Array) -> Array:
@@ -367,6 +385,9 @@ class GeneralSixRevolute:
         if not np.isfinite(values).all():
             return np.empty((0, 6))
         z = trigonometric_polynomial.zeros(values[:, 0])
+        errors = trigonometric_polynomial.errors(z, values[:, 0])
+        if not (errors[np.abs(np.abs(z) - 1.0) < 10.0 * NEARLY_REAL] < UNCERTAIN).all():
+            z = refined_zeros(z, forms)
         size = np.maximum(np.abs(z), TINY)
         z = (z / size)[np.abs(np.log(size)) < NEARLY_REAL]
         if not len(z):

@@ -8,6 +8,8 @@ infinity as tan(theta / 2) does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
@@ -48,3 +50,45 @@ def zeros(values: Array) -> Array:
     companion = np.diag(np.ones(2 * n - 1, dtype=complex), -1)
     companion[0] = -monic
     return np.linalg.eigvals(companion)
+
+
+def errors(z: Array, values: Array) -> Array:
+    """Return how far zeros (m,) may be from the true ones, because samples are rounded.
+
+    To first order, at most the rounding of the values over the derivative at the zero; infinite
+    for a double zero. Rounding is taken as that of the largest sample.
+    """
+    difference = z[:, None] - z
+    np.fill_diagonal(difference, 1.0)
+    n = len(z) // 2
+    leading = np.abs(np.fft.fft(values)[n]) / len(values)
+    with np.errstate(divide='ignore', over='ignore'):
+        slope = leading * np.abs(difference).prod(axis=1)
+        return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
+
+
+def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 8) -> Array:
+    """Return zeros corrected by the iteration of Ehrlich and Aberth, all at once.
+
+    Parameters
+    ----------
+    z : (2 n,) array
+        Approximate zeros, complex.
+    logarithmic_derivative : callable
+        Returns f'(z) / f(z), (2 n,), the derivative with respect to z: where f itself has lost its
+        digits beside larger values, this has not.
+
+    Source: Bini and Noferini, Solving polynomial eigenvalue problems by means of the
+    Ehrlich-Aberth method (2013).
+    """
+    n = len(z) // 2
+    for _ in range(steps):
+        difference = z[:, None] - z
+        np.fill_diagonal(difference, np.inf)
+        slope = n / z + logarithmic_derivative(z) - (1.0 / difference).sum(axis=1)
+        step = 1.0 / slope
+        step = np.where(np.isfinite(step), step, 0.0)
+        z = z - step
+        if np.abs(step).max() < 1e-14:
+            break
+    return z
