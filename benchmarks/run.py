@@ -36,12 +36,15 @@ MODULES = (
     'simulation',
     'absolute_coordinates',
     'inverse_kinematics',
+    'all_solutions_speed',
     'first_use',
     'node_latency',
     'node_endurance',
     'node_beside_requests',
     'parameter_gap',
 )
+#: What takes hours runs only if it is named.
+ON_DEMAND = ('all_solutions',)
 COMMITTED = ROOT / 'benchmarks' / 'results'
 #: Packages whose version the figures may depend on.
 PACKAGES = {
@@ -53,6 +56,7 @@ PACKAGES = {
     'pink': 'pin-pink',
     'Robotics Toolbox': 'roboticstoolbox-python',
     'EAIK': 'EAIK',
+    'ssik': 'ssik',
     'MuJoCo': 'mujoco',
 }
 
@@ -62,7 +66,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description='Speed side by side with others, in turns.')
     parser.add_argument('--quick', action='store_true', help='fewer repeats and shorter chains')
     parser.add_argument(
-        '--only', choices=MODULES, action='append', help='run only this part (repeatable)'
+        '--only',
+        choices=(*MODULES, *ON_DEMAND),
+        action='append',
+        help='run only this part (repeatable)',
     )
     parser.add_argument(
         '--results', type=Path, help='where JSON files are written, instead of benchmarks/results'

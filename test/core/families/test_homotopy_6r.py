@@ -1,4 +1,4 @@
-"""The judge of "all solutions" is judged first: counts from the literature, derivatives."""
+"""Path tracking is checked first, by counts from the literature; then it judges our solutions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import numpy as np
 import pytest
 
 from oracles import homotopy_6r as homotopy
+from support.all_solutions import Subject, agrees
+from support.arm_configurations import (
+    beside_the_border,
+    determinants,
+    random_configurations,
+    singular,
+)
 from support.arms import arm
 
 #: Pose of the tool of Manseur and Doty's arm with 16 real solutions, six digits as printed
@@ -86,3 +93,18 @@ def test_a_pose_out_of_reach_has_no_real_solution() -> None:
     assert ends.complete
     assert len(ends.q) == 0
     assert ends.pairs == 4
+
+
+@pytest.mark.parametrize('name', ['Kinova Gen3 lite', 'Kinova JACO2 j2n6s300'])
+def test_the_solutions_are_those_of_path_tracking(name: str) -> None:
+    """C-103: of random poses, and of poses to both sides of where two solutions meet."""
+    subject = Subject(arm(name))
+    q, edge = random_configurations(subject, 2, seed=5), singular(subject, 1, seed=5)
+    assert np.abs(determinants(subject, edge)).max() < 1e-12
+    inside, outside = beside_the_border(subject, edge)
+    q = np.vstack([q, edge, edge])
+    poses = np.vstack([subject.robot.link_pose(q[:2], subject.arm.tool), inside, outside])
+    expected = subject.expected(poses, q)
+    decided = [case for case in zip(q, poses, expected) if case[2] is not None]
+    assert len(decided) >= 3
+    assert all(agrees(subject, *case) for case in decided)
