@@ -186,7 +186,7 @@ def test_an_arm_on_a_gantry():
     with pytest.raises(UnknownNameError, match="no joint named 'w'"):
         chain.locked({'w': 0.0})
     # Locked joints of the arm instead: what is left is a gantry with the wrist of the arm.
-    wrist = chain.locked({name: 0.3 for name in own.joint_names[:3]})
+    wrist = chain.locked(dict.fromkeys(own.joint_names[:3], 0.3))
     assert isinstance(classify(wrist).arm, GantryWithWrist)
 
 

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.families.subproblems import rotation_x, rotation_z
 from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.lie import se3
 from support import arm_321
-from support.arm_321 import L1, L2, L3, L6, POSE, POSE_EXACT, Q, SOLUTIONS
+from support.arm_321 import L1, L2, L3, L6, POSE, POSE_EXACT, SOLUTIONS, Q
 
 #: The golden numbers have nine digits.
 DIGITS = 1e-9

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.families.three_two_one_kinematics import ThreeTwoOneKinematics
 from screw_dynamics_ros.core.lie import screws, se3, so3
 from support import arm_321
-from support.arm_321 import BODY_TWIST, DETERMINANT, FORCE_FIRST, L1, L2, L3, L6, Q, QD, TAU
+from support.arm_321 import BODY_TWIST, DETERMINANT, FORCE_FIRST, L1, L2, L3, L6, QD, TAU, Q
 from support.serial_families import random_321
 
 DIGITS = 1e-9
