@@ -119,6 +119,14 @@ class Family(ABC):
             How well axes must meet, be parallel or at right angles, as the family says [rad, m].
         """
 
+    @abstractmethod
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return joint positions (number of branches, n) of all branches for a tool pose (4, 4).
+
+        Numbers only. Where the pose does not determine a joint, it is at its position in the seed
+        (n,): that is what a controller follows through a singular configuration with (C-102).
+        """
+
     # --- the robot --------------------------------------------------------------------------------
 
     def to_model(self, q: ArrayLike) -> Array:

@@ -153,17 +153,28 @@ class SphericalShoulderElbowWrist(Family):
 
         Where the pose is out of reach, the arm is stretched or folded towards it.
         """
+        return self._branches(C, swivel)
+
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (8, 7) at the swivel angle of the seed (7,).
+
+        q1 is that of the seed where axes 1 and 3 are in line, q5 where axes 5 and 7 are.
+        """
+        return self._branches(C, self.swivel_of(seed), self.to_model(seed))
+
+    def _branches(self, C: ArrayLike, swivel: Any, near: Array | None = None) -> Array:
         C = self.pose_in_model(C)
         x, y, z = C[:3, 3] - C[:3, 2] * self.l7 - np.array([0.0, 0.0, self.l1])
         reach = length(x, y, z)
         circle = swivel_frame(np.array([x / reach, y / reach, z / reach]), swivel)
-        q = [self._model_branch(C[:3, :3], reach, circle, sides) for sides in SIDES]
+        q = [self._model_branch(C[:3, :3], reach, circle, sides, near) for sides in SIDES]
         return self.to_robot(np.array(q))
 
     def _model_branch(
-        self, R: Array, reach: Any, circle: Array, sides: tuple[float, ...]
+        self, R: Array, reach: Any, circle: Array, sides: tuple[float, ...], near: Array | None
     ) -> list[Any]:
         elbow, side, wrist = sides
+        q1, q5 = (None, None) if near is None else near[[0, 4]]
         a, b = self._links()
         c = clamp((reach * reach - (a * a + b * b)) / (2.0 * a * b), -1.0, 1.0)
         s = elbow * np.sqrt(1.0 - c * c)
@@ -172,7 +183,7 @@ class SphericalShoulderElbowWrist(Family):
         q4 = arctangent(sin4, cos4)
         R3 = circle @ self._own_frame(sin4, cos4, elbow).T
         R4 = R3 @ rotation_y(-q4)
-        return [*wrist_zyz(R3, side), q4, *wrist_zyz(R4.T @ R, wrist)]
+        return [*wrist_zyz(R3, side, q1), q4, *wrist_zyz(R4.T @ R, wrist, q5)]
 
     def _links(self) -> tuple[float, float]:
         """Return the distances from shoulder center to elbow axis to wrist center [m]."""

@@ -138,11 +138,18 @@ class ThreeParallelAxes(Family):
         C = self.pose_in_model(C)
         return self.to_robot(np.array([self._model_branch(C, sides) for sides in SIDES]))
 
-    def _model_branch(self, C: Array, sides: tuple[float, ...]) -> list[Any]:
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (8, 6), q6 of a wrist singularity as in the seed (6,)."""
+        C, near = self.pose_in_model(C), self.to_model(seed)
+        return self.to_robot(np.array([self._model_branch(C, each, near[5]) for each in SIDES]))
+
+    def _model_branch(
+        self, C: Array, sides: tuple[float, ...], near: float | None = None
+    ) -> list[Any]:
         side, elbow, wrist = sides
         px, py, pz = C[:3, 3] - C[:3, 0] * self.l6
         q1, rho = shoulder(px, py, self.shoulder_offset, side)
-        q234, q5, q6 = wrist_xzx(rotation_z(q1).T @ C[:3, :3], wrist)
+        q234, q5, q6 = wrist_xzx(rotation_z(q1).T @ C[:3, :3], wrist, near)
         sin, cos = np.sin(q234), np.cos(q234)
         dh, dv = rho - self.base_offset - self.l5 * sin, pz - self.l1 - self.l5 * cos
         q2, cos3, sin3 = two_links(dh, dv, self.l2, self.l3, elbow)
