@@ -86,7 +86,7 @@ class GantryWithWrist(Family):
             return None
         frame = se3.pose(rotation_of_z_to(S[3, :3]), wrist)
         lengths = {'l6': 0.0, 'directions': S[:3, 3:] @ frame[:3, :3]}
-        arm = member(cls, chain, lengths, frame, tolerance)
+        arm = member(cls, chain, [lengths], frame, tolerance)
         return None if arm is None else with_hand(arm, 'l6', Z)
 
     def branches(self, C: ArrayLike) -> Array:

@@ -135,11 +135,10 @@ class SphericalShoulderElbowWrist(Family):
         }
         if min(lengths['upper'], lengths['lower']) < tolerance:
             return None
-        for offset in either_sign(distance(S[3], S[4]), tolerance):
-            arm = member(cls, chain, {**lengths, 'lower_offset': offset}, frame, tolerance)
-            if arm is not None:
-                return with_hand(arm, 'l7', Z)
-        return None
+        offsets = either_sign(distance(S[3], S[4]), tolerance)
+        ways = [{**lengths, 'lower_offset': each} for each in offsets]
+        arm = member(cls, chain, ways, frame, tolerance)
+        return None if arm is None else with_hand(arm, 'l7', Z)
 
     def branches(self, C: ArrayLike, swivel: Any) -> Array:
         """Return joint positions (8, 7) of all branches, as `labels` says.

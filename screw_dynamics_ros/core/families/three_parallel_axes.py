@@ -123,11 +123,10 @@ class ThreeParallelAxes(Family):
         }
         if min(lengths['l2'], lengths['l3']) < tolerance:
             return None
-        for dx in either_sign(float((hand - point(S[0])) @ S[1, :3]), tolerance):
-            arm = member(cls, chain, {**lengths, 'shoulder_offset': dx}, frame, tolerance)
-            if arm is not None:
-                return with_hand(arm, 'l6', X)
-        return None
+        sideways = either_sign(float((hand - point(S[0])) @ S[1, :3]), tolerance)
+        ways = [{**lengths, 'shoulder_offset': each} for each in sideways]
+        arm = member(cls, chain, ways, frame, tolerance)
+        return None if arm is None else with_hand(arm, 'l6', X)
 
     def branches(self, C: ArrayLike) -> Array:
         """Return joint positions (8, 6) of all branches, as `labels` says, for a tool pose (4, 4).

@@ -151,13 +151,14 @@ class ThreeTwoOne(Family):
         }
         if min(lengths['l2'], lengths['l3']) < tolerance:
             return None
-        for elbow_offset in either_sign(distance(S[2], S[3]), tolerance):
-            for shoulder_offset in either_sign(dx, tolerance):
-                offsets = {'elbow_offset': elbow_offset, 'shoulder_offset': shoulder_offset}
-                arm = member(cls, chain, {**lengths, **offsets, 'l6': 0.0}, frame, tolerance)
-                if arm is not None:
-                    return with_hand(arm, 'l6', Z)
-        return None
+        elbow_offsets = either_sign(distance(S[2], S[3]), tolerance)
+        offsets = product(elbow_offsets, either_sign(dx, tolerance))
+        ways = [
+            {**lengths, 'elbow_offset': elbow, 'shoulder_offset': sideways, 'l6': 0.0}
+            for elbow, sideways in offsets
+        ]
+        arm = member(cls, chain, ways, frame, tolerance)
+        return None if arm is None else with_hand(arm, 'l6', Z)
 
     def branches(self, C: ArrayLike) -> Array:
         """Return joint positions (8, 6) of all branches, as `labels` says, for a tool pose (4, 4).

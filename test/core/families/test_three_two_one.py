@@ -192,3 +192,15 @@ def test_a_base_offset_moves_no_singularity():
         for q2 in (-1.0, 0.2, 0.9)
     ]
     np.testing.assert_allclose(det, det[0], rtol=1e-12)
+
+
+def test_small_offsets_keep_their_signs():
+    """C-091: offsets of the size of the tolerance are measured, not taken for rounding."""
+    rng = np.random.default_rng(5)
+    for offsets in ((2e-4, 3e-4, -3e-4), (1e-4, -3e-4, -2e-4), (0.0, 2e-4, 2e-4)):
+        arm = with_offsets(*offsets)
+        found = ThreeTwoOne.recognized(arm.chain())
+        for q in rng.uniform(-2.0, 2.0, (3, 6)):
+            C = arm.pose(q)
+            own = found.branches(C)[found.branch_of(q)]
+            np.testing.assert_allclose(arm.pose(own), C, atol=1e-9)
