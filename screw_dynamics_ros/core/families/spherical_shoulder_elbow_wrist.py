@@ -214,6 +214,32 @@ class SphericalShoulderElbowWrist(Family):
         _, zero, quarter = swivel_frame(n, 0.0).T
         return float(np.arctan2(m @ quarter, m @ zero))
 
+    def singularities(self, q: ArrayLike, tolerance: float = 1e-6) -> tuple[str, ...]:
+        """Return the names of the singularities that q (7,) is in, none where it is regular.
+
+        'arm extended' (or folded): the wrist center cannot leave the shoulder. 'shoulder', 'wrist':
+        two axes of it in line, the arm across the third, which then moves the wrist center, or the
+        shoulder center, as they do. 'shoulder and wrist': two axes of each in line.
+
+        Parameters
+        ----------
+        q : (7,) array
+        tolerance : float
+            Sines and cosines up to this count as zero.
+
+        Source: Bruyninckx 2010, section 7.19.2; list derived (C-094).
+        """
+        q = self.to_model(q)
+        elbow, s2, s6 = np.abs(np.sin([q[3] - self._bend(), q[1], q[5]])) <= tolerance
+        c3, c5 = np.abs(np.cos(q[[2, 4]])) <= tolerance
+        found = {
+            'arm extended': elbow,
+            'shoulder': s2 and c3,
+            'wrist': s6 and c5,
+            'shoulder and wrist': s2 and s6,
+        }
+        return tuple(name for name, singular in found.items() if singular)
+
     def branch_of(self, q: ArrayLike) -> int:
         """Return the index in `labels` of the branch that q (7,) is on.
 

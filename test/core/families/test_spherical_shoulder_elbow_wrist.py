@@ -88,23 +88,29 @@ def test_stretched_arm():
 RIGHT = np.pi / 2
 
 
+@pytest.mark.parametrize('arm', [ARM, WAM], ids=['iiwa', 'WAM'])
 @pytest.mark.parametrize(
-    ('q', 'rank'),
+    ('q', 'names'),
     [
-        ([0.3, 0.4, 0.7, 0.0, 0.6, 1.1, -0.2], 5),  # q4 = 0
-        ([0.3, 0.0, RIGHT, 0.5, 0.6, 1.1, -0.2], 5),  # q2 = 0, q3 = 90 degrees
-        ([0.3, 0.0, -RIGHT, 0.5, 0.6, 1.1, -0.2], 5),
-        ([0.3, 0.4, 0.7, 0.5, RIGHT, 0.0, -0.2], 5),  # q6 = 0, q5 = 90 degrees
-        ([0.3, 0.4, 0.7, 0.5, -RIGHT, 0.0, -0.2], 5),
-        ([0.3, 0.0, 0.7, 0.5, 0.6, 0.0, -0.2], 5),  # q2 = q6 = 0
-        ([0.3, 0.0, 0.7, 0.5, 0.6, 1.1, -0.2], 6),  # q2 = 0 alone is regular
-        ([0.3, 0.4, 0.7, 0.5, 0.6, 0.0, -0.2], 6),
-        (Q, 6),
+        ([0.3, 0.4, 0.7, 0.0, 0.6, 1.1, -0.2], ('arm extended',)),
+        ([0.3, 0.0, RIGHT, 0.5, 0.6, 1.1, -0.2], ('shoulder',)),
+        ([0.3, np.pi, -RIGHT, 0.5, 0.6, 1.1, -0.2], ('shoulder',)),
+        ([0.3, 0.4, 0.7, 0.5, RIGHT, 0.0, -0.2], ('wrist',)),
+        ([0.3, 0.4, 0.7, 0.5, -RIGHT, 0.0, -0.2], ('wrist',)),
+        ([0.3, 0.0, 0.7, 0.5, 0.6, 0.0, -0.2], ('shoulder and wrist',)),
+        ([0.3, 0.0, 0.7, 0.5, 0.6, 1.1, -0.2], ()),  # q2 = 0 alone is regular
+        ([0.3, 0.4, 0.7, 0.5, 0.6, 0.0, -0.2], ()),
+        (Q, ()),
     ],
 )
-def test_singularities(q, rank):
-    """C-094: the list of 3.17."""
-    assert np.linalg.matrix_rank(CHAIN.jacobian(q), tol=1e-9) == rank
+def test_singularities(arm, q, names):
+    """C-094: the list of 3.17, with offsets of the elbow, too; rank 5 there, 6 elsewhere."""
+    q = np.array(q)
+    if names == ('arm extended',):
+        q[3] += np.arctan2(arm.lower_offset, arm.lower) - np.arctan2(arm.upper_offset, arm.upper)
+    assert arm.singularities(q) == names
+    rank = np.linalg.matrix_rank(arm.chain().jacobian(q), tol=1e-9)
+    assert rank == (5 if names else 6)
 
 
 def test_of_a_robot():
