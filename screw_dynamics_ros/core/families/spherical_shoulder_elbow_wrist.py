@@ -123,7 +123,7 @@ class SphericalShoulderElbowWrist(Family):
         if chain.kinds != ('revolute',) * 7 or not are_perpendicular(*S, tolerance=tolerance):
             return None
         center, wrist = common_point(S[:3].T, tolerance), common_point(S[4:].T, tolerance)
-        if center is None or wrist is None or abs((wrist - center) @ S[3, :3]) > tolerance:
+        if center is None or wrist is None:
             return None
         frame = frame_on_axis(S[0], center)
         lengths = {

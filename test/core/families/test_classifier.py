@@ -34,10 +34,11 @@ REAL = [
     ('romeo_laas_small', 'LHipPitchCollision_shape', 'spherical', ((0, 'intersecting'),)),
 ]
 
-#: Published tables (d, a, alpha) [m, rad] in the standard convention.
+#: Published tables in the standard convention: kinds of joints, d, a [m], alpha [rad], family.
 TABLES = {
     # Unimation PUMA 560, Corke and Armstrong-Helouvry 1994
     'PUMA 560': (
+        'RRRRRR',
         [0, 0, 0.15005, 0.4318, 0, 0],
         [0, 0.4318, 0.0203, 0, 0, 0],
         [RIGHT, 0, -RIGHT, RIGHT, -RIGHT, 0],
@@ -45,6 +46,7 @@ TABLES = {
     ),
     # KUKA KR 5 arc, data sheet: base and elbow offsets
     'KR 5': (
+        'RRRRRR',
         [0.4, 0, 0, 0.62, 0, 0.115],
         [0.18, 0.6, 0.12, 0, 0, 0],
         [RIGHT, 0, RIGHT, -RIGHT, RIGHT, 0],
@@ -52,10 +54,29 @@ TABLES = {
     ),
     # Universal Robots UR5e, DH table of the manufacturer
     'UR5e': (
+        'RRRRRR',
         [0.1625, 0, 0, 0.1333, 0.0997, 0.0996],
         [0, -0.425, -0.3922, 0, 0, 0],
         [RIGHT, 0, 0, RIGHT, -RIGHT, 0],
         'three parallel axes',
+    ),
+    # Barrett WAM, seven joints, manual of the manufacturer
+    'WAM': (
+        'RRRRRRR',
+        [0, 0, 0.55, 0, 0.3, 0, 0.06],
+        [0, 0, 0.045, -0.045, 0, 0, 0],
+        [-RIGHT, RIGHT, -RIGHT, RIGHT, -RIGHT, RIGHT, 0],
+        'S-R-S',
+    ),
+    # SCARA with the slide third, pointing down, as in the Adept Cobra s600 (325 and 275 mm)
+    'Cobra s600': ('RRPR', [0.387, 0, 0, 0], [0.325, 0.275, 0, 0], [0, 2 * RIGHT, 0, 0], 'SCARA'),
+    # Stanford arm, Paul 1981: a slide in the arm, spherical wrist
+    'Stanford': (
+        'RRPRRR',
+        [0.412, 0.154, 0, 0, 0, 0.263],
+        [0, 0, 0, 0, 0, 0],
+        [-RIGHT, RIGHT, 0, -RIGHT, RIGHT, 0],
+        'pieper',
     ),
 }
 
@@ -79,16 +100,19 @@ def test_real_robots(name, link, family, triples):
 @pytest.mark.parametrize('name', TABLES)
 def test_published_tables(name):
     """C-095: each loads, is classified and solved; the pose that was made is reached."""
-    d, a, alpha, family = TABLES[name]
-    rows = [StandardRow('revolute', d=x, a=y, alpha=z) for x, y, z in zip(d, a, alpha)]
+    kinds, d, a, alpha, family = TABLES[name]
+    rows = [
+        StandardRow('revolute' if kind == 'R' else 'prismatic', d=x, a=y, alpha=z)
+        for kind, x, y, z in zip(kinds, d, a, alpha)
+    ]
     robot = Robot(description_of(LinkTable(rows).joint_frames()), backend='reference')
-    chain = SerialChain.of(robot.tree, 'body6')
-    found = classify(chain)
+    tool = f'body{len(rows)}'
+    found = classify(SerialChain.of(robot.tree, tool))
     assert found.name == family, found.message
-    for q in np.random.default_rng(1).uniform(-3, 3, (5, 6)):
-        C = robot.link_pose(q, 'body6')
-        solution = found.arm.branches(C)[found.arm.branch_of(q)]
-        np.testing.assert_allclose(robot.link_pose(solution, 'body6'), C, atol=1e-10)
+    for q in np.random.default_rng(1).uniform(-3, 3, (5, len(rows)) if found.arm else (0, 6)):
+        C = robot.link_pose(q, tool)
+        solution = branches(found.arm, C, q)[found.arm.branch_of(q)]
+        np.testing.assert_allclose(robot.link_pose(solution, tool), C, atol=1e-10)
 
 
 @pytest.mark.parametrize('family', RANDOM_ARMS)

@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.families.spherical_shoulder_elbow_wrist import (
     NEAR_AXIS,
     SphericalShoulderElbowWrist,
 )
+from screw_dynamics_ros.core.lie import screws, se3
 from support.reachable_poses import iiwa
 from support.serial_families import difference, pose_errors
 
@@ -111,6 +112,16 @@ def test_singularities(arm, q, names):
     assert arm.singularities(q) == names
     rank = np.linalg.matrix_rank(arm.chain().jacobian(q), tol=1e-9)
     assert rank == (5 if names else 6)
+
+
+def test_an_elbow_beside_the_plane_of_the_arm_is_no_s_r_s():
+    """The wrist center goes around the elbow axis in a plane: that must hold the shoulder, too."""
+    aside = CHAIN.screws.copy()
+    shift = se3.pose(np.eye(3), [0.0, 0.01, 0.0])
+    aside[4:] = screws.transform_twist(shift, aside[4:])
+    chain = SerialChain(CHAIN.joint_names, aside, shift @ CHAIN.home)
+    assert SphericalShoulderElbowWrist.recognized(CHAIN) is not None
+    assert SphericalShoulderElbowWrist.recognized(chain) is None
 
 
 def test_of_a_robot():
