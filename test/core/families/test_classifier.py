@@ -187,8 +187,10 @@ def test_triples():
     )
     assert axis_triples(slides) == (AxisTriple(0, 'sliding'), AxisTriple(3, 'intersecting'))
     assert classify(slides).name == 'gantry'
-    flat = chain_of(('P', X, ORIGIN), ('P', Y, ORIGIN), ('P', X, ORIGIN))
-    assert axis_triples(flat) == ()
+    flat = ('P', X, ORIGIN), ('P', Y, ORIGIN), ('P', X, ORIGIN)
+    assert axis_triples(chain_of(*flat)) == ()
+    wrist = ('R', X, ORIGIN), ('R', Y, ORIGIN), ('R', X, ORIGIN)
+    assert classify(chain_of(*flat, *wrist)).name == 'pieper'
 
 
 def test_an_arm_on_a_gantry():
