@@ -28,6 +28,8 @@ WITH_CONSTANT = {
     'shift': lambda c, x: c + x,
     'scale': lambda c, x: c * x,
     'reciprocal': lambda c, x: c / x,
+    'min': lambda c, x: min(c, x),
+    'max': lambda c, x: max(c, x),
     'lane': lambda k, x: x[k],
 }
 

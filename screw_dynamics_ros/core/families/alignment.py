@@ -9,7 +9,7 @@ Source: Bruyninckx 2010, section 7.2 (C-090).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,12 +32,15 @@ class Placement:
         Pose of the frame of the model in that of the robot.
     tool : (4, 4) array
         Pose of the tool of the robot in that of the model.
+    residual : float
+        Largest difference that is left between components of the screws [rad, m].
     """
 
     sign: Array
     offset: Array
     base: Array
     tool: Array
+    residual: float
 
 
 def align(
@@ -55,22 +58,30 @@ def align(
     base : (4, 4) array
         Frame of the model, up to a turn about the first axis: that axis lies right already.
     tolerance : float
-        Largest difference between components of the screws [rad, m]. Of several ways, that with
-        small offsets is preferred.
+        Largest difference between components of the screws [rad, m]. Of several ways that fit as
+        well, that with small offsets is preferred.
     """
-    found = next(_aligned(chain.screws, model, se3.inverse(base), tolerance), None)
-    if found is None:
+    ways = list(_aligned(chain.screws, model, se3.inverse(base), tolerance))
+    if not ways:
         return None
-    sign, angles = (np.array(each) for each in zip(*found))
+    residuals = [max(residual for _, _, residual in way) for way in ways]
+    chosen = first_of_the_least(residuals)
+    sign, angles, _ = (np.array(each) for each in zip(*ways[chosen]))
     at_zero = sign * np.append(angles[1:], 0.0)  # the robot's joints when the model is at its zero
     tool = se3.inverse(home) @ se3.inverse(base) @ chain.pose(at_zero)
-    return Placement(sign, -sign * at_zero, base, tool)
+    return Placement(sign, -sign * at_zero, base, tool, residuals[chosen])
+
+
+def first_of_the_least(residuals: Sequence[float]) -> int:
+    """Return the index of the first residual that is the least but for rounding."""
+    least = min(residuals)
+    return next(i for i, each in enumerate(residuals) if each <= 1.1 * least + 1e-9)
 
 
 def _aligned(
     own: Array, model: Array, G: Array, tolerance: float, i: int = 0
-) -> Iterator[list[tuple[float, float]]]:
-    """Yield (sign of joint, angle of the joint before) for the joints from i on, nearest first.
+) -> Iterator[list[tuple[float, float, float]]]:
+    """Yield (sign of joint, angle of the joint before, residual) from joint i on, nearest first.
 
     G (4, 4) takes the frame of the robot to that of the model, with the joints before i in place.
     """
@@ -82,9 +93,10 @@ def _aligned(
         turn = se3.exp_unit_screw(model[i - 1], angle)
         turned = screws.transform_twist(turn, seen)
         for sign in (1.0, -1.0):
-            if np.abs(turned - sign * model[i]).max() < tolerance:
+            residual = float(np.abs(turned - sign * model[i]).max())
+            if residual < tolerance:
                 for rest in _aligned(own, model, turn @ G, tolerance, i + 1):
-                    yield [(sign, angle), *rest]
+                    yield [(sign, angle, residual), *rest]
 
 
 def _angles(about: Array, screw: Array, target: Array) -> list[float]:
@@ -147,10 +159,10 @@ def distance(a: Array, b: Array) -> float:
 
 
 def unless_zero(x: float, tolerance: float) -> float:
-    """Return a measured length, exactly 0 if it is within the tolerance of it."""
-    return x if abs(x) > tolerance else 0.0
+    """Return a measured length, exactly 0 if it is rounding: a tenth of the tolerance."""
+    return x if abs(x) > 0.1 * tolerance else 0.0
 
 
 def either_sign(x: float, tolerance: float) -> tuple[float, ...]:
-    """Return x and -x, or 0 alone for a length within the tolerance of it."""
-    return (x, -x) if abs(x) > tolerance else (0.0,)
+    """Return x and -x, or 0 alone if that is rounding."""
+    return (x, -x) if unless_zero(x, tolerance) else (0.0,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.alignment import Placement, align
+from screw_dynamics_ros.core.families.alignment import Placement, align, first_of_the_least
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.geometry.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of
@@ -119,6 +119,14 @@ class Family(ABC):
             How well axes must meet, be parallel or at right angles, as the family says [rad, m].
         """
 
+    @abstractmethod
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return joint positions (number of branches, n) of all branches for a tool pose (4, 4).
+
+        Numbers only. Where the pose does not determine a joint, it is at its position in the seed
+        (n,): that is what a controller follows through a singular configuration with (C-102).
+        """
+
     # --- the robot --------------------------------------------------------------------------------
 
     def to_model(self, q: ArrayLike) -> Array:
@@ -177,18 +185,30 @@ class Family(ABC):
 def member(
     cls: type[F],
     chain: SerialChain,
-    lengths: Mapping[str, Any],
+    lengths: Iterable[Mapping[str, Any]],
     frame: Array,
     tolerance: float,
 ) -> F | None:
-    """Return the arm of a family with these lengths whose axes are those of a chain, or None.
+    """Return the arm of a family whose axes are those of a chain, of several the best, or None.
 
-    `frame` (4, 4) is that of the model, up to a turn about its first axis (see `align`). Families
-    measure with ten times less, as small errors of directions add up over the lengths of an arm.
+    Parameters
+    ----------
+    lengths : iterable of dict
+        Lengths that the arm may have: those that are measured have no sign yet.
+    frame : (4, 4) array
+        Of the model, up to a turn about its first axis (see `align`).
+    tolerance : float
+        Families measure with ten times less: small errors of directions add up over an arm.
     """
-    model = cls(**lengths)
-    found = align(chain, model.model_screws(), model.model_home(), frame, 10.0 * tolerance)
-    return None if found is None else placed(model, found)
+    models = [cls(**each) for each in lengths]
+    found = [
+        (model, way)
+        for model in models
+        if (way := align(chain, model.model_screws(), model.model_home(), frame, 10.0 * tolerance))
+    ]
+    if not found:
+        return None
+    return placed(*found[first_of_the_least([way.residual for _, way in found])])
 
 
 def placed(model: F, placement: Placement) -> F:

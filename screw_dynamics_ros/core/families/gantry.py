@@ -86,15 +86,23 @@ class GantryWithWrist(Family):
             return None
         frame = se3.pose(rotation_of_z_to(S[3, :3]), wrist)
         lengths = {'l6': 0.0, 'directions': S[:3, 3:] @ frame[:3, :3]}
-        arm = member(cls, chain, lengths, frame, tolerance)
+        arm = member(cls, chain, [lengths], frame, tolerance)
         return None if arm is None else with_hand(arm, 'l6', Z)
 
     def branches(self, C: ArrayLike) -> Array:
         """Return joint positions (2, 6), wrist not flipped and flipped, for a tool pose (4, 4)."""
+        return self._branches(C)
+
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (2, 6), q4 of a stretched wrist as in the seed (6,)."""
+        return self._branches(C, float(self.to_model(seed)[3]))
+
+    def _branches(self, C: ArrayLike, near: float | None = None) -> Array:
         C = self.pose_in_model(C)
         R = C[:3, :3]
         slides = np.linalg.inv(self.directions.T) @ (C[:3, 3] - R[:, 2] * self.l6)
-        return self.to_robot(np.array([[*slides, *wrist_zxz(R, side)] for side in (1.0, -1.0)]))
+        q = [[*slides, *wrist_zxz(R, side, near)] for side in (1.0, -1.0)]
+        return self.to_robot(np.array(q))
 
     def branch_of(self, q: ArrayLike) -> int:
         """Return 0 if the wrist of q (6,) is not flipped, 1 if it is."""

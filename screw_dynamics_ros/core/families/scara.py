@@ -114,6 +114,10 @@ class Scara(Family):
             q.append(self._in_order(np.array([q1, q2, q3]), z))
         return self.to_robot(np.array(q))
 
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (2, 4): a pose determines all joints as long as l1 is not l2."""
+        return self.branches(C)
+
     def branch_of(self, q: ArrayLike) -> int:
         """Return 0 if the elbow of q (4,) turns to the left, 1 if it turns to the right."""
         turns = np.delete(self.to_model(q), self.slide)

@@ -123,7 +123,7 @@ class SphericalShoulderElbowWrist(Family):
         if chain.kinds != ('revolute',) * 7 or not are_perpendicular(*S, tolerance=tolerance):
             return None
         center, wrist = common_point(S[:3].T, tolerance), common_point(S[4:].T, tolerance)
-        if center is None or wrist is None or abs((wrist - center) @ S[3, :3]) > tolerance:
+        if center is None or wrist is None:
             return None
         frame = frame_on_axis(S[0], center)
         lengths = {
@@ -135,11 +135,10 @@ class SphericalShoulderElbowWrist(Family):
         }
         if min(lengths['upper'], lengths['lower']) < tolerance:
             return None
-        for offset in either_sign(distance(S[3], S[4]), tolerance):
-            arm = member(cls, chain, {**lengths, 'lower_offset': offset}, frame, tolerance)
-            if arm is not None:
-                return with_hand(arm, 'l7', Z)
-        return None
+        offsets = either_sign(distance(S[3], S[4]), tolerance)
+        ways = [{**lengths, 'lower_offset': each} for each in offsets]
+        arm = member(cls, chain, ways, frame, tolerance)
+        return None if arm is None else with_hand(arm, 'l7', Z)
 
     def branches(self, C: ArrayLike, swivel: Any) -> Array:
         """Return joint positions (8, 7) of all branches, as `labels` says.
@@ -153,17 +152,28 @@ class SphericalShoulderElbowWrist(Family):
 
         Where the pose is out of reach, the arm is stretched or folded towards it.
         """
+        return self._branches(C, swivel)
+
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (8, 7) at the swivel angle of the seed (7,).
+
+        q1 is that of the seed where axes 1 and 3 are in line, q5 where axes 5 and 7 are.
+        """
+        return self._branches(C, self.swivel_of(seed), self.to_model(seed))
+
+    def _branches(self, C: ArrayLike, swivel: Any, near: Array | None = None) -> Array:
         C = self.pose_in_model(C)
         x, y, z = C[:3, 3] - C[:3, 2] * self.l7 - np.array([0.0, 0.0, self.l1])
         reach = length(x, y, z)
         circle = swivel_frame(np.array([x / reach, y / reach, z / reach]), swivel)
-        q = [self._model_branch(C[:3, :3], reach, circle, sides) for sides in SIDES]
+        q = [self._model_branch(C[:3, :3], reach, circle, sides, near) for sides in SIDES]
         return self.to_robot(np.array(q))
 
     def _model_branch(
-        self, R: Array, reach: Any, circle: Array, sides: tuple[float, ...]
+        self, R: Array, reach: Any, circle: Array, sides: tuple[float, ...], near: Array | None
     ) -> list[Any]:
         elbow, side, wrist = sides
+        q1, q5 = (None, None) if near is None else near[[0, 4]]
         a, b = self._links()
         c = clamp((reach * reach - (a * a + b * b)) / (2.0 * a * b), -1.0, 1.0)
         s = elbow * np.sqrt(1.0 - c * c)
@@ -172,7 +182,7 @@ class SphericalShoulderElbowWrist(Family):
         q4 = arctangent(sin4, cos4)
         R3 = circle @ self._own_frame(sin4, cos4, elbow).T
         R4 = R3 @ rotation_y(-q4)
-        return [*wrist_zyz(R3, side), q4, *wrist_zyz(R4.T @ R, wrist)]
+        return [*wrist_zyz(R3, side, q1), q4, *wrist_zyz(R4.T @ R, wrist, q5)]
 
     def _links(self) -> tuple[float, float]:
         """Return the distances from shoulder center to elbow axis to wrist center [m]."""
@@ -203,6 +213,32 @@ class SphericalShoulderElbowWrist(Family):
         n, m, _ = (R3 @ self._own_frame(np.sin(q[3]), np.cos(q[3]), elbow)).T
         _, zero, quarter = swivel_frame(n, 0.0).T
         return float(np.arctan2(m @ quarter, m @ zero))
+
+    def singularities(self, q: ArrayLike, tolerance: float = 1e-6) -> tuple[str, ...]:
+        """Return the names of the singularities that q (7,) is in, none where it is regular.
+
+        'arm extended' (or folded): the wrist center cannot leave the shoulder. 'shoulder', 'wrist':
+        two axes of it in line, the arm across the third, which then moves the wrist center, or the
+        shoulder center, as they do. 'shoulder and wrist': two axes of each in line.
+
+        Parameters
+        ----------
+        q : (7,) array
+        tolerance : float
+            Sines and cosines up to this count as zero.
+
+        Source: Bruyninckx 2010, section 7.19.2; list derived (C-094).
+        """
+        q = self.to_model(q)
+        elbow, s2, s6 = np.abs(np.sin([q[3] - self._bend(), q[1], q[5]])) <= tolerance
+        c3, c5 = np.abs(np.cos(q[[2, 4]])) <= tolerance
+        found = {
+            'arm extended': elbow,
+            'shoulder': s2 and c3,
+            'wrist': s6 and c5,
+            'shoulder and wrist': s2 and s6,
+        }
+        return tuple(name for name, singular in found.items() if singular)
 
     def branch_of(self, q: ArrayLike) -> int:
         """Return the index in `labels` of the branch that q (7,) is on.

@@ -16,6 +16,9 @@ from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.types import Array
 
+#: A wrist angle is not determined by its rotation from here on: sines of the bend [1].
+UNDETERMINED = 1e-8
+
 #: Smallest square of a length that is divided by [m^2].
 TINY = 1e-24
 
@@ -72,41 +75,45 @@ def rotation_z(angle: Any) -> Array:
     return so3.exp_unit_axis([0.0, 0.0, 1.0], angle)
 
 
-def wrist_zxz(R: Array, side: float) -> tuple[Any, Any, Any]:
+def determined(angle: Any, bend: Any, near: float | None) -> Any:
+    """Return an angle, or the one `near` (numbers only) if the wrist has next to no bend."""
+    return angle if near is None or bend > UNDETERMINED else near
+
+
+def wrist_zxz(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:
     """Return (q4, q5, q6) with R = R(Z, q4) R(X, -q5) R(Z, q6), sin q5 with the sign of `side`.
 
-    q6 is made for this q4: where the wrist is stretched, q4 is arbitrary and their sum is right.
+    q6 is made for this q4: where the wrist is stretched, q4 is arbitrary, that of `near` if it is
+    given, and their sum is right.
 
     Source: Bruyninckx 2010, (7.30) to (7.33) (C-101, C-102).
     """
-    q4 = arctangent(-side * R[0, 2], side * R[1, 2])
-    q5 = arctangent(side * root(R[0, 2] * R[0, 2] + R[1, 2] * R[1, 2]), R[2, 2])
-    return q4, q5, last_of_zxz(R, q4)
-
-
-def last_of_zxz(R: Array, q4: Any) -> Any:
-    """Return q6 of R = R(Z, q4) R(X, -q5) R(Z, q6) for a given q4."""
+    bend = root(R[0, 2] * R[0, 2] + R[1, 2] * R[1, 2])
+    q4 = determined(arctangent(-side * R[0, 2], side * R[1, 2]), bend, near)
     c, s = np.cos(q4), np.sin(q4)
-    return arctangent(-(c * R[0, 1] + s * R[1, 1]), c * R[0, 0] + s * R[1, 0])
+    q6 = arctangent(-(c * R[0, 1] + s * R[1, 1]), c * R[0, 0] + s * R[1, 0])
+    return q4, arctangent(side * bend, R[2, 2]), q6
 
 
-def wrist_zyz(R: Array, side: float) -> tuple[Any, Any, Any]:
+def wrist_zyz(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:
     """Return (a, b, c) with R = R(Z, a) R(Y, b) R(Z, c), sin b with the sign of `side`.
 
-    Where b is 0 or pi, a is arbitrary and c is made for it.
+    Where b is 0 or pi, a is arbitrary, or that of `near`, and c is made for it.
     """
-    a = arctangent(side * R[1, 2], side * R[0, 2])
-    b = arctangent(side * root(R[0, 2] * R[0, 2] + R[1, 2] * R[1, 2]), R[2, 2])
+    bend = root(R[0, 2] * R[0, 2] + R[1, 2] * R[1, 2])
+    a = determined(arctangent(side * R[1, 2], side * R[0, 2]), bend, near)
+    b = arctangent(side * bend, R[2, 2])
     c, s = np.cos(a), np.sin(a)
     return a, b, arctangent(c * R[1, 0] - s * R[0, 0], c * R[1, 1] - s * R[0, 1])
 
 
-def wrist_xzx(R: Array, side: float) -> tuple[Any, Any, Any]:
+def wrist_xzx(R: Array, side: float, near: float | None = None) -> tuple[Any, Any, Any]:
     """Return (a, b, c) with R = R(X, -a) R(Z, b) R(X, c), sin b with the sign of `side`.
 
-    Where b is 0 or pi, c is arbitrary and a is made for it.
+    Where b is 0 or pi, c is arbitrary, or that of `near`, and a is made for it.
     """
-    b = arctangent(side * root(R[0, 1] * R[0, 1] + R[0, 2] * R[0, 2]), R[0, 0])
-    c = arctangent(side * R[0, 2], -side * R[0, 1])
+    bend = root(R[0, 1] * R[0, 1] + R[0, 2] * R[0, 2])
+    b = arctangent(side * bend, R[0, 0])
+    c = determined(arctangent(side * R[0, 2], -side * R[0, 1]), bend, near)
     cos, sin = np.cos(c), np.sin(c)
     return arctangent(R[1, 1] * sin + R[1, 2] * cos, R[2, 1] * sin + R[2, 2] * cos), b, c

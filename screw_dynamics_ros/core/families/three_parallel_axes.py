@@ -123,11 +123,10 @@ class ThreeParallelAxes(Family):
         }
         if min(lengths['l2'], lengths['l3']) < tolerance:
             return None
-        for dx in either_sign(float((hand - point(S[0])) @ S[1, :3]), tolerance):
-            arm = member(cls, chain, {**lengths, 'shoulder_offset': dx}, frame, tolerance)
-            if arm is not None:
-                return with_hand(arm, 'l6', X)
-        return None
+        sideways = either_sign(float((hand - point(S[0])) @ S[1, :3]), tolerance)
+        ways = [{**lengths, 'shoulder_offset': each} for each in sideways]
+        arm = member(cls, chain, ways, frame, tolerance)
+        return None if arm is None else with_hand(arm, 'l6', X)
 
     def branches(self, C: ArrayLike) -> Array:
         """Return joint positions (8, 6) of all branches, as `labels` says, for a tool pose (4, 4).
@@ -138,11 +137,18 @@ class ThreeParallelAxes(Family):
         C = self.pose_in_model(C)
         return self.to_robot(np.array([self._model_branch(C, sides) for sides in SIDES]))
 
-    def _model_branch(self, C: Array, sides: tuple[float, ...]) -> list[Any]:
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (8, 6), q6 of a wrist singularity as in the seed (6,)."""
+        C, near = self.pose_in_model(C), self.to_model(seed)
+        return self.to_robot(np.array([self._model_branch(C, each, near[5]) for each in SIDES]))
+
+    def _model_branch(
+        self, C: Array, sides: tuple[float, ...], near: float | None = None
+    ) -> list[Any]:
         side, elbow, wrist = sides
         px, py, pz = C[:3, 3] - C[:3, 0] * self.l6
         q1, rho = shoulder(px, py, self.shoulder_offset, side)
-        q234, q5, q6 = wrist_xzx(rotation_z(q1).T @ C[:3, :3], wrist)
+        q234, q5, q6 = wrist_xzx(rotation_z(q1).T @ C[:3, :3], wrist, near)
         sin, cos = np.sin(q234), np.cos(q234)
         dh, dv = rho - self.base_offset - self.l5 * sin, pz - self.l1 - self.l5 * cos
         q2, cos3, sin3 = two_links(dh, dv, self.l2, self.l3, elbow)

@@ -28,6 +28,7 @@ from screw_dynamics_ros.core.families.alignment import (
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE, Family, member, with_hand
 from screw_dynamics_ros.core.families.subproblems import (
+    UNDETERMINED,
     arctangent,
     rotation_x,
     rotation_z,
@@ -150,13 +151,14 @@ class ThreeTwoOne(Family):
         }
         if min(lengths['l2'], lengths['l3']) < tolerance:
             return None
-        for elbow_offset in either_sign(distance(S[2], S[3]), tolerance):
-            for shoulder_offset in either_sign(dx, tolerance):
-                offsets = {'elbow_offset': elbow_offset, 'shoulder_offset': shoulder_offset}
-                arm = member(cls, chain, {**lengths, **offsets, 'l6': 0.0}, frame, tolerance)
-                if arm is not None:
-                    return with_hand(arm, 'l6', Z)
-        return None
+        elbow_offsets = either_sign(distance(S[2], S[3]), tolerance)
+        offsets = product(elbow_offsets, either_sign(dx, tolerance))
+        ways = [
+            {**lengths, 'elbow_offset': elbow, 'shoulder_offset': sideways, 'l6': 0.0}
+            for elbow, sideways in offsets
+        ]
+        arm = member(cls, chain, ways, frame, tolerance)
+        return None if arm is None else with_hand(arm, 'l6', Z)
 
     def branches(self, C: ArrayLike) -> Array:
         """Return joint positions (8, 6) of all branches, as `labels` says, for a tool pose (4, 4).
@@ -166,18 +168,29 @@ class ThreeTwoOne(Family):
         before signs and offsets of the robot. C may hold recorded scalars.
         """
         C = self.pose_in_model(C)
-        q = [self._model_branch(C, sides) for sides in SIDES]
-        return self.to_robot(np.array(q))
+        return self.to_robot(np.array([self._model_branch(C, sides) for sides in SIDES]))
 
-    def _model_branch(self, C: Array, sides: tuple[float, ...]) -> list[Any]:
+    def branches_near(self, C: ArrayLike, seed: ArrayLike) -> Array:
+        """Return `branches` (8, 6), q4 of a stretched wrist as in the seed (6,).
+
+        And q1, if the wrist center is on axis 1.
+        """
+        C, near = self.pose_in_model(C), self.to_model(seed)
+        return self.to_robot(np.array([self._model_branch(C, sides, near) for sides in SIDES]))
+
+    def _model_branch(
+        self, C: Array, sides: tuple[float, ...], near: Array | None = None
+    ) -> list[Any]:
         side, elbow, wrist = sides
         R = C[:3, :3]
         px, py, pz = C[:3, 3] - R[:, 2] * self.l6
         q1, rho = shoulder(px, py, self.shoulder_offset, side)
+        if near is not None and np.hypot(px, py) < UNDETERMINED:
+            q1 = near[0]
         dh, dv = rho - self.base_offset, pz - self.l1
         q2, q3 = self._arm(dh, dv, elbow)
         R4 = rotation_z(q1) @ rotation_x(-(q2 + q3))
-        return [q1, q2, q3, *wrist_zxz(R4.T @ R, wrist)]
+        return [q1, q2, q3, *wrist_zxz(R4.T @ R, wrist, None if near is None else near[3])]
 
     def _arm(self, dh: Any, dv: Any, elbow: float) -> tuple[Any, Any]:
         """Return q2 and q3 for the wrist center dh ahead of and dv above the shoulder."""

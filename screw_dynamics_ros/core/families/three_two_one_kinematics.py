@@ -21,19 +21,10 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.branches import nearest
-from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.subproblems import last_of_zxz, wrist_zxz
+from screw_dynamics_ros.core.families.serial_kinematics import SerialKinematics
 from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
-
-#: Joint angles that a pose does not determine any more are kept from here on: sines of q5, and the
-#: distance of the wrist center from axis 1 [m].
-UNDETERMINED = 1e-8
-
-#: Largest difference [rad, m] between a pose and that of a solution.
-REACHED = 1e-7
 
 
 @dataclass(frozen=True)
@@ -58,7 +49,7 @@ class NamedSingularity:
     reciprocal_wrench: Array | None
 
 
-class ThreeTwoOneKinematics:
+class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
     """A 321 arm as a `KinematicModel`: six operations, all in closed form.
 
     Twists (omega; v) and wrenches (moment; force) are at the origin of the tool and along the axes
@@ -82,56 +73,6 @@ class ThreeTwoOneKinematics:
     >>> [each.name for each in model.singularities([0.3, 0.4, 0.0, -0.5, 0.0, 1.1])]
     ['arm extended', 'wrist extended']
     """
-
-    def __init__(self, arm: ThreeTwoOne, chain: SerialChain | None = None) -> None:
-        self.arm = arm
-        self.chain = arm.chain() if chain is None else chain
-
-    # --- position ---------------------------------------------------------------------------------
-
-    def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return the pose (4, 4) of the tool for q (6,); there is only one, `seed` is ignored."""
-        return self.arm.pose(vector('q', 6, q))
-
-    def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
-        """Return joint positions (6,) for a pose (4, 4): the nearest to `seed` (6,), or to zero.
-
-        Images by whole turns count; limits are kept where any solution keeps them. Where the wrist
-        is stretched, q4 is that of the seed and q6 takes the rest; where the wrist center is on
-        axis 1, so is q1 (C-102).
-
-        Raises
-        ------
-        ArgumentError
-            If the pose is out of reach, or not finite.
-        """
-        C = np.asarray(pose, dtype=float)
-        if C.shape != (4, 4) or not np.isfinite(C).all():
-            raise ArgumentError(f'pose must be a finite (4, 4) matrix, got {C!r}')
-        seed = np.zeros(6) if seed is None else vector('seed', 6, seed)
-        solutions = [self._kept(q, C, seed) for q in self.arm.branches(C)]
-        off = [np.abs(self.arm.pose(q) - C).max() for q in solutions]
-        reached = [q for q, each in zip(solutions, off) if each < REACHED]
-        if not reached:
-            raise ArgumentError(
-                f'the pose is out of reach: the tool at {C[:3, 3]} m stays {min(off):.3g} m or rad '
-                'away from it in every branch'
-            )
-        return nearest(reached, seed, self.chain)[1]
-
-    def _kept(self, q: Array, C: Array, seed: Array) -> Array:
-        """Return a solution with the angles that C does not determine as in the seed."""
-        arm, own, near = self.arm, self.arm.to_model(q), self.arm.to_model(seed)
-        R = arm.pose_in_model(C)[:3, :3]
-        radial = arm.wrist_in_plane(own)[0]
-        if np.hypot(radial, arm.shoulder_offset) < UNDETERMINED:
-            own[0] = near[0]
-            side = 1.0 if np.sin(own[4]) >= 0.0 else -1.0
-            own[3:] = wrist_zxz(arm.midframe(own)[:3, :3].T @ R, side)
-        if abs(np.sin(own[4])) < UNDETERMINED:
-            own[3] = near[3]
-            own[5] = last_of_zxz(arm.midframe(own)[:3, :3].T @ R, own[3])
-        return arm.to_robot(own)
 
     # --- the blocks -------------------------------------------------------------------------------
 
@@ -175,6 +116,7 @@ class ThreeTwoOneKinematics:
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Return the Jacobian (6, 6) of the joints of the robot, hybrid: tool and base axes."""
+        q = self._joints('q', q)
         A, B, C = self.blocks(q)
         return self._twists_of_tool(q) @ np.block([[A, B], [C, np.zeros((3, 3))]]) * self.arm.sign
 
@@ -234,27 +176,19 @@ class ThreeTwoOneKinematics:
 
     # --- velocity and force -----------------------------------------------------------------------
 
-    def forward_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the twist (6,) of the tool for joint rates v (6,) at q (6,)."""
-        return self.jacobian(vector('q', 6, q)) @ vector('v', 6, v)
-
     def inverse_velocity(self, q: ArrayLike, twist: ArrayLike) -> Array:
         """Return joint rates (6,) for a twist (6,) of the tool at q (6,) (C-105).
 
         Raises `ArgumentError` in a singular configuration.
         """
-        return self.inverse_jacobian(vector('q', 6, q)) @ vector('twist', 6, twist)
-
-    def inverse_force(self, q: ArrayLike, wrench: ArrayLike) -> Array:
-        """Return the torques (6,) J^T w with which the tool exerts a wrench (6,) at q (6,)."""
-        return self.jacobian(vector('q', 6, q)).T @ vector('wrench', 6, wrench)
+        return self.inverse_jacobian(self._joints('q', q)) @ vector('twist', 6, twist)
 
     def forward_force(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return the wrench (6,) G tau that the tool exerts for torques (6,) at q (6,) (C-108).
 
         Raises `ArgumentError` in a singular configuration.
         """
-        return self.partial_wrenches(vector('q', 6, q)) @ vector('tau', 6, tau)
+        return self.partial_wrenches(self._joints('q', q)) @ self._joints('tau', tau)
 
     def partial_wrenches(self, q: ArrayLike) -> Array:
         """Return the dual wrench basis G (6, 6): column i needs a torque of 1 in joint i alone.
@@ -281,7 +215,7 @@ class ThreeTwoOneKinematics:
         Source: Bruyninckx 2010, section 7.19, with E-53: a shoulder offset moves 'wrist above
         shoulder' to rho = 0, where the robot still can go.
         """
-        q = vector('q', 6, q)
+        q = self._joints('q', q)
         A, B, C = self.blocks(q)
         arm = self.arm
         to_tool = se3.Ad(se3.inverse(self._middle_seen_from_tool(q))).T
