@@ -36,8 +36,8 @@ from screw_dynamics_ros.core.types import Array
 
 TURN = 2.0 * np.pi
 #: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
-ACCEPTED = 1e-10
-POLISHED = 1e-12
+#: Also where two solutions almost coincide and everything between them nearly is one.
+ACCEPTED = 1e-12
 #: A residual after the first steps from which there is no way to a solution nearby.
 HOPELESS = 1e-2
 ROUNDS = 8
@@ -177,8 +177,7 @@ class SerialSolver:
         inner = [k for k in self.held if min(self.free) < k < max(self.free)]
         self._inner = tuple(inner)
         self._outer = tuple(k for k in self.held if k not in inner)
-        if not inner:
-            self._method(np.zeros(0))
+        self._method(np.zeros(len(inner)))
 
     def _method(self, inner: Array) -> ClosedForm | GeneralSixRevolute | None:
         """Return what solves the chain whose held joints between free ones are at `inner`."""
@@ -192,21 +191,20 @@ class SerialSolver:
     def _make_method(self, inner: Mapping[int, float]) -> ClosedForm | GeneralSixRevolute | None:
         chain = reduced(self.chain, {**dict.fromkeys(self._outer, 0.0), **inner})
         n = len(chain)
+        identity = repr((chain.screws.tolist(), chain.home.tolist()))
         if not inner:
             known = classify(chain, GEOMETRY)
-            identity = repr((chain.screws.tolist(), chain.home.tolist()))
             if known.arm is not None:
                 return ClosedForm(known.name, known.arm, identity, self.backend, n == 7)
-            if n > 6:
-                names = ', '.join(chain.joint_names)
-                raise ArgumentError(
-                    f'{n} joints are more than a pose needs: lock all but six of {names}, '
-                    'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
-                )
+        if n > 6:
+            names = ', '.join(chain.joint_names)
+            raise ArgumentError(
+                f'{n} joints are more than a pose needs: lock all but six of {names}, '
+                'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
+            )
         arm = Pieper.recognized(chain, GEOMETRY)
         if arm is not None:  # not compiled for each position of a joint that is held in between
             backend = 'reference' if inner else self.backend
-            identity = repr((chain.screws.tolist(), chain.home.tolist()))
             return ClosedForm('pieper', arm, identity, backend, False)
         if set(chain.kinds) != {REVOLUTE}:
             return None
@@ -235,7 +233,7 @@ class SerialSolver:
             residuals, determinants = np.empty((m, 1)), np.empty((m, 1))
             branches(target, start)
             exact(start, target, q, residuals, determinants)
-            if not residuals.max() <= POLISHED or not determinants.min() > least:
+            if not residuals.max() <= ACCEPTED or not determinants.min() > least:
                 return None
             return AllSolutions(q, residuals[:, 0], places, labels, name, m, m)
 
@@ -314,16 +312,16 @@ class SerialSolver:
         q, residuals, determinants = self._polisher.stack([np.ascontiguousarray(q), target])
         residuals, determinants = residuals[:, 0], determinants[:, 0]
         for _ in range(ROUNDS):
-            again = np.flatnonzero((residuals > POLISHED) & (residuals < HOPELESS))
+            again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
             if not len(again):
                 break
             moved, r, d = self._polisher.stack([q[again], target])
             better = r[:, 0] < residuals[again]
             q[again[better]] = moved[better]
             residuals[again[better]], determinants[again[better]] = r[better, 0], d[better, 0]
-            if not (r[:, 0] < 0.5 * residuals[again] + POLISHED).any() and not better.any():
+            if not (r[:, 0] < 0.5 * residuals[again] + ACCEPTED).any() and not better.any():
                 break
-        accepted = residuals <= ACCEPTED
+        accepted = residuals <= ACCEPTED * max(1.0, self.length)
         lost = tuple(zip(q[~accepted], branches[~accepted], residuals[~accepted]))
         found = _Solutions(
             q[accepted], residuals[accepted], determinants[accepted], branches[accepted], lost
@@ -588,7 +586,11 @@ class AllInverseKinematics:
             answer = solver.direct(C)
             if answer is not None:
                 return answer
-        check_targets([float(rigid_defect(C))], ['the tool'])
+        defect = float(rigid_defect(C))
+        check_targets([defect], ['the tool'])
+        if defect > 1e-30:  # a pose of few digits: the nearest rigid motion is meant
+            U, _, V = np.linalg.svd(C[:3, :3])
+            C = se3.pose(U @ V, C[:3, 3])
         found = solver.solve(C, np.array([held[k] for k in key]), swivel)
         q, source, outside = limits.apply(found)
         if not self._whole:

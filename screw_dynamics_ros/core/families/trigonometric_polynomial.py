@@ -85,8 +85,9 @@ def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: i
     for _ in range(steps):
         difference = z[:, None] - z
         np.fill_diagonal(difference, np.inf)
-        slope = n / z + logarithmic_derivative(z) - (1.0 / difference).sum(axis=1)
-        step = 1.0 / slope
+        with np.errstate(divide='ignore', invalid='ignore'):  # exactly on a zero: stay there
+            slope = n / z + logarithmic_derivative(z) - (1.0 / difference).sum(axis=1)
+            step = 1.0 / slope
         step = np.where(np.isfinite(step), step, 0.0)
         z = z - step
         if np.abs(step).max() < 1e-14:

@@ -1,0 +1,166 @@
+"""All solutions of general arms with six revolute joints, by elimination.
+
+Spec IDs: C-100, C-103.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.families import general_6r, trigonometric_polynomial
+from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.families.general_6r import PLACES, Elimination, GeneralSixRevolute
+from screw_dynamics_ros.core.families.line_coordinates import (
+    displacement_matrix,
+    line_coordinates,
+    rotation_terms,
+)
+from screw_dynamics_ros.core.lie import se3
+from support.compilation import needs_llvmlite
+
+NAMES = ('a', 'b', 'c', 'd', 'e', 'f')
+
+
+def random_chain(rng: np.random.Generator, joints: int = 6) -> SerialChain:
+    """An arm with axes anywhere."""
+    e = rng.normal(size=(joints, 3))
+    e /= np.linalg.norm(e, axis=1)[:, None]
+    p = 0.5 * rng.normal(size=(joints, 3))
+    home = se3.exp(rng.normal(size=6))
+    return SerialChain(NAMES[:joints], np.hstack([e, np.cross(p, e)]), home)
+
+
+def apart(q, other) -> np.ndarray:
+    return np.abs(np.angle(np.exp(1j * (np.asarray(q) - other)))).max(axis=-1)
+
+
+def test_line_coordinates_are_a_representation():
+    """D(A B) = D(A) D(B), and D moves the coordinates of the line as A moves the line."""
+    rng = np.random.default_rng(0)
+    A, B = se3.exp(rng.normal(size=(2, 6)))
+    np.testing.assert_allclose(
+        displacement_matrix(A @ B), displacement_matrix(A) @ displacement_matrix(B), atol=1e-12
+    )
+    p, d = rng.normal(size=(2, 3))
+    moved = line_coordinates(A[:3, :3] @ p + A[:3, 3], A[:3, :3] @ d)
+    np.testing.assert_allclose(displacement_matrix(A) @ line_coordinates(p, d), moved, atol=1e-12)
+    X = random_chain(rng).screws[0]
+    for theta in (0.0, 0.4, -2.0):
+        terms = np.array([1.0, np.cos(theta), np.sin(theta)])
+        for sign in (1.0, -1.0):
+            np.testing.assert_allclose(
+                np.tensordot(terms, rotation_terms(X, sign), axes=1),
+                displacement_matrix(se3.exp_unit_screw(X, sign * theta)),
+                atol=1e-12,
+            )
+
+
+@pytest.mark.parametrize('place', PLACES, ids=lambda place: f'{place.first}{place.behind}')
+def test_both_sides_of_the_closure_agree(place):
+    """Equation (1), and M has a null vector at a solution, elsewhere not."""
+    rng = np.random.default_rng(1)
+    chain = random_chain(rng)
+    q = rng.uniform(-3, 3, 6)
+    C = chain.pose(q) @ se3.inverse(chain.home)
+    elimination = Elimination(chain.screws, place)
+
+    def waves(*joints):
+        product = np.ones(1)
+        for k in joints:
+            product = np.kron(product, [1.0, np.cos(q[k]), np.sin(q[k])])
+        return product
+
+    i, j, k = place.triple
+    left = elimination.left.reshape(14, 9, 3) @ waves(i) @ waves(j, k)
+    right = elimination.right(C) @ waves(*place.pair[0], *place.pair[1])
+    np.testing.assert_allclose(left, right, atol=1e-11)
+    forms = elimination.equations(C).forms
+    singular = np.linalg.svd(general_6r.matrix(forms, waves(i)), compute_uv=False)
+    assert singular[-1] < 1e-13 * singular[0] < singular[-2]
+    turned = np.array([1.0, np.cos(q[i] + 0.7), np.sin(q[i] + 0.7)])
+    singular = np.linalg.svd(general_6r.matrix(forms, turned), compute_uv=False)
+    assert singular[-1] > 1e-7 * singular[0]
+
+
+def test_the_determinant_is_of_degree_eight():
+    rng = np.random.default_rng(2)
+    chain = random_chain(rng)
+    C = chain.pose(rng.uniform(-3, 3, 6)) @ se3.inverse(chain.home)
+    for place in PLACES:
+        forms = Elimination(chain.screws, place).equations(C).forms
+        angles = 2 * np.pi / 32 * np.arange(32)
+        waves = np.stack([np.ones(32), np.cos(angles), np.sin(angles)], axis=1)
+        values = [general_6r.determinant(wave, forms.reshape(-1))[0][0] for wave in waves]
+        np.testing.assert_allclose(values, np.linalg.det(general_6r.matrix(forms, waves)))
+        c = np.abs(np.fft.fft(values))[:17]
+        assert c[8] > 1e-5 * c.max() > 1e6 * c[9:].max()
+
+
+@pytest.mark.parametrize('backend', ['reference', pytest.param('native', marks=needs_llvmlite)])
+def test_candidates_of_every_place(backend):
+    """C-103: the angles that the pose was made from are among the candidates of all places."""
+    rng = np.random.default_rng(3)
+    chain = random_chain(rng)
+    solver = GeneralSixRevolute(chain, backend, PLACES)
+    for _ in range(2 if backend == 'reference' else 20):
+        q = rng.uniform(-3, 3, 6)
+        for number in range(len(PLACES)):
+            found = solver.candidates(chain.pose(q), number)
+            assert apart(found, q).min() < 1e-4
+
+
+def test_chains_that_cannot_be_eliminated_are_refused():
+    rng = np.random.default_rng(4)
+    with pytest.raises(ArgumentError, match='six revolute joints'):
+        GeneralSixRevolute(random_chain(rng, 5), 'reference')
+    parallel = SerialChain(
+        NAMES, [[0, 0, 1, 0, -float(k), 0] for k in range(6)], se3.exp(rng.normal(size=6))
+    )
+    with pytest.raises(ArgumentError, match='every elimination vanishes for the joints a, b'):
+        GeneralSixRevolute(parallel, 'reference')
+
+
+def polynomial(zeros):
+    """A trigonometric polynomial with these real zeros."""
+    return lambda theta: np.prod([np.sin((theta - z) / 2) for z in zeros], axis=0)
+
+
+def test_zeros_of_trigonometric_polynomials():
+    rng = np.random.default_rng(5)
+    for degree in (1, 2, 8):
+        zeros = rng.uniform(-np.pi, np.pi, 2 * degree)
+        f = polynomial(zeros)
+        z = trigonometric_polynomial.zeros(f(trigonometric_polynomial.sample_angles(degree)))
+        np.testing.assert_allclose(np.abs(z), 1.0, atol=1e-7)
+        assert apart(np.sort(np.angle(z))[:, None], np.sort(zeros)[:, None]).max() < 1e-7
+    constant = trigonometric_polynomial.zeros(np.ones(18))
+    assert len(constant) == 0
+
+
+def test_lower_degrees_have_fewer_zeros():
+    """cos(theta) sampled for degree 8: two zeros, not sixteen."""
+    angles = trigonometric_polynomial.sample_angles(8)
+    z = trigonometric_polynomial.zeros(np.cos(angles))
+    np.testing.assert_allclose(np.sort(np.angle(z)), [-np.pi / 2, np.pi / 2], atol=1e-12)
+
+
+def test_crowded_zeros_are_told_uncertain_and_refined():
+    """Six zeros within 0.1 rad beside values 1e10 times as large: samples have lost them."""
+    rng = np.random.default_rng(6)
+    zeros = np.concatenate([1.0 + 0.1 * rng.uniform(size=6), rng.uniform(2.5, 4.0, 10)])
+    f = polynomial(zeros)
+    values = f(trigonometric_polynomial.sample_angles(8))
+    z = trigonometric_polynomial.zeros(values)
+    crowded = np.abs(np.angle(z) - 1.05) < 0.2
+    assert trigonometric_polynomial.errors(z, values)[crowded].max() > 1e-5
+    before = np.abs(np.exp(1j * zeros)[:, None] - z).min(axis=1).max()
+
+    def logarithmic_derivative(z):
+        u = np.exp(1j * zeros)
+        return (1.0 / (z[:, None] - u)).sum(axis=1) - 8.0 / z
+
+    z = trigonometric_polynomial.refined(z, logarithmic_derivative, 20)
+    after = np.abs(np.exp(1j * zeros)[:, None] - z).min(axis=1).max()
+    assert after < 1e-9 < before
