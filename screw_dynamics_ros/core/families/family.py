@@ -182,6 +182,11 @@ class Family(ABC):
         return description_of(geometry, name=name, links=links, limits=limits)
 
 
+def index_of_signs(sides: Sequence[tuple[float, ...]], values: Iterable[float]) -> int:
+    """Return which of the tuples of 1 and -1 has the signs of some values; 0 counts as positive."""
+    return sides.index(tuple(1.0 if each >= 0.0 else -1.0 for each in values))
+
+
 def member(
     cls: type[F],
     chain: SerialChain,

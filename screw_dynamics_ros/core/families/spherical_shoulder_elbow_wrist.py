@@ -26,7 +26,13 @@ from screw_dynamics_ros.core.families.alignment import (
     unless_zero,
 )
 from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.family import TOLERANCE, Family, member, with_hand
+from screw_dynamics_ros.core.families.family import (
+    TOLERANCE,
+    Family,
+    index_of_signs,
+    member,
+    with_hand,
+)
 from screw_dynamics_ros.core.families.subproblems import (
     arctangent,
     length,
@@ -247,7 +253,7 @@ class SphericalShoulderElbowWrist(Family):
         """
         q = self.to_model(q)
         sines = np.sin([q[3] - self._bend(), q[1], q[5]])
-        return SIDES.index(tuple(1.0 if each >= 0.0 else -1.0 for each in sines))
+        return index_of_signs(SIDES, sines)
 
 
 def swivel_frame(n: Array, swivel: Any) -> Array:

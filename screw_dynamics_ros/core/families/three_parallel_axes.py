@@ -25,7 +25,13 @@ from screw_dynamics_ros.core.families.alignment import (
     unless_zero,
 )
 from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.family import TOLERANCE, Family, member, with_hand
+from screw_dynamics_ros.core.families.family import (
+    TOLERANCE,
+    Family,
+    index_of_signs,
+    member,
+    with_hand,
+)
 from screw_dynamics_ros.core.families.subproblems import (
     arctangent,
     rotation_z,
@@ -165,4 +171,4 @@ class ThreeParallelAxes(Family):
         angles = np.cumsum(q_model[1:4])
         rho = self.base_offset + np.sin(angles) @ [self.l2, self.l3, self.l5]
         sides = rho, np.sin(q_model[2]), np.sin(q_model[4])
-        return SIDES.index(tuple(1.0 if each >= 0.0 else -1.0 for each in sides))
+        return index_of_signs(SIDES, sides)

@@ -26,7 +26,13 @@ from screw_dynamics_ros.core.families.alignment import (
     unless_zero,
 )
 from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.family import TOLERANCE, Family, member, with_hand
+from screw_dynamics_ros.core.families.family import (
+    TOLERANCE,
+    Family,
+    index_of_signs,
+    member,
+    with_hand,
+)
 from screw_dynamics_ros.core.families.subproblems import (
     UNDETERMINED,
     arctangent,
@@ -238,4 +244,4 @@ class ThreeTwoOne(Family):
             np.sin(q_model[2] - stretched),
             np.sin(q_model[4]),
         )
-        return SIDES.index(tuple(1.0 if each >= 0.0 else -1.0 for each in sides))
+        return index_of_signs(SIDES, sides)
