@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,22 +29,20 @@ from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, Place
 from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import make_polisher
+from screw_dynamics_ros.core.families.polishing import SLACK, TURN, make_polisher
 from screw_dynamics_ros.core.inverse.position import check_targets, rigid_defect
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 
-TURN = 2.0 * np.pi
 #: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
 #: Also where two solutions almost coincide and everything between them nearly is one.
 ACCEPTED = 1e-12
 #: A residual after the first steps from which there is no way to a solution nearby.
 HOPELESS = 1e-2
-ROUNDS = 8
+FAR = 1.0  # the same for the coarser candidates of an elimination
+ROUNDS = 16
 #: Joint positions [rad, m] below which two solutions are the same one.
 SAME = 1e-6
-#: Beyond a limit [rad, m] by no more than this is rounding.
-SLACK = 1e-9
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
 #: Smallest singular value of J, in those units: nearly singular, and singular.
@@ -53,6 +51,7 @@ NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
 SEARCHES = 512  # random configurations where no method knows all solutions
+NONE_LOST = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,6 @@ class AllSolutions:
         The most solutions that an arm of the family can have, whole turns not counted.
     found : int
         Solutions without regard to limits and whole turns.
-    outside : tuple of Discarded
-        Solutions outside the limits.
-    unreached : tuple of Discarded
-        Branches of a closed form that do not reach the pose.
     doubt : str
         Why there may be further solutions; empty if there are certainly none.
     """
@@ -105,9 +100,10 @@ class AllSolutions:
     family: str
     bound: int
     found: int
-    outside: tuple[Discarded, ...] = ()
-    unreached: tuple[Discarded, ...] = ()
-    doubt: str = ''
+    doubt: str
+    _limits: JointLimits
+    _outside: tuple[Array, Array]
+    _lost: tuple[Array, Array, Array]
 
     def __len__(self) -> int:
         """Return the number of solutions."""
@@ -124,6 +120,19 @@ class AllSolutions:
         return tuple(self.branch_labels[k] for k in self.branches)
 
     @property
+    def outside(self) -> tuple[Discarded, ...]:
+        """Solutions of which no image is within the limits."""
+        return self._limits.named(*self._outside, self.branch_labels)
+
+    @property
+    def unreached(self) -> tuple[Discarded, ...]:
+        """Branches of a closed form that do not reach the pose."""
+        return tuple(
+            Discarded(q, self.branch_labels[branch], f'out of reach: pose error {residual:.3g}')
+            for q, branch, residual in zip(*self._lost)
+        )
+
+    @property
     def discarded(self) -> tuple[Discarded, ...]:
         """Candidates that are no answer, each with the reason."""
         return self.outside + self.unreached
@@ -132,8 +141,8 @@ class AllSolutions:
     def message(self) -> str:
         """The certificate: method, how many solutions of how many possible, why not complete."""
         text = f'{self.family}: {self.found} of at most {self.bound} solutions'
-        if self.outside:
-            text += f', {len(self.outside)} outside the limits'
+        if len(self._outside[0]):
+            text += f', {len(self._outside[0])} outside the limits'
         return f'{text}; {self.doubt}' if self.doubt else text
 
     def nearest(self, q: ArrayLike) -> int:
@@ -171,9 +180,11 @@ class SerialSolver:
         self.chain, self.backend, self.held = chain, backend, tuple(held)
         self.free = [k for k in range(len(chain)) if k not in self.held]
         self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
-        self._polisher = make_polisher(chain, self.free, backend)
+        self._accepted = ACCEPTED * max(1.0, self.length)
+        self._polisher = make_polisher(chain, self.free, 1, backend)
         self._places: tuple[Place, ...] = ()
         self._solvers: dict[tuple[float, ...], ClosedForm | GeneralSixRevolute | None] = {}
+        self._direct: dict[int, Any] = {}
         inner = [k for k in self.held if min(self.free) < k < max(self.free)]
         self._inner = tuple(inner)
         self._outer = tuple(k for k in self.held if k not in inner)
@@ -212,32 +223,58 @@ class SerialSolver:
         self._places = solver.places
         return solver
 
-    @cached_property
-    def direct(self) -> Callable[[Array], AllSolutions | None] | None:
-        """The short way, for closed forms of arms with six joints: None where it has no answer.
+    def direct(self, C: Array, swivel: Array) -> _Solutions | None:
+        """Return the solutions of a closed form the short way, None where there is doubt.
 
-        It has one where all branches are regular solutions, exact after the first steps.
+        There is none where each branch is exact and regular after one step, or far from the pose.
         """
-        method = None if self._inner or self.held else self._method(np.zeros(0))
-        if not isinstance(method, ClosedForm) or self.redundant:
-            return None
-        m, n = method.bound, len(self.chain)
-        branches = compiled_into(method.kernel)
+        count = len(swivel)
+        run = self._direct.get(count)
+        if run is None:
+            run = self._direct[count] = self._make_direct(count)
+        return run(C, swivel)
+
+    def _make_direct(self, count: int) -> Callable[[Array, Array], _Solutions | None]:
+        """Return `direct` for a number of swivel angles."""
+        method = None if self.held else self._method(np.zeros(0))
+        if not isinstance(method, ClosedForm) or self.redundant != bool(count):
+            return lambda C, swivel: None
+        m, n = method.bound * max(1, count), len(self.chain)
+        branches = stacked_into(method.kernel, count) if count else compiled_into(method.kernel)
         exact = stacked_into(self._polisher, m)
-        places, labels, name = np.arange(m), method.labels, method.name
-        least = SMALL_DETERMINANT * self.length**6
+        places, labels, name = (
+            np.tile(np.arange(method.bound), max(1, count)),
+            method.labels,
+            method.name,
+        )
+        least = -1.0 if self.redundant else SMALL_DETERMINANT * self.length**6
+        accepted = self._accepted
 
-        def solutions(C: Array) -> AllSolutions | None:
-            target = np.ascontiguousarray(C).reshape(16)
-            start, q = np.empty((m, n)), np.empty((m, n))
-            residuals, determinants = np.empty((m, 1)), np.empty((m, 1))
-            branches(target, start)
-            exact(start, target, q, residuals, determinants)
-            if not residuals.max() <= ACCEPTED or not determinants.min() > least:
-                return None
-            return AllSolutions(q, residuals[:, 0], places, labels, name, m, m)
+        def direct(C: Array, swivel: Array) -> _Solutions | None:
+            target = C.reshape(16)
+            start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, 3))
+            if count:
+                branches(swivel[:, None], target, start.reshape(count, -1, n))
+            else:
+                branches(target, start)
+            exact(start, target, q, checks)
+            good, lost, outside = [], [], 0.0
+            for k, (residual, determinant, beyond) in enumerate(checks.tolist()):
+                if residual <= accepted and determinant > least:
+                    good.append(k)
+                    outside += beyond
+                elif residual > HOPELESS:
+                    lost.append(k)
+                else:
+                    return None
+            found = _Solutions(q, checks, places, labels=labels, name=name, bound=m)
+            if lost:
+                found.q, found.checks, found.branches = q[good], checks[good], places[good]
+                found.lost = q[lost], places[lost], checks[lost, 0]
+            found.inside = outside == 0.0
+            return found
 
-        return solutions
+        return direct
 
     @property
     def redundant(self) -> bool:
@@ -260,29 +297,31 @@ class SerialSolver:
         if method is None:
             return self._searched(C, positions)
         target = self._without_outer(C, positions)
+        closed = isinstance(method, ClosedForm)
         if isinstance(method, ClosedForm):
             q, branches = method.candidates(target, swivel)
-            found = self._exact(C, positions, q, branches)
             labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
         else:
             q = method.candidates(target)
-            found = self._exact(C, positions, q, np.zeros(len(q), dtype=int))
-            found = replace(found, lost=())
+            branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), 'general 6R', method.bound
-        nearly = self._nearly_singular(found)
-        doubtful = isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and len(found) % 2
-        if nearly or doubtful:
-            found = self._search_nearby(C, positions, found, nearly)
+        found = self._exact(C, positions, q, branches)
+        nearly = [] if self.redundant else self._nearly_singular(found)
+        odd = not closed and len(self.free) == 6 and bool(len(found) % 2)
+        if nearly or odd:
+            found = self._search_nearby(C, found, nearly)
             if isinstance(method, GeneralSixRevolute) and len(method.places) > 1:
                 q = method.candidates(target, 1)
-                found = merged(found, self._exact(C, positions, q, np.zeros(len(q), dtype=int)))
-        singular = any(sigma < SINGULAR for _, sigma, _ in self._nearly_singular(found))
-        reason = ''
-        if singular:
-            reason = 'a solution is singular: others may coincide with it or follow on continuously'
-        elif doubtful and len(found) % 2:
-            reason = 'the number of solutions is odd: one may coincide with another'
-        return replace(found, labels=labels, name=name, bound=bound, doubt=reason)
+                more = self._exact(C, positions, q, np.zeros(len(q), dtype=int))
+                found = merged(found, more)
+            nearly = self._nearly_singular(found)
+        doubt = ''
+        if any(sigma < SINGULAR for _, sigma, _ in nearly):
+            doubt = 'a solution is singular: others may coincide with it or follow on continuously'
+        elif odd and len(found) % 2:
+            doubt = 'the number of solutions is odd: one may coincide with another'
+        lost = found.lost if closed else NONE_LOST
+        return replace(found, labels=labels, name=name, bound=bound, doubt=doubt, lost=lost)
 
     def _without_outer(self, C: Array, positions: Mapping[int, float]) -> Array:
         """Return the pose for the chain whose held joints at both ends are at zero."""
@@ -306,32 +345,28 @@ class SerialSolver:
         return self._polished(C, full, branches)
 
     def _polished(self, C: Array, q: Array, branches: Array) -> _Solutions:
-        target = np.ascontiguousarray(C).reshape(-1)
+        target = np.ascontiguousarray(C).reshape(16)
         if not len(q):
-            return _Solutions(q, np.empty(0), np.empty(0), branches)
-        q, residuals, determinants = self._polisher.stack([np.ascontiguousarray(q), target])
-        residuals, determinants = residuals[:, 0], determinants[:, 0]
+            return _Solutions(q, np.empty((0, 3)), branches)
+        start, (q, checks) = q, self._polisher.stack([q, target])
         for _ in range(ROUNDS):
-            again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
+            residuals = checks[:, 0]
+            again = np.flatnonzero((residuals > ACCEPTED) & (residuals < FAR))
             if not len(again):
                 break
-            moved, r, d = self._polisher.stack([q[again], target])
-            better = r[:, 0] < residuals[again]
-            q[again[better]] = moved[better]
-            residuals[again[better]], determinants[again[better]] = r[better, 0], d[better, 0]
-            if not (r[:, 0] < 0.5 * residuals[again] + ACCEPTED).any() and not better.any():
+            moved, new = self._polisher.stack([q[again], target])
+            better = new[:, 0] < residuals[again]
+            if not better.any():
                 break
-        accepted = residuals <= ACCEPTED * max(1.0, self.length)
-        lost = tuple(zip(q[~accepted], branches[~accepted], residuals[~accepted]))
-        found = _Solutions(
-            q[accepted], residuals[accepted], determinants[accepted], branches[accepted], lost
-        )
-        return merged(found)
+            q[again[better]], checks[again[better]] = moved[better], new[better]
+        accepted = checks[:, 0] <= self._accepted
+        lost = start[~accepted], branches[~accepted], checks[~accepted, 0]
+        return merged(_Solutions(q[accepted], checks[accepted], branches[accepted], lost))
 
     def _nearly_singular(self, found: _Solutions) -> list[tuple[Array, float, Array]]:
         """Return (q, smallest singular value, direction lost) of solutions that are nearly so."""
         result = []
-        for q, determinant in zip(found.q, found.determinants):
+        for q, determinant in zip(found.q, found.checks[:, 1].tolist()):
             if determinant < SMALL_DETERMINANT * self.length**6:
                 J = self.chain.jacobian(q)[:, self.free].copy()
                 J[3:] /= self.length
@@ -346,7 +381,6 @@ class SerialSolver:
     def _search_nearby(
         self,
         C: Array,
-        positions: Mapping[int, float],
         found: _Solutions,
         nearly: Sequence[tuple[Array, float, Array]],
     ) -> _Solutions:
@@ -362,8 +396,8 @@ class SerialSolver:
         near = self._polished(C, np.array(starts), np.zeros(len(starts), dtype=int))
         if len(found) and len(near):
             closest = [int(distances(found.q, each).argmin()) for each in near.q]
-            near = replace(near, branches=found.branches[closest])
-        return merged(found, replace(near, lost=()))
+            near.branches = found.branches[closest]
+        return merged(found, near)
 
     def _searched(self, C: Array, positions: Mapping[int, float]) -> _Solutions:
         """Return what Newton-Raphson steps from random configurations find."""
@@ -381,22 +415,34 @@ class SerialSolver:
             'no method for this kind of chain knows all solutions: these were found from '
             f'{SEARCHES} random configurations'
         )
-        return replace(found, labels=('',), name='search', bound=0, doubt=reason, lost=())
+        return replace(found, name='search', doubt=reason, lost=NONE_LOST)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class _Solutions:
-    """Solutions of a chain, and candidates that are none: (q, branch, residual)."""
+    """Solutions of a chain.
+
+    Attributes
+    ----------
+    q : (k, n) array
+    checks : (k, 3) array
+        Residual, det(J J^T), distance from the limits; see `polishing.polished`.
+    branches : (k,) array of int
+    lost : tuple of arrays
+        Candidates that are no solutions: q, branches, residuals.
+    inside : bool
+        Whether all are certainly within the limits.
+    """
 
     q: Array
-    residuals: Array
-    determinants: Array
+    checks: Array
     branches: Array
-    lost: tuple[tuple[Array, int, float], ...] = ()
-    labels: tuple[str, ...] = ()
+    lost: tuple[Array, Array, Array] = NONE_LOST
+    labels: tuple[str, ...] = ('',)
     name: str = ''
     bound: int = 0
     doubt: str = ''
+    inside: bool = False
 
     def __len__(self) -> int:
         return len(self.q)
@@ -405,20 +451,14 @@ class _Solutions:
 def merged(*several: _Solutions) -> _Solutions:
     """Return solutions together, each once, the one with the smallest residual."""
     q = np.concatenate([each.q for each in several])
-    residuals = np.concatenate([each.residuals for each in several])
-    kept: list[int] = []
-    for k in np.argsort(residuals, kind='stable'):
-        if not kept or distances(q[kept], q[k]).min() > SAME:
-            kept.append(int(k))
-    kept.sort()
-    return replace(
-        several[0],
-        q=q[kept],
-        residuals=residuals[kept],
-        determinants=np.concatenate([each.determinants for each in several])[kept],
-        branches=np.concatenate([each.branches for each in several])[kept],
-        lost=several[0].lost,
-    )
+    checks = np.concatenate([each.checks for each in several])
+    branches = np.concatenate([each.branches for each in several])
+    away = np.abs(q[:, None] - q)
+    same = (np.abs(away - TURN * np.round(away / TURN)) <= SAME).all(axis=2)
+    rank = np.empty(len(q), dtype=int)
+    rank[np.argsort(checks[:, 0], kind='stable')] = np.arange(len(q))
+    kept = ~(same & (rank < rank[:, None])).any(axis=1)
+    return replace(several[0], q=q[kept], checks=checks[kept], branches=branches[kept])
 
 
 def distances(q: Array, other: Array) -> Array:
@@ -483,16 +523,20 @@ class JointLimits:
         turning = (np.array(chain.kinds) == REVOLUTE) & ~held
         #: Joints with limits that have images at all: others are where they are.
         self._turning = np.flatnonzero(turning & np.isfinite(self._upper - self._lower))
-        half_turns = turning & (self._lower <= -np.pi) & (self._upper >= np.pi)
-        free = np.isinf(self._lower) & np.isinf(self._upper)
-        #: Whether every solution is within the limits as it is, and the only image that counts.
-        self.trivial = bool((half_turns | free).all()) and not (images and len(self._turning))
+        #: Whether no joint has limits.
+        self.free = bool((np.isinf(self._lower) & np.isinf(self._upper)).all())
+        #: Whether angles within half a turn have no other image within the limits.
+        simple = (self._lower >= -np.pi) & (self._upper <= np.pi) | ~turning
+        self.simple = bool((simple | np.isinf(self._lower) & np.isinf(self._upper)).all())
 
-    def apply(self, found: _Solutions) -> tuple[Array, Array, tuple[Discarded, ...]]:
-        """Return joint positions (k, n), which solution each one is (k,), and those outside."""
+    def apply(self, found: _Solutions) -> tuple[Array, Array, tuple[Array, Array]]:
+        """Return joint positions (k, n) within, which solution each one is, and the others.
+
+        Those are (q, branches), once each solution of which no image is within.
+        """
         q, source = found.q, np.arange(len(found.q))
-        if self.trivial or not len(q):
-            return q, source, ()
+        if not len(q) or self.free or (self.simple and found.inside):
+            return q, source, (q[:0], source[:0])
         lower, upper = self._lower - SLACK, self._upper + SLACK
         for k in self._turning:
             first = np.ceil((lower[k] - q[:, k]) / TURN).astype(int)
@@ -514,21 +558,32 @@ class JointLimits:
             q, source = q[rows[order]], source[rows[order]]
             q[:, k] += TURN * turns
         inside = ((q >= lower) & (q <= upper)).all(axis=1)
-        outside = self._outside(found, q[~inside], source[~inside])
+        _, first = np.unique(source[~inside], return_index=True)
+        without = first[~np.isin(source[~inside][first], source[inside])]
+        outside = q[~inside][without], found.branches[source[~inside][without]]
         return np.clip(q[inside], self._lower, self._upper), source[inside], outside
 
-    def _outside(self, found: _Solutions, q: Array, source: Array) -> tuple[Discarded, ...]:
-        """Return each solution once that has no image within the limits."""
+    def named(self, q: Array, branches: Array, labels: tuple[str, ...]) -> tuple[Discarded, ...]:
+        """Return the reason why configurations (k, n) are outside the limits."""
         discarded = []
-        for i in dict.fromkeys(source.tolist()):
-            row = q[source == i][0]
+        for row, branch in zip(q, branches):
             k = int(np.flatnonzero((row < self._lower - SLACK) | (row > self._upper + SLACK))[0])
             reason = (
                 f'joint {self.chain.joint_names[k]!r} at {row[k]:.4f} is outside its limits '
                 f'{self._lower[k]:.4f} to {self._upper[k]:.4f}'
             )
-            discarded.append(Discarded(row, found.labels[found.branches[i]], reason))
+            discarded.append(Discarded(row, labels[branch], reason))
         return tuple(discarded)
+
+
+def rigid(C: Array) -> Array:
+    """Return the rigid motion (4, 4) next to a pose of few digits; raises `ArgumentError`."""
+    defect = float(rigid_defect(C))
+    check_targets([defect], ['the tool'])
+    if defect < 1e-30:
+        return C
+    U, _, V = np.linalg.svd(C[:3, :3])
+    return se3.pose(U @ V, C[:3, 3])
 
 
 class AllInverseKinematics:
@@ -582,16 +637,10 @@ class AllInverseKinematics:
         limits = self._limits.get((key, images, respect_limits))
         if limits is None:
             limits = self._make_limits(key, images, respect_limits, solver.free)
-        if limits.trivial and self._whole and solver.direct is not None:
-            answer = solver.direct(C)
-            if answer is not None:
-                return answer
-        defect = float(rigid_defect(C))
-        check_targets([defect], ['the tool'])
-        if defect > 1e-30:  # a pose of few digits: the nearest rigid motion is meant
-            U, _, V = np.linalg.svd(C[:3, :3])
-            C = se3.pose(U @ V, C[:3, 3])
-        found = solver.solve(C, np.array([held[k] for k in key]), swivel)
+        found = None if held else solver.direct(C, swivel)
+        if found is None:
+            C = rigid(C)
+            found = solver.solve(C, np.array([held[k] for k in key]), swivel)
         q, source, outside = limits.apply(found)
         if not self._whole:
             configurations = np.tile(q0, (len(q), 1))
@@ -599,18 +648,16 @@ class AllInverseKinematics:
             q = configurations
         return AllSolutions(
             q,
-            found.residuals[source],
+            found.checks[source, 0],
             found.branches[source],
             found.labels,
             found.name,
             found.bound,
-            len(found),
-            outside,
-            tuple(
-                Discarded(q, found.labels[branch], f'out of reach: pose error {residual:.3g}')
-                for q, branch, residual in found.lost
-            ),
+            len(found.q),
             found.doubt,
+            limits,
+            outside,
+            found.lost,
         )
 
     def _make_limits(
