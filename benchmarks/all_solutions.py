@@ -18,7 +18,7 @@ from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
-from figures import Figure
+from figures import NAN, Figure
 
 from support.all_solutions import RESIDUAL, Subject, Verdict, agrees, judged
 from support.arm_configurations import (
@@ -72,7 +72,8 @@ def figures_of_verdict(
     """
     limits = {'fails': not unavoidable, 'meaning': 'ours at most', 'unit': ''}
     note = f'{kind}: {verdict.poses} poses'
-    yield Figure(group, arm.name, 'lost', verdict.lost, required=0, note=note, **limits)
+    most = NAN if unavoidable else 0.0
+    yield Figure(group, arm.name, 'lost', verdict.lost, required=most, note=note, **limits)
     yield Figure(
         group, arm.name, 'equal pairs', verdict.duplicates, required=0, note=note, **limits
     )
@@ -122,7 +123,7 @@ def agreement(subject: Subject, kind: str, q: np.ndarray, poses: np.ndarray) -> 
         100.0 * same / max(len(known), 1),
         unit='%',
         more=True,
-        required=100.0,
+        required=100.0 if known else NAN,
         meaning='ours at least',
         note=f'{kind}: {same} of {len(known)}, {len(q) - len(known)} undecided',
     )
