@@ -105,9 +105,10 @@ def hard_poses(folder: Path) -> str:
             cells.append(f'{lost_ones} ({share} %)')
         worst = max(figures.value(arm, 'residual', kind) for kind in KINDS)
         pairs = sum(figures.value(arm, 'equal pairs', kind) for kind in KINDS)
+        empty = sum(figures.value(arm, 'no answer', kind) for kind in KINDS)
         poses = figures.told(arm, 'lost', 'singular').removesuffix(' poses')
-        rows.append((arm, poses, *cells, number(pairs), number(worst)))
-    heads = ('arm', 'poses each', *KINDS, 'equal pairs', 'residual [m, 1]')
+        rows.append((arm, poses, *cells, number(empty), number(pairs), number(worst)))
+    heads = ('arm', 'poses each', *KINDS, 'no answer', 'equal pairs', 'residual [m, 1]')
     return table(heads, rows, 'configurations that were not found (share of answers certified)')
 
 
