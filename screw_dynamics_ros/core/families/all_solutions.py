@@ -155,7 +155,7 @@ class AllInverseKinematics:
         respect_limits: bool,
     ) -> AllSolutions:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
-        arm = self._arms.get(tuple(locked))
+        arm = self._arms.get(tuple(locked) if locked else ())
         if arm is None:
             arm = _LockedArm(self.chain, tuple(locked), self._nq, self._backend)
             self._arms[tuple(locked)] = arm
@@ -166,8 +166,11 @@ class AllInverseKinematics:
                 if solver.redundant
                 else 'a swivel angle belongs to S-R-S arms with seven joints free'
             )
-        positions = tuple(float(value) for value in locked.values())
-        target = arm.target(C, positions) if locked else C
+        positions: tuple[float, ...] = ()
+        target = C
+        if locked:
+            positions = tuple(float(value) for value in locked.values())
+            target = arm.target(C, positions)
         found = solver.direct(target, swivel)
         if found is None:
             found = solver.solve(rigid(target), arm.inner_positions(positions), swivel)

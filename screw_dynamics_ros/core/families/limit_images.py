@@ -30,6 +30,10 @@ class Discarded:
     reason: str
 
 
+EVERY = slice(None)
+NONE_OUTSIDE = (np.empty((0, 0)), np.empty(0, dtype=int))
+
+
 class LimitImages:
     """Which images of solutions by whole turns are within the limits of a chain.
 
@@ -57,14 +61,15 @@ class LimitImages:
         simple = (self._lower >= -np.pi) & (self._upper <= np.pi) | ~turning
         self.simple = bool((simple | np.isinf(self._lower) & np.isinf(self._upper)).all())
 
-    def apply(self, found: ChainSolutions) -> tuple[Array, Array, tuple[Array, Array]]:
+    def apply(self, found: ChainSolutions) -> tuple[Array, Array | slice, tuple[Array, Array]]:
         """Return joint positions (k, n) within, which solution each one is, and the others.
 
         Those are (q, branches), once each solution of which no image is within.
         """
-        q, source = found.q, np.arange(len(found.q))
+        q = found.q
         if not len(q) or self.free or (self.simple and found.inside):
-            return q, source, (q[:0], source[:0])
+            return q, EVERY, NONE_OUTSIDE
+        source = np.arange(len(q))
         lower, upper = self._lower - SLACK, self._upper + SLACK
         for k in self._turning:
             first = np.ceil((lower[k] - q[:, k]) / TURN).astype(int)

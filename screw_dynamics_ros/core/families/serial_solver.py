@@ -105,7 +105,8 @@ class SerialSolver:
     def direct(self, C: Array, swivel: Array) -> ChainSolutions | None:
         """Return the solutions of a closed form the short way, None where there is doubt.
 
-        There is none where each branch is exact and regular after one step, or far from the pose.
+        There is none where each branch is exact and regular after one step, or far from the pose:
+        the further the arm deviates from its closed form, the larger is the doubt.
         """
         count = len(swivel)
         run = self._direct.get(count)
@@ -126,8 +127,9 @@ class SerialSolver:
             method.labels,
             method.name,
         )
-        least = -1.0 if self.redundant else SMALL_DETERMINANT * self.length**6
-        accepted = self._accepted
+        deviation = self._deviation(method)
+        least = -1.0 if self.redundant else max(1e-13, deviation) * self.length**6
+        accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
 
         def direct(C: Array, swivel: Array) -> ChainSolutions | None:
             target = C.reshape(16)
@@ -142,7 +144,7 @@ class SerialSolver:
                 if residual <= accepted and determinant > least:
                     good.append(k)
                     outside += beyond
-                elif residual > HOPELESS:
+                elif residual > hopeless:
                     lost.append(k)
                 else:
                     return None
@@ -154,6 +156,20 @@ class SerialSolver:
             return found
 
         return direct
+
+    def _deviation(self, method: ClosedForm) -> float:
+        """Return how far the closed form is from the arm as it is described.
+
+        The largest error of a pose, of the best branch, for random poses; 0 for redundant arms.
+        """
+        if self.redundant:
+            return 0.0
+        largest = 0.0
+        for q in np.random.default_rng(0).uniform(-1.0, 1.0, (16, len(self.chain))):
+            C = self.chain.pose(q)
+            poses = self.chain.pose(method.candidates(C, np.empty(0))[0])
+            largest = max(largest, float(np.abs(poses - C).max(axis=(1, 2)).min()))
+        return largest
 
     @property
     def redundant(self) -> bool:
