@@ -119,11 +119,15 @@ class AllSolutions:
         return int(np.abs(self.q - np.asarray(q)).max(axis=1).argmin())
 
 
+#: Squared distance from a rigid motion that is rounding.
+ROUNDING = 1e-28
+
+
 def rigid(C: Array) -> Array:
     """Return the rigid motion (4, 4) next to a pose of few digits; raises `ArgumentError`."""
     defect = float(rigid_defect(C))
     check_targets([defect], ['the tool'])
-    if defect < 1e-30:
+    if defect < ROUNDING:
         return C
     U, _, V = np.linalg.svd(C[:3, :3])
     return se3.pose(U @ V, C[:3, 3])

@@ -46,11 +46,15 @@ class ChainSolutions:
 
 def merged(*several: ChainSolutions) -> ChainSolutions:
     """Return solutions together, each once, the one with the smallest residual."""
+    if len(several) == 1 and len(several[0].q) < 2:
+        return several[0]
     q = np.concatenate([each.q for each in several])
     checks = np.concatenate([each.checks for each in several])
     branches = np.concatenate([each.branches for each in several])
     away = np.abs(q[:, None] - q)
     same = (np.abs(away - TURN * np.round(away / TURN)) <= SAME).all(axis=2)
+    if len(several) == 1 and np.count_nonzero(same) == len(q):
+        return several[0]
     rank = np.empty(len(q), dtype=int)
     rank[np.argsort(checks[:, 0], kind='stable')] = np.arange(len(q))
     kept = ~(same & (rank < rank[:, None])).any(axis=1)

@@ -38,6 +38,7 @@ NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
+BATCH = 32  # configurations that take their steps together
 SEARCHES = 512  # random configurations where no method knows all solutions
 
 
@@ -67,6 +68,7 @@ class SerialSolver:
         self._places: tuple[Place, ...] = ()
         self._solvers: dict[tuple[float, ...], ClosedForm | GeneralSixRevolute | None] = {}
         self._direct: dict[int, Any] = {}
+        self._batches: dict[bool, Callable[..., None]] = {}
         self._method(np.zeros(len(self.held)))
 
     def _method(self, positions: Array) -> ClosedForm | GeneralSixRevolute | None:
@@ -148,6 +150,8 @@ class SerialSolver:
                     lost.append(k)
                 else:
                     return None
+            if not good:  # out of reach, or no pose at all
+                return None
             found = ChainSolutions(q, checks, places, labels=labels, name=name, bound=m)
             if lost:
                 found.q, found.checks, found.branches = q[good], checks[good], places[good]
@@ -202,7 +206,7 @@ class SerialSolver:
             q, branches = method.candidates(C, swivel)
             labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
         else:
-            q, wanted = method.candidates(C)
+            q, wanted = method.candidates(C, 0, False)
             branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), 'general 6R', method.bound
         steps = self._polisher if closed else self._coarse
@@ -221,8 +225,10 @@ class SerialSolver:
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
         elif missing and not closed:
             doubt = missing
-        lost = found.lost if closed else NONE_LOST
-        return replace(found, labels=labels, name=name, bound=bound, doubt=doubt, lost=lost)
+        found.labels, found.name, found.bound, found.doubt = labels, name, bound, doubt
+        found.lost = found.lost if closed else NONE_LOST
+        found.inside = not found.checks[:, 2].any()
+        return found
 
     def _second_look(
         self,
@@ -238,14 +244,15 @@ class SerialSolver:
         other such zeros, finds nothing more, there is nothing more.
         """
         confirmed = False
-        for number in range(1, len(method.places)):
-            q, also = method.candidates(C, number)
+        for number in range(len(method.places)):
+            q, also = method.candidates(C, number, True)
             if also < 0:
                 continue
             more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
             before, found, wanted = len(found), merged(found, more), max(wanted, 0)
-            confirmed = len(found) == before
-            if confirmed or not self._missing(found, max(wanted, also)):
+            confirmed = number > 0 and len(found) == before
+            if confirmed or not self._missing(found, also):
+                confirmed = True
                 break
         if not confirmed and self._missing(found, wanted):
             found = merged(found, self._searched(C, positions, 64))
@@ -273,25 +280,41 @@ class SerialSolver:
             full[:, k] = value
         return self._polished(C, full, branches, steps)
 
+    def _stepped(self, steps: Kernel, q: Array, target: Array) -> tuple[Array, ...]:
+        """Return configurations (m, n) after some steps, and what is to be said of them."""
+        if len(q) > BATCH:
+            return steps.stack([q, target])
+        run = self._batches.get(steps is self._coarse)
+        if run is None:
+            run = self._batches[steps is self._coarse] = stacked_into(steps, BATCH)
+        padded = np.zeros((BATCH, q.shape[1]))
+        padded[: len(q)] = q
+        moved, checks = np.empty((BATCH, q.shape[1])), np.empty((BATCH, 3))
+        run(padded, target, moved, checks)
+        return moved[: len(q)], checks[: len(q)]
+
     def _polished(self, C: Array, q: Array, branches: Array, steps: Kernel) -> ChainSolutions:
         """Return the different solutions that configurations (m, n) lead to."""
         target = np.ascontiguousarray(C).reshape(16)
         if not len(q):
             return ChainSolutions(q, np.empty((0, 3)), branches)
-        start, (q, checks) = q, steps.stack([q, target])
+        start, (q, checks) = q, self._stepped(steps, q, target)
         for _ in range(ROUNDS):
             residuals = checks[:, 0]
             again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
             if not len(again):
                 break
-            moved, new = steps.stack([q[again], target])
+            moved, new = self._stepped(steps, q[again], target)
             better = new[:, 0] < residuals[again]
             if not better.any():
                 break
             q[again[better]], checks[again[better]] = moved[better], new[better]
         accepted = checks[:, 0] <= self._accepted
-        lost = start[~accepted], branches[~accepted], checks[~accepted, 0]
-        return merged(ChainSolutions(q[accepted], checks[accepted], branches[accepted], lost))
+        found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
+        if steps is self._polisher:
+            left = ~accepted
+            found.lost = start[left], branches[left], checks[left, 0]
+        return merged(found)
 
     def _nearly_singular(self, found: ChainSolutions) -> list[tuple[Array, float, Array]]:
         """Return (q, smallest singular value, direction lost) of solutions that are nearly so."""
