@@ -177,7 +177,12 @@ class AllInverseKinematics:
             target = arm.target(C, positions)
         found = solver.direct(target, swivel)
         if found is None:
-            found = solver.solve(rigid(target), arm.inner_positions(positions), swivel)
+            inner = arm.inner_positions(positions)
+            found = solver.solve(target, inner, swivel)
+            if not len(found.q):
+                nearest = rigid(target)
+                if nearest is not target:
+                    found = solver.solve(nearest, inner, swivel)
         limits = arm.limits(images, respect_limits)
         q, source, outside = limits.apply(found)
         return AllSolutions(

@@ -58,10 +58,14 @@ DEGREE = 8  # of det M: 16 zeros
 #: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
 #: out as complex angles by rounding.
 NEARLY_REAL = 0.15
+#: The same for zeros that are real for sure, and the distance at which they may err more.
+ROUGHLY, CROWDED = 1e-3, 0.05
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
+#: Third singular value of M from the last, relative to the first, below which it is zero.
+DEGENERATE = 1e-7
 TINY = 1e-25
 UNDERFLOW = 1e-140
 SAMPLES = 24  # of det M, whole vectors; 17 would do
@@ -438,7 +442,8 @@ class GeneralSixRevolute:
         """Return approximate joint angles (m, 6) for a pose (4, 4), solutions among them.
 
         And how many solutions there may be: zeros that are real, refined ones to rounding, others
-        roughly; -1 if the elimination vanishes at this pose, which says nothing then.
+        roughly; -1 if the elimination cannot tell at this pose, as it vanishes, or as more than two
+        solutions share the angle theta.
 
         Parameters
         ----------
@@ -474,6 +479,11 @@ class GeneralSixRevolute:
         run.joint_angles(waves, forms, solution, rest, left, orientation, self._axes, angles)
         if refined:
             count = int(np.count_nonzero(np.abs(square - 1.0) < REAL))
+            sigma = np.linalg.svd(
+                matrix(forms.reshape(6, 9, 3), waves[: len(real)]), compute_uv=False
+            )
+            if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+                return angles[: len(real)].reshape(-1, 6), -1
         return angles[: len(real)].reshape(-1, 6), count
 
     def _typical_determinant(self, number: int) -> float:

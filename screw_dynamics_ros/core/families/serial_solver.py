@@ -210,7 +210,7 @@ class SerialSolver:
             branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), 'general 6R', method.bound
         steps = self._polisher if closed else self._coarse
-        found = self._exact(C, positions, q, branches, steps)
+        found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
         nearly = [] if self.redundant else self._nearly_singular(found)
         if len(self.free) < 6:
             wanted = 0
@@ -218,7 +218,7 @@ class SerialSolver:
         if nearly or (missing and not closed):
             found = self._search_nearby(C, found, nearly, steps)
             if isinstance(method, GeneralSixRevolute):
-                found, missing = self._second_look(C, positions, found, method, wanted)
+                found, missing = self._second_look(C, positions, found, method)
             nearly = self._nearly_singular(found)
         doubt = ''
         if any(sigma < SINGULAR for _, sigma, _ in nearly):
@@ -236,34 +236,31 @@ class SerialSolver:
         positions: Mapping[int, float],
         found: ChainSolutions,
         method: GeneralSixRevolute,
-        wanted: int,
     ) -> tuple[ChainSolutions, str]:
         """Return also what other eliminations find, or else a search, and what is missing still.
 
         Special arms have real zeros that belong to no solution: if another elimination, which has
         other such zeros, finds nothing more, there is nothing more.
         """
-        confirmed = False
+        told = False
         for number in range(len(method.places)):
             q, also = method.candidates(C, number, True)
+            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+            before, found = len(found), merged(found, more)
             if also < 0:
                 continue
-            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
-            before, found, wanted = len(found), merged(found, more), max(wanted, 0)
-            confirmed = number > 0 and len(found) == before
-            if confirmed or not self._missing(found, also):
-                confirmed = True
-                break
-        if not confirmed and self._missing(found, wanted):
-            found = merged(found, self._searched(C, positions, 64))
-        return found, self._missing(found, min(wanted, 0))
+            told = True
+            if not self._missing(found, also) or (number > 0 and len(found) == before):
+                return found, self._missing(found, 0)
+        found = merged(found, self._searched(C, positions, 256))
+        return found, self._missing(found, 0 if told else -1)
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""
         if len(self.free) < 6:
             return ''
         if wanted < 0:
-            return 'the elimination vanishes at this pose'
+            return 'at this pose the elimination cannot tell how many solutions there are'
         if len(found) < wanted:
             return f'{wanted} solutions are expected'
         if len(found) % 2:
@@ -271,14 +268,22 @@ class SerialSolver:
         return ''
 
     def _exact(
-        self, C: Array, positions: Mapping[int, float], q: Array, branches: Array, steps: Kernel
+        self,
+        C: Array,
+        positions: Mapping[int, float],
+        q: Array,
+        branches: Array,
+        steps: Kernel,
+        rounds: int = ROUNDS,
     ) -> ChainSolutions:
         """Return the different solutions that candidates (m, free joints) lead to."""
+        if len(self.free) == len(self.chain) == q.shape[1]:
+            return self._polished(C, q, branches, steps, rounds)
         full = np.empty((len(q), len(self.chain)))
         full[:, self.free] = q[:, : len(self.free)]
         for k, value in positions.items():
             full[:, k] = value
-        return self._polished(C, full, branches, steps)
+        return self._polished(C, full, branches, steps, rounds)
 
     def _stepped(self, steps: Kernel, q: Array, target: Array) -> tuple[Array, ...]:
         """Return configurations (m, n) after some steps, and what is to be said of them."""
@@ -293,13 +298,15 @@ class SerialSolver:
         run(padded, target, moved, checks)
         return moved[: len(q)], checks[: len(q)]
 
-    def _polished(self, C: Array, q: Array, branches: Array, steps: Kernel) -> ChainSolutions:
+    def _polished(
+        self, C: Array, q: Array, branches: Array, steps: Kernel, rounds: int = ROUNDS
+    ) -> ChainSolutions:
         """Return the different solutions that configurations (m, n) lead to."""
         target = np.ascontiguousarray(C).reshape(16)
         if not len(q):
             return ChainSolutions(q, np.empty((0, 3)), branches)
         start, (q, checks) = q, self._stepped(steps, q, target)
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             residuals = checks[:, 0]
             again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
             if not len(again):

@@ -24,7 +24,7 @@ TINY = 1e-200
 
 
 #: Steps of the iteration between two looks, and at most.
-STEPS, MOST = 6, 60
+STEPS, MOST = 4, 80
 CONVERGED = 1e-9
 
 
