@@ -21,7 +21,6 @@ from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
     Coupling,
     Motion,
     coordinate,
-    times,
 )
 from screw_dynamics_ros.core.absolute_coordinates.independence import independent_rows
 from screw_dynamics_ros.core.absolute_coordinates.saddle_point import RowPattern
@@ -38,6 +37,7 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
 from screw_dynamics_ros.core.lie import quaternions, se3, so3
+from screw_dynamics_ros.core.linear import times
 from screw_dynamics_ros.core.types import Array
 
 #: Bodies up to which the equations are recorded and compiled; larger systems use sparse matrices.

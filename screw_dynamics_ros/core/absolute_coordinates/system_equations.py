@@ -17,7 +17,6 @@ from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
     Coupling,
     JointEquations,
     Motion,
-    times,
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.saddle_point import SaddlePoint
@@ -29,7 +28,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
 from screw_dynamics_ros.core.lie import se3, so3xr3
-from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.linear import times, zeros
 from screw_dynamics_ros.core.types import Array
 
 
