@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from screw_dynamics_ros.core.absolute_coordinates.bodies import (
     AbsoluteBody,
@@ -37,6 +36,9 @@ from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
 from screw_dynamics_ros.core.lie import quaternions, se3, so3
 from screw_dynamics_ros.core.linear import times
 from screw_dynamics_ros.core.types import Array
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 #: Bodies up to which the equations are recorded and compiled; larger systems use sparse matrices.
 MOST_RECORDED_BODIES = 16
@@ -475,6 +477,8 @@ class AbsoluteSystem:
         return blocks
 
     def _block_diagonal(self, blocks: Array) -> sparse.csr_array:
+        from scipy import sparse  # see `saddle_point`
+
         return sparse.csr_array(sparse.block_diag(list(blocks), format='csr'))
 
     def _constraint_names(self) -> list[str]:
