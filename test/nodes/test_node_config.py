@@ -9,6 +9,7 @@ pytest.importorskip('rclpy')
 import yaml
 from rcl_interfaces.msg import ParameterType
 from rclpy.node import Node
+from std_srvs.srv import SetBool
 
 from support.paths import CONFIG
 from support.robots import urdf_path
@@ -52,12 +53,30 @@ def plain(value):
     return list(value)
 
 
+def pause(client, node, wanted):
+    """Let a simulator stand still, which changes none of its parameters, or go on."""
+    assert client.call(SetBool, f'{node}/pause', SetBool.Request(data=wanted)).success
+
+
 @pytest.fixture(scope='module')
 def client(start, connect):
-    for name in ('bringup', 'simulator', 'mechanism_simulator'):
+    """Return a client of all nodes; the simulators pause, to leave the machine to the tests."""
+    simulators = ('simulator', 'mechanism_simulator')
+    for name in ('bringup', *simulators):
         start(name, DEFAULT if name == 'bringup' else {}, ['-r', '__ns:=/config'])
     start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
-    return connect('config')
+    client = connect('config')
+    for name in simulators:
+        pause(client, name, True)
+    return client
+
+
+@pytest.fixture
+def client_of_moving_robot(client):
+    """Return the client while joint states come."""
+    pause(client, 'simulator', False)
+    yield client
+    pause(client, 'simulator', True)
 
 
 CASES = [
@@ -289,8 +308,9 @@ ANYTHING = [
 @pytest.mark.parametrize(
     'node', ['bringup', 'kinematics', 'dynamics', 'wrench_estimator', 'simulator']
 )
-def test_one_parameter_does_not_end_the_process(client, node):
+def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
     """Any of them, with anything: refused by name or taken, and the nodes go on."""
+    client = client_of_moving_robot
     client.expect('config/bringup: robot description', 0)
     for name, before in declared(client, node).items():
         for value in ANYTHING:
