@@ -83,6 +83,7 @@ from screw_dynamics_ros.core.inverse.bounded_velocity import (
 )
 from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, LoopClosure
 from screw_dynamics_ros.core.inverse.force import ForwardForceResult, forward_force, inverse_force
+from screw_dynamics_ros.core.inverse.inequalities import Inequalities, TwistLimit
 from screw_dynamics_ros.core.inverse.link_motion import (
     Links,
     link_names,
@@ -933,6 +934,7 @@ class Robot(CompiledFunctions):
         *,
         previous: ArrayLike | None = None,
         acceleration_limit: ArrayLike | None = None,
+        limits: Sequence[TwistLimit] = (),
         **options: Any,
     ) -> JointLimitedResult:
         """Return the joint rates within limits that serve a twist best (C-044).
@@ -946,12 +948,16 @@ class Robot(CompiledFunctions):
             Joint rates now; matters with limits of acceleration.
         acceleration_limit : float or (nv,), optional
             [rad/s^2, m/s^2]; URDF has none.
+        limits : sequence of TwistLimit, optional
+            How fast links may move in some directions.
         **options
             joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
         """
         J = stacked_jacobian(self, q, link, representation)
-        limits = JointBounds(self.tree, dt, acceleration_limit)
-        bounds = limits.at(vector('q', self.tree.nq, q), previous)
+        joints = JointBounds(self.tree, dt, acceleration_limit)
+        bounds = joints.at(vector('q', self.tree.nq, q), previous)
+        if limits:
+            options['inequalities'] = Inequalities.of(self, q, limits)
         return joint_limited_velocity(J, stacked_rows('twist', twist, link), bounds, **options)
 
     def joint_limited_acceleration(
