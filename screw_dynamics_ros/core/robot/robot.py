@@ -96,6 +96,11 @@ from screw_dynamics_ros.core.inverse.position import (
     InverseKinematicsResult,
     make_solver,
 )
+from screw_dynamics_ros.core.inverse.redundancy.resolution import (
+    Criterion,
+    RedundancyResult,
+    resolve_redundancy,
+)
 from screw_dynamics_ros.core.inverse.singularities import SingularityReport, singularity_report
 from screw_dynamics_ros.core.inverse.task_priority import (
     Task,
@@ -923,6 +928,21 @@ class Robot(CompiledFunctions):
         """Return joint accelerations (field `v`) for tasks whose rates are accelerations."""
         levels = [level(self, q, v, task) for task in checked_tasks(tasks)]
         return task_priority(levels, **options)
+
+    def resolve_redundancy(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: str,
+        criteria: Sequence[Criterion],
+        **options: Any,
+    ) -> RedundancyResult:
+        """Return joint rates for a twist with criteria for what it leaves free (C-030 to C-037).
+
+        `criteria`: see `inverse.redundancy.criteria`. `options`: representation, selection, metric,
+        damping; see `Task`. The result says what each criterion did.
+        """
+        return resolve_redundancy(self, q, Task(link, twist, **options), criteria)
 
     def joint_limited_velocity(
         self,
