@@ -126,21 +126,21 @@ def joint_limited_velocity(
     A = np.vstack([K.T @ J, used * L.T])
     b = np.concatenate([K.T @ target, used * (L.T @ v_0)])
     v = bounded_least_squares(A, b, bounds.lower, bounds.upper)
-    conflicts = bounds.conflicts
+    conflicts, held_back = bounds.conflicts, 'joints are at their bounds'
     if inequalities is None or (rows := inequalities.checked(n)).kept_by(v):
         optimality = violation(A, b, bounds.lower, bounds.upper, v)
         active = held(A, b, bounds, v)
     else:
         found = least_squares_within(A, b, bounds, rows)
         v, optimality, active = found.x, found.optimality, found.active
-        conflicts = (*conflicts, *found.conflicts)
+        conflicts, held_back = (*conflicts, *found.conflicts), 'limits act'
     residual = target - J @ v
     left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
     terms = float(np.linalg.norm(np.abs(K.T) @ np.abs(J) @ (np.abs(v) + np.abs(v_0))))
     message = 'reached'
     if left > REACHED * whole + ROUNDING * terms:
         message = f'{left:.3g} of {whole:.3g} is left' + (
-            f' because these limits are reached: {", ".join(active)}'
+            f' because these {held_back}: {", ".join(active)}'
             if active
             else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
         )

@@ -89,8 +89,10 @@ from screw_dynamics_ros.core.inverse.link_motion import (
     link_names,
     stacked_bias,
     stacked_jacobian,
+    stacked_partials,
     stacked_rows,
 )
+from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus
 from screw_dynamics_ros.core.inverse.position import (
     InverseKinematics,
     InverseKinematicsResult,
@@ -102,6 +104,7 @@ from screw_dynamics_ros.core.inverse.redundancy.resolution import (
     resolve_redundancy,
 )
 from screw_dynamics_ros.core.inverse.singularities import SingularityReport, singularity_report
+from screw_dynamics_ros.core.inverse.singularity_policies import SingularityPolicy, guarded_velocity
 from screw_dynamics_ros.core.inverse.task_priority import (
     Task,
     TaskPriorityResult,
@@ -980,6 +983,27 @@ class Robot(CompiledFunctions):
             options['inequalities'] = Inequalities.of(self, q, limits)
         return joint_limited_velocity(J, stacked_rows('twist', twist, link), bounds, **options)
 
+    def guarded_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: str,
+        dt: float,
+        policy: SingularityPolicy,
+        *,
+        previous: ArrayLike | None = None,
+        acceleration_limit: ArrayLike | None = None,
+        **options: Any,
+    ) -> PolicyStatus:
+        """Return joint rates within limits by a policy for singularities, and its status (C-024).
+
+        Limits as in `joint_limited_velocity`; `options`: representation, task_metric, joint_metric,
+        secondary; see `inverse.singularity_policies`.
+        """
+        joints = JointBounds(self.tree, dt, acceleration_limit)
+        bounds = joints.at(vector('q', self.tree.nq, q), previous)
+        return guarded_velocity(self, q, twist, link, bounds, policy, **options)
+
     def joint_limited_acceleration(
         self,
         q: ArrayLike,
@@ -1045,10 +1069,11 @@ class Robot(CompiledFunctions):
     ) -> ClosedLoop:
         """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
 
-        `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping; see
-        `inverse.closed_loop`.
+        `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping,
+        policy; see `inverse.closed_loop`.
         """
         links = link_names(link)
+        options['partials'] = partial(stacked_partials, self, links)
         kernel = self.fuse(*closed_loop.outputs(links, closures))
         start = vector('q', self.tree.nq, q)
         return ClosedLoop(kernel, self.tree, links, start, dt, closures=closures, **options)

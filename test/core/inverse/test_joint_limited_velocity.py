@@ -132,7 +132,7 @@ def test_residual_and_reason(robot):
     found = robot.joint_limited_velocity(q, [0, 0, 0, 50.0, 0, 0], TOOL, DT)
     assert not found.success
     assert found.active
-    assert 'is left because these limits are reached' in found.message
+    assert 'is left because these joints are at their bounds' in found.message
     assert all(name in found.message for name in found.active)
     assert found.optimality < 1e-8
     assert (np.abs(found.v) <= robot.limits.velocity).all()
