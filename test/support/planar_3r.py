@@ -25,3 +25,34 @@ def planar_3r() -> RobotDescription:
         [Link('base'), *(Link(name, rod) for name in names[1:]), Link('tip')],
         [*joints, Joint('end', 'fixed', 'rod3', 'tip', at_tip, axis, limits)],
     )
+
+
+def tip(q):
+    """Return the position (2,) of the tip, in closed form."""
+    return np.array([np.cos(np.cumsum(q)).sum(), np.sin(np.cumsum(q)).sum()])
+
+
+def jacobian(q):
+    """Return the Jacobian (2, 3) of the tip."""
+    c, s = np.cos(np.cumsum(q)), np.sin(np.cumsum(q))
+    return np.array([[-s[k:].sum(), c[k:].sum()] for k in range(3)]).T
+
+
+def partials(q):
+    """Return its partial derivatives, dJ / dq_k at [..., k]."""
+    c, s = np.cos(np.cumsum(q)), np.sin(np.cumsum(q))
+    far = np.maximum.outer(np.arange(3), np.arange(3))
+    return -np.array([[[x[k:].sum() for k in row] for row in far] for x in (c, s)])
+
+
+def mass_matrix(q):
+    """Return the mass matrix (3, 3)."""
+    c, s = np.cos(np.cumsum(q)), np.sin(np.cumsum(q))
+    M = np.zeros((3, 3))
+    for i in range(3):
+        center = np.zeros((2, 3))
+        for k in range(i + 1):
+            center[:, k] = (-s[k:i].sum() - s[i] / 2, c[k:i].sum() + c[i] / 2)
+        turn = np.array([float(k <= i) for k in range(3)])
+        M += center.T @ center + np.outer(turn, turn) / 12
+    return M
