@@ -108,7 +108,7 @@ def classify_singularity(
             f'{len(f_p)}'
         )
     whole = np.concatenate([f_X, f_q, f_p], axis=1)
-    size = np.linalg.norm(whole, 2) if whole.size else 0.0
+    size = float(np.linalg.norm(whole, 2)) if whole.size else 0.0
     rank = rank_of(whole, size, tolerance)
     if equations is not None:
         check_count('the number of independent equations', equations)
@@ -149,7 +149,7 @@ def motions(A: Array, equations: int, size: float, tolerance: float) -> Array:
     rank = rank_of(A, size, tolerance)
     if rank >= min(n, equations):
         return np.zeros((n, 0))
-    norm = np.linalg.norm(A, 2)
+    norm = float(np.linalg.norm(A, 2))
     return np.eye(n) if norm <= tolerance * size else null_space(A, tolerance * size / norm)
 
 
