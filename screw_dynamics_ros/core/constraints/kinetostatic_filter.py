@@ -56,7 +56,7 @@ def filter_twist(
     twist : (6,)
         Commanded, in the frame and at the origin of the wrenches of the constraint.
     constraint : Constraint
-        For instance of `contacts`. A unilateral one lets parting motions pass.
+        For instance of `contact_wrenches`. A unilateral one lets parting motions pass.
     metric_of_twists : (6,) or (6, 6)
         M, positive definite, or its diagonal; `length_metric(l)` makes 1 rad/s count as l m/s.
 
@@ -69,7 +69,7 @@ def filter_twist(
     --------
     A vertex on a table, pushed down and along it.
 
-    >>> from screw_dynamics_ros.core.constraints.contacts import vertex_face
+    >>> from screw_dynamics_ros.core.constraints.contact_wrenches import vertex_face
     >>> table = vertex_face([0, 0, 0], [0, 0, 1])
     >>> filter_twist([0, 0, 0, 0.2, 0, -0.1], table, np.ones(6)).twist
     array([0. , 0. , 0. , 0.2, 0. , 0. ])

@@ -126,7 +126,7 @@ class Inequalities:
 
     def kept_by(self, v: Array) -> bool:
         """Return whether rates v respect all rows, but for rounding."""
-        return bool((self.A @ v - self.b <= rounding(self.A, self.b, v)).all())
+        return bool((self.A @ v - self.b <= rounding(self.A, self.b, np.abs(v))).all())
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def least_squares_within(
     if found is None:
         nearest = least_violation(inequalities, bounds)
         missing = inequalities.A @ nearest - limit
-        slack = rounding(inequalities.A, limit, nearest)
+        slack = rounding(inequalities.A, limit, np.abs(nearest))
         conflicts = tuple(
             f'the limit {name!r} cannot be respected: it is missed by {miss:.3g}'
             for name, miss, small in zip(inequalities.names, missing, slack)
@@ -192,14 +192,16 @@ def solve(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array] | None:
     >>> x.round(12), multipliers.round(12)
     (array([ 1.5, -0.5]), array([1.5]))
     """
-    acting = acting_rows(A, b, G, h)
+    x_0 = np.linalg.lstsq(A, b, rcond=None)[0]
+    acting = acting_rows(A, x_0, G, h)
     seen = set()
     for _ in range(CHANGES):
         x, multipliers = with_equations(A, b, G, h, acting)
         scale = 1e-9 * np.abs(multipliers).max(initial=0.0)
         pulling = acting & (multipliers < -scale)
-        missed = ~acting & (G @ x - h > rounding(G, h, x))
-        broken = acting & (np.abs(G @ x - h) > 1e3 * rounding(G, h, x))
+        small = rounding(G, h, np.abs(x) + np.abs(x_0))
+        missed = ~acting & (G @ x - h > small)
+        broken = acting & (np.abs(G @ x - h) > 1e3 * small)
         if broken.any():
             return None
         if not pulling.any() and not missed.any():
@@ -211,12 +213,11 @@ def solve(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array] | None:
     return None
 
 
-def acting_rows(A: Array, b: Array, G: Array, h: Array) -> Array:
-    """Return which rows act, (k,) of bool, by nonnegative least squares."""
+def acting_rows(A: Array, x_0: Array, G: Array, h: Array) -> Array:
+    """Return which rows act, (k,) of bool, by nonnegative least squares; x_0 without rows."""
     from scipy.optimize import nnls  # takes long to import, and many never need it
 
-    Q, R = np.linalg.qr(A)
-    x_0 = np.linalg.solve(R, Q.T @ b)
+    R = np.linalg.qr(A, mode='r')
     E, f = -np.linalg.solve(R.T, G.T).T, G @ x_0 - h
     size = np.linalg.norm(E, axis=1)
     size[size == 0.0] = 1.0
@@ -240,8 +241,24 @@ def with_equations(A: Array, b: Array, G: Array, h: Array, acting: Array) -> tup
     x = x + Z @ np.linalg.lstsq(A @ Z, b - A @ x, rcond=None)[0]
     multipliers = np.zeros(len(G))
     if len(B):
-        multipliers[acting] = np.linalg.lstsq(B.T, A.T @ (b - A @ x), rcond=None)[0]
+        multipliers[acting] = multipliers_of(B, A.T @ (b - A @ x))
     return x, multipliers
+
+
+def multipliers_of(B: Array, force: Array) -> Array:
+    """Return u with B^T u = force, without negative ones if rows that depend on each other allow.
+
+    >>> multipliers_of(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 0.0]))
+    array([1., 0., 0.])
+    """
+    u: Array = np.linalg.lstsq(B.T, force, rcond=None)[0]
+    if (u < 0.0).any():
+        from scipy.optimize import nnls
+
+        other, left = nnls(B.T, force)
+        if left <= 1e-10 * np.linalg.norm(force):
+            return other
+    return u
 
 
 def least_violation(inequalities: Inequalities, bounds: Bounds) -> Array:
@@ -268,13 +285,14 @@ def kkt_residual(A: Array, b: Array, G: Array, h: Array, x: Array, multipliers: 
     scale += float((size @ (np.abs(A) @ np.abs(x))).max(initial=0.0))
     scale = max(scale, float(np.finfo(float).tiny))
     gradient = (A.T @ (A @ x - b) + G.T @ multipliers) / scale
-    gap = (h - G @ x) / (np.abs(h) + np.abs(G) @ np.abs(x) + np.finfo(float).tiny)
+    moved = np.abs(x) + np.abs(np.linalg.lstsq(A, b, rcond=None)[0])
+    gap = (h - G @ x) / (rounding(G, h, moved) / ROUNDING)
     slack = multipliers / scale * np.abs(gap)
     worst = [np.abs(gradient).max(initial=0.0), (-gap).max(initial=0.0), slack.max(initial=0.0)]
     return float(max(worst))
 
 
-def rounding(G: Array, h: Array, x: Array) -> Array:
-    """Return what rounding may do to each of G x - h."""
-    terms: Array = np.abs(h) + np.abs(G) @ np.abs(x)
+def rounding(G: Array, h: Array, size: Array) -> Array:
+    """Return what rounding may do to G x - h, for x computed from numbers of a size (n,)."""
+    terms: Array = np.abs(h) + np.linalg.norm(G, axis=1) * np.linalg.norm(size)
     return ROUNDING * terms + np.finfo(float).tiny

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
-from screw_dynamics_ros.core.constraints.contacts import (
+from screw_dynamics_ros.core.constraints.contact_wrenches import (
     edge_edge,
     edge_face,
     face_face,
@@ -144,6 +144,21 @@ def test_unilateral_contacts_let_parting_motions_pass(name, M, rng):
             assert found.pushing.any()
             pushed += 1
     assert pushed > 2
+
+
+def test_a_twist_that_is_removed_altogether():
+    """What is left is rounding of what was there, not of itself."""
+    for name in ('vertex_face', 'edge_face', 'face_face'):
+        contact, _ = CONTACTS[name]
+        pressing = np.linalg.solve(np.diag(np.arange(1.0, 7.0)), -contact.wrenches[:, 0])
+        found = filter_twist(pressing, contact, np.arange(1.0, 7.0))
+        assert (contact.wrenches.T @ found.twist > -1e-14).all()
+        if name == 'vertex_face':
+            assert np.abs(found.twist).max() < 1e-15
+    flat = edge_face([-0.1, 0, 0], [0.1, 0, 0], [0, 0, 1])
+    found = filter_twist([0, 0.5, 0, 0.2, 0, -0.1], flat, [0.01, 0.01, 0.01, 1, 1, 1])
+    np.testing.assert_allclose(found.twist, [0, 0, 0, 0.2, 0, 0], atol=1e-13)
+    assert found.pushing.all()
 
 
 def test_contact_as_rows_of_joint_rates(rng):
