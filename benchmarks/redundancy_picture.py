@@ -22,8 +22,8 @@ from screw_dynamics_ros.core.inverse.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
+from screw_dynamics_ros.core.inverse.redundancy.joint_springs import LimitCentering
 from screw_dynamics_ros.core.inverse.redundancy.obstacles import ObstacleRepulsion
-from screw_dynamics_ros.core.inverse.redundancy.posture import LimitCentering
 from screw_dynamics_ros.core.inverse.redundancy.torque import HoldingTorque
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -217,7 +217,7 @@ def acting_rows(A: Array, x_0: Array, G: Array, h: Array) -> Array:
     """Return which rows act, (k,) of bool, by nonnegative least squares; x_0 without rows."""
     from scipy.optimize import nnls  # takes long to import, and many never need it
 
-    R = np.linalg.qr(A, mode='r')
+    _, R = np.linalg.qr(A)
     E, f = -np.linalg.solve(R.T, G.T).T, G @ x_0 - h
     size = np.linalg.norm(E, axis=1)
     size[size == 0.0] = 1.0

@@ -5,7 +5,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Task
 from screw_dynamics_ros.core.inverse.partial_tasks import rows_in_frame
-from screw_dynamics_ros.core.inverse.redundancy.posture import PostureSprings
+from screw_dynamics_ros.core.inverse.redundancy.joint_springs import PostureSprings
 from screw_dynamics_ros.core.inverse.structural_loads import structural_load
 from screw_dynamics_ros.core.lie import se3
 from support import arm_321

@@ -5,8 +5,8 @@ Section 5.9.1 of the book lists ten. In the program they are of five kinds:
 ===  ===================================  ========================================  ==============
 no.  criterion                            class                                     kind
 ===  ===================================  ========================================  ==============
-1    springs to a posture, joint centers  `posture.PostureSprings`,                 cost
-                                          `posture.LimitCentering`
+1    springs to a posture, joint centers  `joint_springs.PostureSprings`,           cost
+                                          `joint_springs.LimitCentering`
 2    least kinetic energy                 `metrics.KineticEnergy`                   metric
 3    power from the stronger motors       `metrics.MotorPower`                      metric
 4    manipulability                       `dexterity.Manipulability`                cost
@@ -24,8 +24,8 @@ to over a path need not be the best path; the tenth is global and takes the path
 
 A cost H(q) is lowered by steepest descent in the joint metric M, within the null space of the task,
 v = -w Z Z^T grad H with Z^T M Z = 1: then dH/dt = -w |Z^T grad H|^2 <= 0, whatever M. (Minus the
-gradient, projected by 1 - J^# J, is not downhill if M is not the identity.) The weight w is a gain:
-1/s for a cost in the unit of the joint metric, rad^2 for joints that turn.
+gradient, projected by 1 - J^# J, need not be downhill if M is not the identity.) The weight w is a
+gain [rad^2/s per unit of the cost], so that springs in rad^2 have one in 1/s.
 
 Source: Bruyninckx 2010, section 5.9.1 (C-030 to C-038).
 """

@@ -10,9 +10,9 @@ from screw_dynamics_ros.core.inverse.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
+from screw_dynamics_ros.core.inverse.redundancy.joint_springs import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.inverse.redundancy.metrics import KineticEnergy, MotorPower
 from screw_dynamics_ros.core.inverse.redundancy.obstacles import ObstacleRepulsion
-from screw_dynamics_ros.core.inverse.redundancy.posture import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.inverse.redundancy.torque import HoldingTorque
 from support.planar_2r import planar_2r
 from support.robots import urdf_path

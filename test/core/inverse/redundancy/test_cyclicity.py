@@ -6,7 +6,7 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.inverse.extended_jacobian import extended_inverse
 from screw_dynamics_ros.core.inverse.redundancy.cyclicity import cyclic_velocity, drift
-from screw_dynamics_ros.core.inverse.redundancy.posture import PostureSprings
+from screw_dynamics_ros.core.inverse.redundancy.joint_springs import PostureSprings
 from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
 from support import planar_3r
 

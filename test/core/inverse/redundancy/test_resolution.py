@@ -9,9 +9,9 @@ from screw_dynamics_ros.core.inverse.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
+from screw_dynamics_ros.core.inverse.redundancy.joint_springs import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.inverse.redundancy.metrics import KineticEnergy, MotorPower
 from screw_dynamics_ros.core.inverse.redundancy.obstacles import ObstacleRepulsion
-from screw_dynamics_ros.core.inverse.redundancy.posture import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.inverse.redundancy.resolution import BoundedRates
 from screw_dynamics_ros.core.inverse.redundancy.torque import HoldingTorque, least_torque
 from support.planar_3r import IN_THE_PLANE, planar_3r
@@ -127,21 +127,28 @@ def test_weaker_motors_move_less(robot, q):
     assert (np.diff(rates) < 0.0).all()
 
 
-def test_manipulability_and_singularity_distance_grow(arm):
-    """C-033, C-036: while the tip stays; sigma_min is kept above what it would become."""
+def test_manipulability_grows(arm):
+    """C-033: while the tip stays where it is."""
     q = np.array([0.3, 0.15, 0.1])
     best = moved(arm, q, [Manipulability('tip', IN_THE_PLANE, weight=0.3)], 60)
     cost = Manipulability('tip', IN_THE_PLANE)
     assert cost.value(arm, best) < cost.value(arm, q) - 0.01
-    spring = SingularityDistance('tip', IN_THE_PLANE, threshold=0.5, weight=0.3)
-    q = np.array([0.3, 1.2, -1.0])
-    twist = np.array([np.cos(0.6), np.sin(0.6)]) * 0.1  # outward: the arm will be stretched
-    sigma = []
+
+
+def test_smallest_singular_value_is_kept_above_a_threshold(arm):
+    """C-036: on a line that leads the pseudo-inverse below it."""
+    spring = SingularityDistance('tip', IN_THE_PLANE, threshold=0.6, weight=2.0)
+    twist = 0.15 * np.array([np.cos(3.7), np.sin(3.7)])
+    smallest = []
     for criteria in ([], [spring]):
-        end = moved(arm, q, criteria, 30, twist=twist)
-        J = IN_THE_PLANE @ arm.jacobian(end, 'tip')
-        sigma.append(np.linalg.svd(J, compute_uv=False)[-1])
-    assert sigma[1] > sigma[0]
+        q, sigma = np.array([0.3, 2.6, -2.6]), []
+        for _ in range(12):
+            q = moved(arm, q, criteria, 5, twist=twist)
+            J = IN_THE_PLANE @ arm.jacobian(q, 'tip')
+            sigma.append(np.linalg.svd(J, compute_uv=False)[-1])
+        smallest.append(min(sigma))
+    assert smallest[0] < 0.35
+    assert smallest[1] > 0.45
 
 
 def test_holding_torque_falls():
