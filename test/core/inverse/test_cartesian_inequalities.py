@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.inverse import inequalities
 from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.inverse.inequalities import Inequalities, TwistLimit
 from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
@@ -41,17 +42,17 @@ def test_optimality_conditions_with_rows(m, n, k, damping):
     rng = np.random.default_rng(m + n + k)
     acted = 0
     for _ in range(10):
-        J, V, bounds, inequalities = problem(rng, m, n, k)
-        found = joint_limited_velocity(J, V, bounds, damping=damping, inequalities=inequalities)
+        J, V, bounds, limit = problem(rng, m, n, k)
+        found = joint_limited_velocity(J, V, bounds, damping=damping, inequalities=limit)
         v = found.v
         assert found.optimality < 1e-8
         assert (bounds.lower <= v).all()
         assert (v <= bounds.upper).all()
-        assert (inequalities.A @ v <= inequalities.b + 1e-11).all()
+        assert (limit.A @ v <= limit.b + 1e-11).all()
         if damping is None:
             continue
-        G = np.concatenate([np.eye(n), -np.eye(n), inequalities.A])
-        h = np.concatenate([bounds.upper, -bounds.lower, inequalities.b])
+        G = np.concatenate([np.eye(n), -np.eye(n), limit.A])
+        h = np.concatenate([bounds.upper, -bounds.lower, limit.b])
         touched = G @ v > h - 1e-9
         g = J.T @ (J @ v - V) + damping**2 * v
         columns = np.concatenate([G[touched].T, np.eye(n), -np.eye(n)], axis=1)
@@ -65,16 +66,16 @@ def test_nothing_better_is_found():
     """C-044: scipy's SLSQP, another method, ends at the same cost."""
     rng = np.random.default_rng(3)
     for _ in range(5):
-        J, V, bounds, inequalities = problem(rng, 6, 7, 6)
-        v = joint_limited_velocity(J, V, bounds, damping=0.1, inequalities=inequalities).v
+        J, V, bounds, limit = problem(rng, 6, 7, 6)
+        v = joint_limited_velocity(J, V, bounds, damping=0.1, inequalities=limit).v
 
         def cost(x, J=J, V=V):
             return (V - J @ x) @ (V - J @ x) + 0.01 * x @ x
 
         gap = {
             'type': 'ineq',
-            'fun': lambda x, rows=inequalities: rows.b - rows.A @ x,
-            'jac': lambda x, rows=inequalities: -rows.A,
+            'fun': lambda x, rows=limit: rows.b - rows.A @ x,
+            'jac': lambda x, rows=limit: -rows.A,
         }
         other = minimize(
             cost,
@@ -148,10 +149,47 @@ def test_contradictions_are_named_and_bounds_are_kept():
     assert (np.abs(found.v) <= 1.0).all()
     assert not found.success
     assert found.conflicts == ("the limit 'row0' cannot be respected: it is missed by 1",)
+    three = Bounds(-np.ones(3), np.ones(3), ('a', 'b', 'c'))
+    found = joint_limited_velocity(
+        [[0.0, 0.0, 1.0]], [0.5], three, inequalities=rows([[-1.0, -1.0, 0.0]], [-3.0])
+    )
+    np.testing.assert_allclose(found.v, [1.0, 1.0, 0.5], atol=1e-6)  # the task is still served
     opposed = rows([[1.0, 0.0], [-1.0, 0.0]], [-0.2, -0.2])  # a <= -0.2 and a >= 0.2
     found = joint_limited_velocity([[1.0, 0.0]], [0.5], bounds, inequalities=opposed)
     assert abs(found.v[0]) < 1e-6
     assert len(found.conflicts) == 2
+
+
+def test_wrong_sets_of_acting_rows_are_mended(monkeypatch):
+    """C-044: rows that pull are let go, rows that are missed are added."""
+    rng = np.random.default_rng(8)
+    mended = 0
+    for _ in range(40):
+        A, b, G = rng.normal(size=(8, 6)), 3 * rng.normal(size=8), rng.normal(size=(9, 6))
+        h = rng.uniform(0, 0.3, 9)
+        expected, _ = inequalities.solve(A, b, G, h)
+        with monkeypatch.context() as patch:
+            patch.setattr(inequalities, 'acting_rows', lambda *_: rng.random(9) < 0.4)
+            found = inequalities.solve(A, b, G, h)
+        if found is not None:  # the search may run in a circle, from a set that is far off
+            np.testing.assert_allclose(found[0], expected, atol=1e-9)
+            mended += 1
+    assert mended > 20
+
+
+def test_degenerate_corners():
+    """C-044: more rows meet at the optimum than can be independent."""
+    rng = np.random.default_rng(9)
+    free = Bounds(np.full(3, -np.inf), np.full(3, np.inf), ('a', 'b', 'c'))
+    for _ in range(30):
+        A = rng.normal(size=(8, 3))
+        A[:, 2] = np.abs(A[:, 2]) + 1.0
+        limit = rows(A, A @ [0.2, -0.1, 0.3])  # all meet in one point
+        found = joint_limited_velocity(
+            np.eye(3), [0.2, -0.1, 5.0], free, damping=1e-3, inequalities=limit
+        )
+        assert found.optimality < 1e-8
+        assert limit.kept_by(found.v)
 
 
 def test_without_finite_bounds():

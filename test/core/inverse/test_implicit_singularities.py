@@ -112,6 +112,14 @@ def test_redundant_arms_are_regular():
     assert classify_singularity(np.eye(3), lost).kind == 'inverse'
 
 
+def test_redundant_actuation_with_passive_joints():
+    """A second motor on another bar: what passive joints take up is not counted twice."""
+    f_X, f_q, f_p = four_bar_golden(np.pi / 3, 1.795774973)
+    found = classify_singularity(f_X, np.hstack([f_q, [[0.3], [-0.7]]]), f_p)
+    assert found.kind == 'regular'
+    assert found.idle_motions.shape == (2, 0)
+
+
 def test_flat_parallelogram_is_both():
     """C-023: the third type; all bars in line, the equations themselves are dependent."""
     f = four_bar(4.0, 1.0, 4.0, 1.0, 0.0, 0.0)

@@ -26,7 +26,7 @@ BODIES = [
 OBSTACLES = [
     Capsule.sphere([0.4, 0.2, 0.6], 0.1),
     Capsule([0.6, -1.0, 0.2], [0.6, 1.0, 0.25], 0.05),
-    Capsule([0, 0, -0.1], [0, 0, 0.1], 0.07, 'panda_link1'),
+    Capsule([0.1, 0, -0.1], [0, 0.2, 0.1], 0.07, 'panda_link2'),
 ]
 
 COSTS = [
@@ -36,6 +36,7 @@ COSTS = [
     Manipulability(TOOL, length=0.3),
     Manipulability(TOOL, np.eye(6)[3:], joint_metric=np.arange(1.0, 9.0)),
     SingularityDistance(TOOL, length=0.3, threshold=0.5),
+    SingularityDistance(TOOL, length=0.3, threshold=2.0, joint_metric=1.0 / np.arange(1.0, 9.0)),
     HoldingTorque(),
     HoldingTorque(np.linspace(1.0, 2.0, 8)),
     ObstacleRepulsion(BODIES, OBSTACLES, margin=2.0, stiffness=30.0),

@@ -12,8 +12,8 @@ from screw_dynamics_ros.core.inverse.redundancy.path_current import (
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from support import planar_3r
 
-DT = 0.05
-N = 31
+DT = 0.075
+N = 21
 CONSTANTS = np.array([2.0, 1.0, 0.5])
 
 
@@ -98,6 +98,9 @@ def test_limits_and_ends_are_kept(arm, start):
     assert narrow.q[:, 2].min() >= Narrow.lower[2] - 1e-6
     assert np.abs(narrow.v).max() <= 1.0 + 1e-6
     assert free.rms < narrow.rms < narrow.initial_rms
+    assert narrow.success
+    gaps = narrow.q[:, 2].min() - Narrow.lower[2], 1.0 - np.abs(narrow.v).max()
+    assert min(gaps) < 1e-4  # it goes as far as it may
 
 
 def test_refusals(arm, start):
