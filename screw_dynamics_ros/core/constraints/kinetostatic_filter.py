@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.inverse.inequalities import Inequalities, solve
+from screw_dynamics_ros.core.inverse.inequalities import Inequalities
+from screw_dynamics_ros.core.inverse.least_distance import solve
 from screw_dynamics_ros.core.inverse.velocity import matrix, rate
 from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse, metric
 from screw_dynamics_ros.core.types import Array

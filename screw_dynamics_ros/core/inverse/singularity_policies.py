@@ -35,9 +35,6 @@ from screw_dynamics_ros.core.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.types import Array
 
-#: Part of a twist in lost directions up to which it counts as feasible.
-FEASIBLE = 1e-6
-
 
 class SingularityPolicy(Protocol):
     """What decides about a twist near a singularity."""
@@ -137,7 +134,7 @@ class Deviate:
 
 
 def wanted_rates(situation: Situation) -> tuple[Array, Array]:
-    """Return J^# V + N v_0 without regard to bounds, and what is left of V."""
+    """Return J^# V + N v_0 without regard to bounds, and what is left of V, zero if reached."""
     found = inverse_velocity(
         situation.J,
         situation.twist,
@@ -154,7 +151,7 @@ def along_the_path(
 ) -> PolicyStatus:
     """Return the rates of the twist times s <= allowed within the bounds."""
     v, lost = wanted_rates(situation)
-    if np.linalg.norm(lost) > FEASIBLE * np.linalg.norm(situation.twist):
+    if lost.any():
         why = f'{np.linalg.norm(lost):.3g} of the twist is in a direction that is lost here'
         return at_rest(situation, (), why)
     scale, limiting = within_bounds(v, situation.bounds)
