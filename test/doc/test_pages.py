@@ -17,6 +17,7 @@ PAGES = (
     'doc/formulations.md',
     'doc/integration.md',
     'doc/serial_families.md',
+    'doc/redundancy.md',
     'doc/trajectories.md',
 )
 PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))
