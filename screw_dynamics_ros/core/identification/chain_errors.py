@@ -64,7 +64,7 @@ class ChainErrors:
         Nominal poses of the root in the frame of the instrument, of the target in the frame of the
         link [m]; the identity if not given.
     of_base, of_target : sequence of str
-        Which of `DISPLACEMENTS` of these are parameters.
+        Which of `DISPLACEMENTS` of the base, and of target or tool, are parameters.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class ChainErrors:
         for group, parameter in (('offsets', 'offset'), ('scales', 'scale')):
             if group in estimate:
                 columns += [(name, parameter, group) for name in self.joints]  # type: ignore[misc]
-        for owner, parts in (('tool', DISPLACEMENTS), ('base', of_base), ('target', of_target)):
+        for owner, parts in (('tool', of_target), ('base', of_base), ('target', of_target)):
             if owner in estimate:
                 columns += [(owner, part, owner) for part in parts]  # type: ignore[misc]
         if not columns:

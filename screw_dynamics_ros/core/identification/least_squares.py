@@ -31,8 +31,8 @@ class Fit:
     >>> fit = Fit(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]]), CUTOFF)
     >>> fit.rank
     2
-    >>> fit.combinations(('a', 'b', 'c'))
-    ({'a': 1.0, 'b': -1.0},)
+    >>> {name: round(x, 12) for name, x in fit.combinations(('a', 'b', 'c'))[0].items()}
+    {'a': 1.0, 'b': -1.0}
     """
 
     def __init__(self, A: Array, cutoff: float) -> None:
