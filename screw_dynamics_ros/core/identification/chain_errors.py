@@ -41,7 +41,7 @@ from screw_dynamics_ros.core.geometry.robot_geometry import geometry_of
 from screw_dynamics_ros.core.identification.measurements import DISPLACEMENTS
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND, mimic_map
 from screw_dynamics_ros.core.types import Array
 
 Group = Literal['axes', 'offsets', 'scales', 'base', 'tool', 'target']
@@ -70,6 +70,10 @@ class ChainErrors:
     ----------
     joints : tuple of str
         The movable joints on the path.
+    coordinates : tuple of nq str
+        The joints whose positions q has.
+    moving : tuple of str
+        Those of them that move the link.
     names : tuple of k str
         'elbow_joint.rx', 'elbow_joint.offset', 'tool.x', 'base.rz' and the like.
     preference : (k,) array
@@ -108,7 +112,10 @@ class ChainErrors:
         path = [] if frame.body == GROUND else own.path(frame.body)
         self.joints = tuple(own.names[i] for i in path)
         self._check_joints()
-        self.nq = geometry.coupling.shape[1]
+        masters = mimic_map(description)
+        self.coordinates = tuple(n for n in own.names if masters.get(n, (n,))[0] == n)
+        moves = np.any(geometry.coupling[path], axis=0).tolist()
+        self.moving = tuple(name for name, does in zip(self.coordinates, moves) if does)
         self._coupling, self._offset = geometry.coupling[path], geometry.offset[path]
         self._B, self._X, self._S = own.B[path], own.X[path], frame.S
         self._base, self._target = _pose('base', base), _pose('target', target)
@@ -206,10 +213,10 @@ class ChainErrors:
 
     def _coordinates(self, q: ArrayLike) -> Array:
         q = float_array('q', q)
-        if q.ndim != 2 or q.shape[1] != self.nq:
+        if q.ndim != 2 or q.shape[1] != len(self.coordinates):
             raise ArgumentError(
-                f'q must have shape (N, {self.nq}), a configuration for each measurement, '
-                f'got {q.shape}'
+                f'q must have shape (N, {len(self.coordinates)}), a configuration for each '
+                f'measurement, got {q.shape}'
             )
         return q @ self._coupling.T + self._offset
 

@@ -419,7 +419,7 @@ def _message(
     combinations: tuple[dict[str, float], ...],
     kind: str,
 ) -> str:
-    parts = [f'converged in {iterations} steps']
+    parts = [f'converged in {iterations} step{"s" * (iterations != 1)}']
     if not converged:
         parts = [
             f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
