@@ -22,10 +22,8 @@ UR5 = urdf_path('ur_description/urdf/ur5_robot')
 LINK = 'tool0'
 JOINTS = Robot.from_urdf(UR5, backend='reference').joint_names
 SEEN = [f'measured.{c}' for c in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')]
-BASE, TARGET = (
-    expm(se3.hat([0.3, -0.2, 2, 1.5, 0.4, 0.2])),
-    expm(se3.hat([0.1, 0, 0, 0.05, 0, 0.04])),
-)
+BASE = expm(se3.hat([0.3, -0.2, 2, 1.5, 0.4, 0.2]))
+TARGET = expm(se3.hat([0.1, 0, 0, 0.05, 0, 0.04]))
 ANGLE, DISTANCE = 2e-4, 1e-4
 
 
@@ -68,9 +66,8 @@ def recorded(tmp_path, table):
 
 
 def run(*arguments, link=LINK):
-    return main(
-        [str(a) for a in (UR5, *arguments, '--link', link, '--position-deviation', DISTANCE)]
-    )
+    known = ('--link', link, '--position-deviation', DISTANCE)
+    return main([str(argument) for argument in (UR5, *arguments, *known)])
 
 
 def test_corrected_urdf(tmp_path, recorded, truth, capsys):
@@ -138,9 +135,9 @@ def test_points_and_distances(tmp_path, table, capsys):
     path = write_csv(tmp_path / 'distances.csv', header, np.hstack([q, distances]))
     assert run(path, *beside) == BROKEN
     assert '--center: needed for measured distances' in capsys.readouterr().err
-    base = (1.5, 0.4, 0.2, 0, 0, 0)
-    some = ('--center', *center, '--estimate', 'offsets', '--base', *base)
-    assert run(path, *beside, *some) in (WRITTEN, REFUSED)  # this base is far off
+    yaw, pitch, roll = Rotation.from_matrix(BASE[:3, :3]).as_euler('ZYX')
+    base = ('--base', *BASE[:3, 3], roll, pitch, yaw)
+    assert run(path, *beside, *base, '--center', *center, '--estimate', 'axes') == WRITTEN
     assert '40 measured distances' in capsys.readouterr().out
 
 
