@@ -109,7 +109,8 @@ def informative_configurations(
     chosen = d_optimal(A, count)
     own = Fit(A[chosen].reshape(count * d, -1), CUTOFF)
     index = np.exp(np.mean(np.log(own.s))) / np.sqrt(count) if own.s[-1] > 0.0 else 0.0
-    return Design(tuple(chosen), float(index), float(own.s[0] / own.s[-1]))
+    condition = own.s[0] / own.s[-1] if own.s[-1] > 0.0 else np.inf
+    return Design(tuple(chosen), float(index), float(condition))
 
 
 def d_optimal(A: Array, count: int) -> list[int]:
