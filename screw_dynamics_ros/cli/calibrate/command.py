@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from screw_dynamics_ros.cli.calibrate import picture, report
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
 from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.identification.chain_errors import GROUPS, ChainErrors
 from screw_dynamics_ros.core.identification.measurements import (
@@ -41,6 +41,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
+FAR = 0.1  # rad or m beyond a limit that no mounting explains
 EXIT_STATUS = (
     f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
     f'refused, or the fit did not converge (nothing is written), {BROKEN} a file cannot be read or '
@@ -80,6 +81,8 @@ def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration
     model = ChainErrors(description, options.link, options.estimate)
     known = [joint.name for joint in description.joints if joint.type != 'fixed']
     file = read_measurements(options.measurements, known)
+    for line in beyond_limits(file, description):
+        print(line)
     measured = measurements(file, options)
     every = round(1 / options.held_out) if options.held_out else 0
     result = calibrate_robot(
@@ -95,6 +98,18 @@ def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration
         robust=options.robust,
     )
     return result, file.kind
+
+
+def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Iterator[str]:
+    """Yield a warning for each joint that was far from where it can be, as if in degrees."""
+    for joint in description.joints:
+        q, limits = file.positions.get(joint.name), joint.limits
+        if q is None or (limits.lower - FAR <= q.min() and q.max() <= limits.upper + FAR):
+            continue
+        yield (
+            f'WARNING joint {joint.name}: positions {q.min():.4g} to {q.max():.4g} are beyond its '
+            f'limits {limits.lower:.4g} to {limits.upper:.4g}; rad and m are expected'
+        )
 
 
 def measurements(file: MeasurementFile, options: argparse.Namespace) -> Measurements:

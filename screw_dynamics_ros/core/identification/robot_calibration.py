@@ -23,21 +23,15 @@ from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.identification.frame_registration import (
-    register_frames,
-    register_points,
+from screw_dynamics_ros.core.identification.least_squares import CUTOFF, described
+from screw_dynamics_ros.core.identification.measurements import Measurements
+from screw_dynamics_ros.core.identification.weighted_problem import (
+    WeightedProblem,
+    registered_frames,
 )
-from screw_dynamics_ros.core.identification.least_squares import CUTOFF, Fit, described
-from screw_dynamics_ros.core.identification.measurements import (
-    MeasuredPoints,
-    MeasuredPoses,
-    Measurements,
-)
-from screw_dynamics_ros.core.identification.outliers import doubtful, huber_weights
 from screw_dynamics_ros.core.types import Array
 
 ESTIMATE = ('axes', 'base', 'target')
-ROUNDS = 10  # of leaving out measurements
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +183,7 @@ def calibrate_robot(
     Examples
     --------
     >>> from screw_dynamics_ros.core.description import read_urdf
+    >>> from screw_dynamics_ros.core.identification import MeasuredPoints
     >>> arm = read_urdf('''<robot name="arm"><link name="base"/><link name="arm"/><link name="tip"/>
     ...   <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/>
     ...     <axis xyz="0 0 1"/></joint>
@@ -228,9 +223,11 @@ def calibrate_robot(
 
     model = errors(base, target)
     seen = measured.part(kept)
-    start = _registered(model, q[kept], seen, estimate, base is None, target is None)
+    start = registered_frames(model, q[kept], seen, estimate, base is None, target is None)
     model = errors(*start)
-    problem = _Problem(model, q, measured, model.held(fixed), cutoff, tolerance, max_iterations)
+    problem = WeightedProblem(
+        model, q, measured, model.held(fixed), cutoff, tolerance, max_iterations
+    )
     combinations = problem.hold_unidentifiable(kept)
     used, P = kept, np.zeros(len(model.names))
     if robust:
@@ -263,145 +260,6 @@ def calibrate_robot(
         float(np.sqrt(np.sum(weighted**2) / freedoms)) if freedoms > 0 else np.nan,
         freedoms,
     )
-
-
-class _Problem:
-    """Weighted least squares over some of the measurements and some of the parameters."""
-
-    def __init__(
-        self,
-        model: ChainErrors,
-        q: Array,
-        measured: Measurements,
-        fixed: set[str],
-        cutoff: float,
-        tolerance: float,
-        max_iterations: int,
-    ) -> None:
-        self.model, self.q, self.measured = model, q, measured
-        self.cutoff, self.tolerance, self.most = cutoff, tolerance, max_iterations
-        self.free = [k for k, name in enumerate(model.names) if name not in fixed]
-        self.start = np.zeros(len(model.names))
-
-    def residuals(self, P: Array) -> Array:
-        """Return e (N, d) of all measurements."""
-        return self.measured.residuals(self.model.pose(self.q, P))
-
-    def linearized(self, P: Array, rows: Sequence[int], free: Sequence[int]) -> tuple[Array, Array]:
-        """Return weighted e (n, d) and A (n, d, k)."""
-        rows = list(rows)
-        T, J = self.model.predicted(self.q[rows], P)
-        e, A = self.measured.part(rows).linearized(T, J)
-        weights = 1.0 / self.measured.deviations
-        return weights * e, weights[:, None] * A[..., free]
-
-    def hold_unidentifiable(self, rows: Sequence[int]) -> tuple[dict[str, float], ...]:
-        """Take parameters out of `free` until no change of the others goes unseen."""
-        free = self.free
-        equations = len(rows) * self.measured.deviations.size
-        if not free or equations < len(free):
-            raise ArgumentError(
-                f'{len(rows)} {self.measured.kind} give {equations} equations for {len(free)} '
-                'parameters; measure more, many times as many equations as unknowns, and estimate '
-                'at least one parameter'
-            )
-        _, A = self.linearized(self.start, rows, free)
-        fit = Fit(A.reshape(equations, -1), self.cutoff)
-        preference = self.model.preference[free]
-        names = [self.model.names[k] for k in free]
-        pivots, _ = fit.null_basis(preference)
-        found = fit.combinations(names, preference)
-        self.free = [k for i, k in enumerate(free) if i not in pivots]
-        if not self.free:
-            raise ArgumentError(
-                f'these {self.measured.kind} tell nothing about {", ".join(names)}; move the joints'
-            )
-        return tuple(
-            {names[p]: combination[names[p]]} | combination for p, combination in zip(pivots, found)
-        )
-
-    def solve(
-        self, rows: Sequence[int], P: Array, free: Sequence[int] | None = None
-    ) -> tuple[Array, int, bool, Fit]:
-        """Return P (k,), the Gauss-Newton steps from P, whether they converged, and the fit."""
-        chosen = self.free if free is None else list(free)
-        iterations, converged = 0, False
-        while not converged and iterations < self.most:
-            e, A = self.linearized(P, rows, chosen)
-            fit = Fit(A.reshape(e.size, -1), self.cutoff)
-            step = fit.solve(e.ravel())
-            P = P.copy()
-            P[chosen] += step
-            iterations += 1
-            converged = bool(np.abs(step).max() < self.tolerance)
-        return P, iterations, converged, fit
-
-    def frames_alone(self, rows: Sequence[int]) -> Array:
-        """Return P with base and target fitted to the nominal robot, for a fair comparison."""
-        of_frames = [
-            k for k in self.free if self.model.names[k].split('.')[0] in ('base', 'target')
-        ]
-        return self.solve(rows, self.start, of_frames)[0] if of_frames else self.start
-
-    def without_outliers(self, rows: Sequence[int]) -> tuple[list[int], Array]:
-        """Return the measurements that agree, and P fitted to them (see `outliers`)."""
-        P = self.start
-        for _ in range(self.most):
-            e, A = self.linearized(P, rows, self.free)
-            weights = np.sqrt(huber_weights(e))[:, None]
-            fit = Fit((weights[..., None] * A).reshape(e.size, -1), self.cutoff)
-            step = fit.solve((weights * e).ravel())
-            P = P.copy()
-            P[self.free] += step
-            if np.abs(step).max() < self.tolerance:
-                break
-        used = list(rows)
-        for _ in range(ROUNDS):
-            e = self.residuals(P)[list(rows)] / self.measured.deviations
-            agreeing = [row for row, wrong in zip(rows, doubtful(e)) if not wrong]
-            if agreeing == used:
-                break
-            used = agreeing
-            if len(used) * e.shape[1] < len(self.free):
-                raise ArgumentError(
-                    f'only {len(used)} of {len(rows)} {self.measured.kind} agree, too few for '
-                    f'{len(self.free)} parameters; check names and units of the joints, or raise '
-                    'the deviations'
-                )
-            P = self.solve(used, P)[0]
-        return used, P
-
-
-def _registered(
-    model: ChainErrors,
-    q: Array,
-    measured: Measurements,
-    estimate: Collection[str],
-    free_base: bool,
-    free_target: bool,
-) -> tuple[Array, Array]:
-    """Return base and target to start from, found where they are unknown and may be anywhere."""
-    P = np.zeros(len(model.names))
-    base, target = model.base(P), model.target(P)
-    if not ('base' in estimate and free_base):
-        return base, target
-    T = model.pose(q, P)
-    if isinstance(measured, MeasuredPoses) and 'target' in estimate and free_target:
-        return register_frames(T, measured.values)
-    if isinstance(measured, MeasuredPoses):
-        return register_points(*_tripods(T, measured.values)), target
-    if isinstance(measured, MeasuredPoints):
-        return register_points(T[:, :3, 3], measured.values), target
-    return base, target
-
-
-def _tripods(T: Array, measured: Array) -> tuple[Array, Array]:
-    """Return the points (4 N, 3) of frames: their origins and the ends of their axes of 1 m."""
-    first, second = (
-        np.concatenate([C[:, None, :3, 3], C[:, None, :3, 3] + np.swapaxes(C[:, :3, :3], 1, 2)], 1)
-        for C in (T, measured)
-    )
-    return first.reshape(-1, 3), second.reshape(-1, 3)
 
 
 def _kept(count: int, held_out: Sequence[int]) -> list[int]:

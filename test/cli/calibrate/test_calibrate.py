@@ -189,6 +189,17 @@ def test_unusable_yaml(tmp_path, text, message, status, capsys):
     assert message in capsys.readouterr().err
 
 
+def test_degrees_are_suspected(tmp_path, table, capsys):
+    """Positions beyond the limits are told before anything else."""
+    q, seen = table
+    rows = np.hstack([np.degrees(q), seen])
+    path = write_csv(tmp_path / 'degrees.csv', [*JOINTS, *SEEN], rows)
+    assert run(path, '--rotation-deviation', ANGLE) in (WRITTEN, REFUSED)
+    text = capsys.readouterr().out
+    assert 'WARNING joint elbow_joint: positions' in text
+    assert 'rad and m are expected' in text
+
+
 def test_files_and_options(tmp_path, recorded, capsys):
     for arguments, status, message in [
         ((tmp_path / 'none.csv', '--rotation-deviation', 1), BROKEN, 'No such file'),
