@@ -51,7 +51,8 @@ class RobotCalibration:
         Where estimated: the joint moves by (1 + scale) q. A URDF has no place for it; it belongs
         into the driver.
     success : bool
-        Whether the corrections have converged. That the measurements agree is for `misfit` to say.
+        Whether the corrections have converged, and all of them are determined. That the
+        measurements agree is for `misfit` to say.
     message : str
         Why the iteration stopped, and what cannot be identified.
     iterations : int
@@ -205,15 +206,7 @@ def calibrate_robot(
     for name, value in (('cutoff', cutoff), ('tolerance', tolerance)):
         check_number(name, value, positive=True)
     check_number('max_iterations', max_iterations, positive=True)
-    q = float_array('q', q)
-    if q.ndim != 2 or len(q) != len(measured):
-        raise ArgumentError(
-            f'{len(measured)} measured {measured.kind}, but q has shape {q.shape}; give one row '
-            'for each'
-        )
-    wrong = ~np.isfinite(q).all(axis=1)
-    if wrong.any():
-        raise ArgumentError(f'q[{int(np.argmax(wrong))}] holds numbers that are not finite')
+    q = _configurations(q, measured)
     kept = _kept(len(q), held_out)
 
     def errors(base: ArrayLike | None, target: ArrayLike | None) -> ChainErrors:
@@ -232,7 +225,11 @@ def calibrate_robot(
     used, P = kept, np.zeros(len(model.names))
     if robust:
         used, P = problem.without_outliers(kept)
+    if used != kept:  # what the others do not tell alone
+        combinations += problem.hold_unidentifiable(used)
+        P[[k for k in range(len(P)) if k not in problem.free]] = 0.0
     P, iterations, converged, fit = problem.solve(used, P)
+    lost = fit.combinations([model.names[k] for k in problem.free])
 
     after = problem.residuals(P)
     freedoms = len(used) * measured.deviations.size - fit.rank
@@ -244,8 +241,8 @@ def calibrate_robot(
         model.base(P),
         model.target(P),
         model.scales(P),
-        converged,
-        _message(converged, iterations, tolerance, combinations, measured.kind),
+        converged and not lost,
+        _message(converged, iterations, tolerance, combinations, lost, measured.kind),
         iterations,
         tuple(model.names[k] for k in free),
         P[free],
@@ -262,6 +259,19 @@ def calibrate_robot(
     )
 
 
+def _configurations(q: ArrayLike, measured: Measurements) -> Array:
+    q = float_array('q', q)
+    if q.ndim != 2 or len(q) != len(measured):
+        raise ArgumentError(
+            f'{len(measured)} measured {measured.kind}, but q has shape {q.shape}; give one row '
+            'for each'
+        )
+    wrong = ~np.isfinite(q).all(axis=1)
+    if wrong.any():
+        raise ArgumentError(f'q[{int(np.argmax(wrong))}] holds numbers that are not finite')
+    return q
+
+
 def _kept(count: int, held_out: Sequence[int]) -> list[int]:
     """Return the measurements to fit."""
     wrong = [row for row in held_out if not 0 <= row < count]
@@ -275,6 +285,7 @@ def _message(
     iterations: int,
     tolerance: float,
     combinations: tuple[dict[str, float], ...],
+    lost: tuple[dict[str, float], ...],
     kind: str,
 ) -> str:
     parts = [f'converged in {iterations} step{"s" * (iterations != 1)}']
@@ -283,6 +294,12 @@ def _message(
             f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
             'parameters'
         ]
+    if lost:
+        parts.append(
+            f'near the corrected robot these {kind} do not tell '
+            + ', nor '.join(map(described, lost))
+            + ': fix one parameter of each'
+        )
     if combinations:
         held = ', '.join(next(iter(combination)) for combination in combinations)
         parts.append(

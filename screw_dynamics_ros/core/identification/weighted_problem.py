@@ -60,7 +60,14 @@ class WeightedProblem:
         T, J = self.model.predicted(self.q[rows], P)
         e, A = self.measured.part(rows).linearized(T, J)
         weights = 1.0 / self.measured.deviations
-        return weights * e, weights[:, None] * A[..., free]
+        with np.errstate(over='ignore'):  # told by name below
+            e, A = weights * e, weights[:, None] * A[..., free]
+        if not (np.isfinite(e).all() and np.isfinite(A).all()):
+            raise ArgumentError(
+                'the corrections diverge: check names and units of joints and measurements, or '
+                'start nearer with base and target'
+            )
+        return e, A
 
     def hold_unidentifiable(self, rows: Sequence[int]) -> tuple[dict[str, float], ...]:
         """Take parameters out of `free` until no change of the others goes unseen."""

@@ -214,3 +214,25 @@ def test_most_measurements_wrong():
     measured = MeasuredPoses(np.stack([random_pose(rng) for _ in q]), 1e-4, 1e-4)
     result = calibrate_robot(nominal, link, q, measured, estimate=('offsets',), robust=True)
     assert not result.success or result.misfit > 100
+
+
+def test_outlier_that_alone_moved_a_joint():
+    """C-017: if the only measurements that show a parameter are left out, it is held, not guessed;
+    numbers too large to compute with are refused."""
+    nominal, link = arm('UR5')
+    truth = displaced(nominal, link, 1e-3, seed=1)
+    q = configurations(nominal)
+    q[1:, 2] = 0.4  # the elbow moves in one measurement only, and that one is wrong
+    C = poses(truth, link, q)
+    C[0, :3, 3] += 0.2
+    seen = MeasuredPoses(C, 1e-4, 1e-4)
+    result = calibrate_robot(nominal, link, q, seen, estimate=ROBOT, robust=True)
+    assert result.outliers == (0,)
+    assert result.success
+    held = {next(iter(combination)) for combination in result.held}
+    assert any('elbow' in name for name in held)
+    assert not held & set(result.parameters)
+    assert np.abs(result.residuals_after[1:]).max() < 1e-11
+    far = MeasuredPoints(np.full((50, 3), 1e308) * np.sign(q[:, :3]), 1e-4)
+    with pytest.raises(ArgumentError, match='the corrections diverge'):
+        calibrate_robot(nominal, link, q, far, estimate=ROBOT)
