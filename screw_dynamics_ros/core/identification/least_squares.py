@@ -15,16 +15,28 @@ CUTOFF = 1e-6
 #: Coefficients of an unidentifiable combination, relative to the largest, below this are rounding.
 NEGLIGIBLE = 1e-6
 
+#: Coefficients that a text does not mention.
+SMALL = 1e-3
+
 
 class Fit:
-    """Least squares by the singular values of A (m, k), m >= k, with columns of unit length.
+    """Least squares by the singular values of A (m, k), m >= k.
+
+    Parameters
+    ----------
+    A : (m, k) array
+    cutoff : float
+        Singular values below this share of the largest count as zero.
+    largest_deviation : float, optional
+        If given, directions in which x has a larger standard deviation, for errors of b with
+        standard deviation 1, count as undetermined, too; columns then keep their lengths.
 
     Attributes
     ----------
     s : (k,) array
-        Singular values, falling, of A with columns of unit length.
+        Singular values, falling, of A with columns of unit length, unless these keep theirs.
     rank : int
-        How many of them are above `cutoff` times the largest.
+        How many of them count.
 
     Examples
     --------
@@ -35,13 +47,15 @@ class Fit:
     {'a': 1.0, 'b': -1.0}
     """
 
-    def __init__(self, A: Array, cutoff: float) -> None:
+    def __init__(self, A: Array, cutoff: float, largest_deviation: float = np.inf) -> None:
         norms = np.linalg.norm(A, axis=0)
         largest = norms.max() or 1.0
         # A column of rounding errors must not be blown up to a column of unit length.
         self.scale = np.where(norms > cutoff * largest, norms, largest)
+        if largest_deviation < np.inf:
+            self.scale = np.ones(A.shape[1])
         self.U, self.s, self.V_T = np.linalg.svd(A / self.scale, full_matrices=False)
-        self.rank = int(np.sum(self.s > cutoff * self.s[0]))
+        self.rank = int(np.sum(self.s > max(cutoff * self.s[0], 1.0 / largest_deviation)))
         # The pseudo-inverse of A is factor @ U[:, :rank].T.
         self.factor = self.V_T[: self.rank].T / self.s[: self.rank] / self.scale[:, None]
 
@@ -83,11 +97,17 @@ class Fit:
 
 
 def described(combination: Mapping[str, float], most: int = 8) -> str:
-    """Return a linear combination as text, the first terms of it if there are many.
+    """Return a linear combination as text: the first term, then others, the largest first.
 
-    >>> described({'a': 1.0, 'b': -0.5})
-    '+1 a -0.5 b'
+    Terms that count for less than a thousandth are left out.
+
+    >>> described({'a': 0.5, 'b': -0.1, 'c': 1.0, 'd': 1e-5})
+    '+0.5 a +1 c -0.1 b'
     """
-    terms = [f'{x:+.3g} {name}' for name, x in list(combination.items())[:most]]
-    left = len(combination) - most
-    return ' '.join(terms) + (f' and {left} more' if left > 0 else '')
+    first, *others = combination.items()
+    others.sort(key=lambda term: -abs(term[1]))
+    largest = max(abs(x) for x in combination.values())
+    kept = [first, *(term for term in others if abs(term[1]) > SMALL * largest)]
+    left = len(kept) - most
+    text = ' '.join(f'{x:+.3g} {name}' for name, x in kept[:most])
+    return text + (f' and {left} more' if left > 0 else '')

@@ -33,6 +33,8 @@ from screw_dynamics_ros.core.types import Array
 
 ESTIMATE = ('axes', 'base', 'target')
 
+LARGEST_DEVIATION = 0.02  # rad or m
+
 
 @dataclass(frozen=True, eq=False)
 class RobotCalibration:
@@ -51,8 +53,7 @@ class RobotCalibration:
         Where estimated: the joint moves by (1 + scale) q. A URDF has no place for it; it belongs
         into the driver.
     success : bool
-        Whether the corrections have converged, and all of them are determined. That the
-        measurements agree is for `misfit` to say.
+        Whether the corrections have converged. That the measurements agree is for `misfit` to say.
     message : str
         Why the iteration stopped, and what cannot be identified.
     iterations : int
@@ -138,6 +139,7 @@ def calibrate_robot(
     held_out: Sequence[int] = (),
     robust: bool = False,
     cutoff: float = CUTOFF,
+    largest_deviation: float = LARGEST_DEVIATION,
     tolerance: float = 1e-10,
     max_iterations: int = 30,
 ) -> RobotCalibration:
@@ -169,6 +171,9 @@ def calibrate_robot(
         Whether to look for outliers and leave them out, by name (`outliers`).
     cutoff : float
         Singular values below this share of the largest count as zero.
+    largest_deviation : float
+        What would have a larger standard deviation than this [rad, m] is held, too: no nominal
+        value is that wrong.
     tolerance : float
         Largest correction [rad, m] at which the iteration has converged.
     max_iterations : int
@@ -203,7 +208,11 @@ def calibrate_robot(
     >>> dict(zip(result.parameters, result.values.round(9).tolist()))
     {'turn.offset': 0.01, 'tool.x': 0.001}
     """
-    for name, value in (('cutoff', cutoff), ('tolerance', tolerance)):
+    for name, value in (
+        ('cutoff', cutoff),
+        ('largest_deviation', largest_deviation),
+        ('tolerance', tolerance),
+    ):
         check_number(name, value, positive=True)
     check_number('max_iterations', max_iterations, positive=True)
     q = _configurations(q, measured)
@@ -214,23 +223,30 @@ def calibrate_robot(
             description, link, estimate, base, target, measured.of_base, measured.of_target
         )
 
+    def problem_of(model: ChainErrors) -> WeightedProblem:
+        limits = cutoff, largest_deviation, tolerance, max_iterations
+        return WeightedProblem(model, q, measured, model.held(fixed), *limits)
+
     model = errors(base, target)
     seen = measured.part(kept)
     start = registered_frames(model, q[kept], seen, estimate, base is None, target is None)
+    # What can be told depends on where base and target are, so these come first where unknown.
+    unknown = [owner for owner, given in (('base', base), ('target', target)) if given is None]
     model = errors(*start)
-    problem = WeightedProblem(
-        model, q, measured, model.held(fixed), cutoff, tolerance, max_iterations
-    )
-    combinations = problem.hold_unidentifiable(kept)
-    used, P = kept, np.zeros(len(model.names))
+    P = problem_of(model).with_frames(kept, unknown)
+    model = errors(model.base(P), model.target(P))
+    problem = problem_of(model)
+    combinations = problem.hold_unidentifiable(kept, problem.start)
+    used, P = kept, problem.start
     if robust:
         used, P = problem.without_outliers(kept)
-    if used != kept:  # what the others do not tell alone
-        combinations += problem.hold_unidentifiable(used)
-        P[[k for k in range(len(P)) if k not in problem.free]] = 0.0
     P, iterations, converged, fit = problem.solve(used, P)
-    lost = fit.combinations([model.names[k] for k in problem.free])
-
+    # The corrected robot, or fewer measurements, may tell less than was seen before.
+    while converged and (more := problem.hold_unidentifiable(used, P)):
+        combinations += more
+        P[[k for k in range(len(P)) if k not in problem.free]] = 0.0
+        P, steps, converged, fit = problem.solve(used, P)
+        iterations += steps
     after = problem.residuals(P)
     freedoms = len(used) * measured.deviations.size - fit.rank
     weighted = after[used] / measured.deviations
@@ -241,15 +257,15 @@ def calibrate_robot(
         model.base(P),
         model.target(P),
         model.scales(P),
-        converged and not lost,
-        _message(converged, iterations, tolerance, combinations, lost, measured.kind),
+        converged,
+        _message(converged, iterations, tolerance, combinations, measured.kind),
         iterations,
         tuple(model.names[k] for k in free),
         P[free],
         fit.covariance,
         fit.s,
         combinations,
-        problem.residuals(problem.frames_alone(used)),
+        problem.residuals(problem.with_frames(used, ('base', 'target'))),
         after,
         tuple(used),
         tuple(sorted(set(held_out))),
@@ -285,7 +301,6 @@ def _message(
     iterations: int,
     tolerance: float,
     combinations: tuple[dict[str, float], ...],
-    lost: tuple[dict[str, float], ...],
     kind: str,
 ) -> str:
     parts = [f'converged in {iterations} step{"s" * (iterations != 1)}']
@@ -294,12 +309,6 @@ def _message(
             f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
             'parameters'
         ]
-    if lost:
-        parts.append(
-            f'near the corrected robot these {kind} do not tell '
-            + ', nor '.join(map(described, lost))
-            + ': fix one parameter of each'
-        )
     if combinations:
         held = ', '.join(next(iter(combination)) for combination in combinations)
         parts.append(

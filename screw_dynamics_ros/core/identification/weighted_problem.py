@@ -32,7 +32,7 @@ class WeightedProblem:
     free : list of int
         The parameters of the model to be estimated; the others stay at zero.
     start : (k,) array
-        The nominal robot.
+        All parameters zero: the nominal robot.
     """
 
     def __init__(
@@ -42,11 +42,13 @@ class WeightedProblem:
         measured: Measurements,
         fixed: set[str],
         cutoff: float,
+        largest_deviation: float,
         tolerance: float,
         max_iterations: int,
     ) -> None:
         self.model, self.q, self.measured = model, q, measured
-        self.cutoff, self.tolerance, self.most = cutoff, tolerance, max_iterations
+        self.cutoff, self.largest_deviation = cutoff, largest_deviation
+        self.tolerance, self.most = tolerance, max_iterations
         self.free = [k for k, name in enumerate(model.names) if name not in fixed]
         self.start = np.zeros(len(model.names))
 
@@ -69,8 +71,11 @@ class WeightedProblem:
             )
         return e, A
 
-    def hold_unidentifiable(self, rows: Sequence[int]) -> tuple[dict[str, float], ...]:
-        """Take parameters out of `free` until no change of the others goes unseen."""
+    def hold_unidentifiable(self, rows: Sequence[int], P: Array) -> tuple[dict[str, float], ...]:
+        """Take parameters out of `free` until, near P, no change of the others goes unseen.
+
+        Returns a combination for each of them, which comes first.
+        """
         free = self.free
         equations = len(rows) * self.measured.deviations.size
         if not free or equations < len(free):
@@ -79,8 +84,8 @@ class WeightedProblem:
                 'parameters; measure more, many times as many equations as unknowns, and estimate '
                 'at least one parameter'
             )
-        _, A = self.linearized(self.start, rows, free)
-        fit = Fit(A.reshape(equations, -1), self.cutoff)
+        _, A = self.linearized(P, rows, free)
+        fit = Fit(A.reshape(equations, -1), self.cutoff, self.largest_deviation)
         preference = self.model.preference[free]
         names = [self.model.names[k] for k in free]
         pivots, _ = fit.null_basis(preference)
@@ -110,12 +115,10 @@ class WeightedProblem:
             converged = bool(np.abs(step).max() < self.tolerance)
         return P, iterations, converged, fit
 
-    def frames_alone(self, rows: Sequence[int]) -> Array:
-        """Return P with base and target fitted to the nominal robot, for a fair comparison."""
-        of_frames = [
-            k for k in self.free if self.model.names[k].split('.')[0] in ('base', 'target')
-        ]
-        return self.solve(rows, self.start, of_frames)[0] if of_frames else self.start
+    def with_frames(self, rows: Sequence[int], owners: Collection[str]) -> Array:
+        """Return P (k,) with base and target, those of them in `owners`, fitted to the robot."""
+        frames = [k for k in self.free if self.model.names[k].split('.')[0] in owners]
+        return self.solve(rows, self.start, frames)[0] if frames else self.start
 
     def without_outliers(self, rows: Sequence[int]) -> tuple[list[int], Array]:
         """Return the measurements that agree, and P fitted to them (see `outliers`)."""

@@ -168,6 +168,26 @@ def test_points_of_a_laser_tracker():
     assert np.abs(result.residuals_before).max() > 1e-3
 
 
+def test_reflector_anywhere():
+    """C-017: what points tell depends on where the reflector is, not on where it was believed: with
+    nothing known about it, far from the last axis, only the gauge of the base is held."""
+    nominal, link = arm('Panda')
+    truth = displaced(nominal, link, 1e-2, seed=6, tool=False)
+    base, target = random_pose(np.random.default_rng(7)), expm(se3.hat([0, 0, 0, 0.1, -0.08, 0.1]))
+    q = configurations(nominal)
+    seen = (base @ poses(truth, link, q) @ target)[:, :3, 3]
+    result = calibrate_robot(nominal, link, q, MeasuredPoints(seen, 1e-5))
+    assert result.success
+    held = {next(iter(combination)).partition('.')[0] for combination in result.held}
+    assert held == {'panda_joint1', 'panda_joint2'}
+    assert len(result.held) == 6
+    assert np.abs(result.residuals_after).max() < 1e-12
+    # A reflector on the last axis tells little about its tilt: it is held, instead of guessed.
+    on_axis = (base @ poses(truth, link, q))[:, :3, 3]
+    result = calibrate_robot(nominal, link, q, MeasuredPoints(on_axis, 1e-4))
+    assert {'panda_joint7.rx', 'panda_joint7.ry'} & {next(iter(c)) for c in result.held}
+
+
 def test_distances_of_a_ballbar():
     """C-017: zero positions from distances to a fixed point; the first and the last joint turn
     about a line on which nothing changes, or like the base does."""
