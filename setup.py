@@ -51,6 +51,7 @@ setup(
                 'demo',
                 'doctor',
                 'parity',
+                'calibrate',
                 'compile',
                 'bench',
                 'integration_study',

@@ -10,6 +10,7 @@ from support.paths import ROOT
 PAGES = (
     'README.md',
     'doc/all_solutions.md',
+    'doc/calibration.md',
     'doc/choice_of_configuration_space.md',
     'doc/compilation.md',
     'doc/constrained_dynamics.md',

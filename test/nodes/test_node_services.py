@@ -366,7 +366,7 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
 
 #: Which node has which services, wherever they are answered.
 OWNED = {
-    'kinematics': ('ForwardKinematics', 'InverseKinematics', 'Jacobian'),
+    'kinematics': ('Calibrate', 'ForwardKinematics', 'InverseKinematics', 'Jacobian'),
     'dynamics': (
         'AnnotateTrajectory',
         'ForwardDynamics',

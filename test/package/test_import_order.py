@@ -53,7 +53,7 @@ ORDER = """
     nodes.mechanism
     nodes
     cli.command_line
-    cli.doctor  cli.parity
+    cli.doctor  cli.parity  cli.calibrate
     cli
     cli.demo  cli.integration_study
 """

@@ -1,4 +1,4 @@
-"""Services of the node `kinematics`: forward and inverse kinematics, Jacobian.
+"""Services of the node `kinematics`: forward and inverse kinematics, Jacobian, calibration.
 
 Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,
 poses in any of the robot's frames, and a reason where there is no answer.
@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.services.calibration_service import calibrate
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
     ServiceHost,
@@ -47,6 +48,7 @@ def register(host: ServiceHost, node: Node) -> None:
     host.serve(node, 'ForwardKinematics', '~/forward_kinematics', forward_kinematics)
     host.serve(node, 'InverseKinematics', '~/inverse_kinematics', inverse_kinematics)
     host.serve(node, 'Jacobian', '~/jacobian', jacobian)
+    host.serve(node, 'Calibrate', '~/calibrate', calibrate)
 
 
 def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
