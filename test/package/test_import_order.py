@@ -35,6 +35,7 @@ ORDER = """
     core.absolute_coordinates
     core.robot
     core.control  core.trajectory  core.simulation  core.estimation
+    core.mobile
     core
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process

@@ -1,0 +1,232 @@
+r"""A platform in front of an arm as one robot.
+
+The root link of the arm moves on a planar joint (x, y, phi) of the tree, so that all functions of
+`Robot` know the base: frames, Jacobians, inverse and forward dynamics of a base that can move and
+be pushed in all directions. What drives it are wheels. The rates u = (wheel rates, joint rates)
+ give the velocity of the tree
+
+    v = H(q) u,      H = [R(phi) B  0; 0  1],
+
+B the twist of the platform for its wheel rates without slip, R(phi) the change to the axes of the
+ground. Then the Jacobian of any link is J H = [S E B | J_arm], and torques and accelerations of
+wheels and joints follow from those of the tree:
+
+    tau_u = H^T tau(q, H u, H u' + H' u).
+
+Source: Bruyninckx 2010, chapter 10, filled in (C-142).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_number, vector
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.inverse.velocity import InverseVelocityResult, inverse_velocity
+from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
+from screw_dynamics_ros.core.mobile import planar
+from screw_dynamics_ros.core.mobile.base_inverse_kinematics import weighted_inverse_kinematics
+from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+
+class MobileManipulator:
+    """An arm on a wheeled platform.
+
+    Parameters
+    ----------
+    robot : Robot
+        With a planar joint between the ground and the platform, see
+        `description.on_planar_joint`; its child link is the frame of the platform.
+    platform : WheeledPlatform
+    joint : str
+        Name of that joint.
+    wheel_inertia : float or (n,)
+        Of each driven wheel with its rotor, about its axle [kg m^2]: spinning wheels are not part
+        of the tree.
+
+    Attributes
+    ----------
+    robot, platform
+    nu : int
+        Number of rates: n driven wheels, then the joints of the arm in the order of the robot.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        platform: WheeledPlatform,
+        joint: str = 'mobile_base',
+        wheel_inertia: ArrayLike = 0.0,
+    ) -> None:
+        kind = {j.name: j for j in robot.description.joints}.get(joint)
+        if kind is None or kind.type != 'planar' or abs(kind.axis[2]) != 1.0:
+            raise ArgumentError(
+                f'the robot has no planar joint {joint!r} with the normal z; make one with '
+                'on_planar_joint'
+            )
+        if kind.parent != robot.description.root or kind.axis[2] < 0.0:
+            raise ArgumentError(f'joint {joint!r} must lead from the root link, with its normal up')
+        self.robot, self.platform, self.link = robot, platform, kind.child
+        self._q, self._v = robot.joint_coordinates(joint)
+        self._arm = np.delete(np.arange(robot.nv), self._v)
+        self._n = len(platform.driven)
+        self.nu = self._n + len(self._arm)
+        J = np.broadcast_to(np.asarray(wheel_inertia, dtype=float), (self._n,))
+        if not (np.isfinite(J).all() and (J >= 0.0).all()):
+            raise ArgumentError(f'wheel_inertia must be finite and >= 0, got {wheel_inertia!r}')
+        self._rotors = np.concatenate([J, np.zeros(len(self._arm))])
+
+    # --- kinematics -----------------------------------------------------------------------------
+
+    def rates(self, q: ArrayLike, u: ArrayLike, steering: ArrayLike = ()) -> Array:
+        """Return the velocity v (nv,) of the tree for wheel and joint rates u (nu,)."""
+        return self.rate_map(q, steering) @ vector('u', self.nu, u)
+
+    def rate_map(self, q: ArrayLike, steering: ArrayLike = ()) -> Array:
+        """Return H(q), (nv, nu)."""
+        phi = vector('q', self.robot.nq, q)[self._q][2]
+        return self._map(planar.rotation(phi), steering)
+
+    def jacobian(
+        self,
+        q: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+        steering: ArrayLike = (),
+    ) -> Array:
+        """Return [S E B | J_arm], (6, nu): the twist of a link for wheel and joint rates."""
+        return self.robot.jacobian(q, link, representation) @ self.rate_map(q, steering)
+
+    def inverse_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: str,
+        *,
+        base_weight: float = 1.0,
+        steering: ArrayLike = (),
+        representation: str = 'hybrid',
+        rows: slice = slice(None),
+        **options: object,
+    ) -> InverseVelocityResult:
+        """Return wheel and joint rates for a twist (6,) of a link, as `Robot.inverse_velocity`.
+
+        Parameters
+        ----------
+        base_weight : float
+            What wheel rates count against joint rates, positive: large to leave the base at rest as
+            long as the arm can do it alone.
+        rows : slice
+            Of the twist that count: slice(3, 6) for the velocity of the link's origin.
+        **options
+            task_metric, damping, secondary, cutoff.
+        """
+        check_number('base_weight', base_weight, positive=True)
+        metric = np.concatenate([np.full(self._n, base_weight), np.ones(len(self._arm))])
+        J = self.jacobian(q, link, representation, steering)
+        target = vector('the twist', 6, twist)
+        return inverse_velocity(J[rows], target[rows], joint_metric=metric, **options)  # type: ignore[arg-type]
+
+    def inverse_kinematics(
+        self,
+        target: ArrayLike,
+        link: str,
+        q0: ArrayLike,
+        *,
+        base_weight: float = 1.0,
+        **options: int,
+    ) -> InverseKinematicsResult:
+        """Return where base and arm bring a link to a pose (4, 4), near to a configuration q0.
+
+        Of all displacements, steps take the one of least weighted size; `base_weight` is the weight
+        of the base (per rad and m) against that of a joint. The platform gets to its place by
+        `odometry.turn_drive_turn`, for instance. `max_iterations` is among the options.
+        """
+        check_number('base_weight', base_weight, positive=True)
+        weights = np.ones(self.robot.nv)
+        weights[self._v] = base_weight
+        return weighted_inverse_kinematics(self.robot, target, link, q0, weights, **options)
+
+    # --- dynamics -------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self, q: ArrayLike, u: ArrayLike, du: ArrayLike, steering: ArrayLike = ()
+    ) -> Array:
+        """Return torques of wheels and joints (nu,) [N m, N] for rates u and their rates du.
+
+        Steering angles do not change. Of a platform with more wheels than freedoms, u and du are
+        taken for the motion by least squares, and the torques contain no internal forces.
+        """
+        H, rate = self.rate_map(q, steering), self._rate_map_rate(q, u, steering)
+        u, du = vector('u', self.nu, u), vector('du', self.nu, du)
+        tau = self.robot.inverse_dynamics(q, H @ u, H @ du + rate @ u)
+        return H.T @ tau + self._rotors * du
+
+    def forward_dynamics(
+        self, q: ArrayLike, u: ArrayLike, tau: ArrayLike, steering: ArrayLike = ()
+    ) -> Array:
+        """Return du (nu,) for torques of wheels and joints (nu,), without slip.
+
+        Wheels that depend on one another (more than freedoms) share it by least squares.
+        """
+        H = self.rate_map(q, steering)
+        M = H.T @ self.robot.mass_matrix(q) @ H + np.diag(self._rotors)
+        load = vector('tau', self.nu, tau) - self.inverse_dynamics(
+            q, u, np.zeros(self.nu), steering
+        )
+        return WeightedInverse(M).solve(load)
+
+    def no_slip(self, steering: ArrayLike = (), **keywords: object) -> MotionConstraint | None:
+        """Return the constraint that no wheel slips, for `Robot.constrained_dynamics`.
+
+        None for a platform whose wheels hold nothing. Keywords are those of `MotionConstraint`, for
+        instance alpha, which brings a slip back to zero (C-070).
+        """
+        A = self.platform.slip_matrix(steering)
+        if not len(A):
+            return None
+        wrenches = planar.EMBEDDING @ A.T
+        return MotionConstraint(
+            self.link,
+            wrenches,
+            representation='body',
+            name='no slip',
+            **keywords,  # type: ignore[arg-type]
+        )
+
+    # --- the base and odometry ------------------------------------------------------------------
+
+    def configuration(self, pose: ArrayLike, arm: ArrayLike) -> Array:
+        """Return q (nq,) of a pose (phi, x, y) of the platform and positions of the arm."""
+        phi, x, y = vector('the pose', 3, pose)
+        q = np.zeros(self.robot.nq)
+        q[self._q] = x, y, phi
+        q[np.delete(np.arange(self.robot.nq), self._q)] = vector('arm', self.robot.nq - 3, arm)
+        return q
+
+    def platform_pose(self, q: ArrayLike) -> Array:
+        """Return (phi, x, y) of the platform."""
+        x, y, phi = vector('q', self.robot.nq, q)[self._q]
+        return np.array([phi, x, y])
+
+    def _map(self, turn: Array, steering: ArrayLike) -> Array:
+        """Return H with `turn` (2, 2) in the place of R(phi)."""
+        B = self.platform.twist_map(steering)
+        H = np.zeros((self.robot.nv, self.nu))
+        H[self._v, : self._n] = np.concatenate([turn @ B[1:], B[:1]])
+        H[self._arm, np.arange(self._n, self.nu)] = 1.0
+        return H
+
+    def _rate_map_rate(self, q: ArrayLike, u: ArrayLike, steering: ArrayLike) -> Array:
+        """Return H', (nv, nu): only R(phi) changes."""
+        phi = vector('q', self.robot.nq, q)[self._q][2]
+        omega = self.platform.twist(vector('u', self.nu, u)[: self._n], steering)[0]
+        rate = self._map(omega * planar.QUARTER_TURN @ planar.rotation(phi), steering)
+        rate[self._v.stop - 1, : self._n] = 0.0
+        rate[self._arm] = 0.0
+        return rate

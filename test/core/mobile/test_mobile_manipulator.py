@@ -1,0 +1,206 @@
+"""A platform in front of an arm: Jacobian, inverse kinematics, dynamics against Pinocchio."""
+
+import numpy as np
+import pytest
+
+from oracles.pinocchio_model import Pinocchio
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mobile import planar, platforms
+from screw_dynamics_ros.core.mobile.base_dynamics import BaseDynamics
+from screw_dynamics_ros.core.mobile.description import on_planar_joint
+from screw_dynamics_ros.core.mobile.mobile_manipulator import MobileManipulator
+from screw_dynamics_ros.core.mobile.odometry import Odometry
+from support.planar_2r import planar_2r
+
+BASE = platforms.differential_drive(0.5, 0.1)
+TOOL = 'hand'
+
+
+def arm_description():
+    """Return a platform of 20 kg, its center of mass off the axle, with an arm of three joints."""
+    body = Inertia(20.0, [0.15, 0.02, 0.1], np.diag([0.8, 1.2, 1.5]))
+    link = Inertia(2.0, [0.2, 0.01, 0.03], np.diag([0.01, 0.05, 0.05]))
+    limits, X, Z = Limits(-2.5, 2.5, 3.0, 50.0), np.array([0, 1.0, 0]), np.array([0, 0, 1.0])
+
+    def at(x, y, z):
+        C = np.eye(4)
+        C[:3, 3] = x, y, z
+        return C
+
+    return RobotDescription.from_parts(
+        'mobile_arm',
+        [Link('platform', body), *(Link(f'l{k}', link) for k in (1, 2, 3)), Link(TOOL)],
+        [
+            Joint('a1', 'revolute', 'platform', 'l1', at(0.2, 0.05, 0.3), Z, limits),
+            Joint('a2', 'revolute', 'l1', 'l2', at(0.1, 0, 0.2), X, limits),
+            Joint('a3', 'revolute', 'l2', 'l3', at(0.4, 0, 0), X, limits),
+            Joint('tip', 'fixed', 'l3', TOOL, at(0.35, 0, 0), Z),
+        ],
+    )
+
+
+DESCRIPTION = on_planar_joint(arm_description())
+ROBOT = Robot(DESCRIPTION, backend='reference')
+
+
+def states(count, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        yield (
+            rng,
+            ROBOT.random_configuration(rng),
+            rng.normal(size=MobileManipulator(ROBOT, BASE).nu),
+        )
+
+
+def test_jacobian_by_differences_with_the_heading():
+    """The twist of the hand when wheels and joints turn, by odometry and poses (C-142)."""
+    mobile, h = MobileManipulator(ROBOT, BASE), 1e-6
+    for _, q, u in states(3):
+        ends = []
+        for sign in (-1, 1):
+            odometry = Odometry(BASE, pose=mobile.platform_pose(q))
+            odometry.update(sign * h * u[:2])
+            moved = mobile.configuration(odometry.pose, q[3:] + sign * h * u[2:])
+            ends.append(ROBOT.link_pose(moved, TOOL))
+        rate = (ends[1] - ends[0]) / (2 * h)
+        turn = rate[:3, :3] @ ROBOT.link_pose(q, TOOL)[:3, :3].T
+        V = np.array([turn[2, 1], turn[0, 2], turn[1, 0], *rate[:3, 3]])
+        np.testing.assert_allclose(mobile.jacobian(q, TOOL) @ u, V, atol=1e-8)
+        body = mobile.jacobian(q, 'platform', 'body')[:, :2]
+        np.testing.assert_allclose(body, planar.EMBEDDING @ BASE.twist_map(), atol=1e-12)
+
+
+def test_without_the_base_it_is_the_arm():
+    """u = 0 of the wheels: Jacobian, torques and accelerations of the arm alone (C-142)."""
+    mobile, arm = MobileManipulator(ROBOT, BASE), Robot(arm_description(), backend='reference')
+    for _, q, u in states(2):
+        u[:2] = 0.0
+        at_home = mobile.configuration([0, 0, 0], q[3:])
+        np.testing.assert_allclose(
+            mobile.jacobian(at_home, TOOL)[:, 2:], arm.jacobian(q[3:], TOOL), atol=1e-12
+        )
+        du = np.concatenate([[0, 0], u[2:]])
+        np.testing.assert_allclose(
+            mobile.inverse_dynamics(q, u, du)[2:],
+            arm.inverse_dynamics(q[3:], u[2:], du[2:]),
+            atol=1e-10,
+        )
+
+
+def test_dynamics_against_pinocchio_with_a_planar_base():
+    """A base that is free in the plane: torques, accelerations, M, Jacobian (C-142)."""
+    peer = Pinocchio(write_urdf(DESCRIPTION), ROBOT)
+    assert type(peer.model.joints[1].extract()).__name__ == 'JointModelPlanar' or (
+        peer.model.joints[1].shortname() == 'JointModelPlanar'
+    )
+    for rng, q, _ in states(5):
+        v, a, tau = rng.normal(size=(3, ROBOT.nv))
+        for ours, theirs in (
+            (ROBOT.inverse_dynamics(q, v, a), peer.inverse_dynamics(q, v, a)),
+            (ROBOT.forward_dynamics(q, v, tau), peer.forward_dynamics(q, v, tau)),
+            (ROBOT.mass_matrix(q), peer.mass_matrix(q)),
+            (ROBOT.jacobian(q, TOOL), peer.jacobians(q, [TOOL], 'hybrid')[0]),
+        ):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+def test_wheel_torques_against_pinocchio():
+    """H^T tau of Pinocchio's planar base, H u' + H' u with H' by differences (C-142)."""
+    peer, mobile = Pinocchio(write_urdf(DESCRIPTION), ROBOT), MobileManipulator(ROBOT, BASE)
+    h = 1e-6
+    for rng, q, u in states(3):
+        du = rng.normal(size=mobile.nu)
+        v = mobile.rates(q, u)
+        change = (mobile.rates(q + h * v, u) - mobile.rates(q - h * v, u)) / (2 * h)
+        a = mobile.rate_map(q) @ du + change
+        tau = mobile.rate_map(q).T @ peer.inverse_dynamics(q, v, a)
+        np.testing.assert_allclose(mobile.inverse_dynamics(q, u, du), tau, atol=1e-6)
+
+
+def test_forward_dynamics_against_the_constrained_tree():
+    """Without slip by A v = 0 on the tree, and by the rates of wheels: the same motion (C-142)."""
+    mobile = MobileManipulator(ROBOT, BASE)
+    for rng, q, u in states(3):
+        torques = rng.normal(size=mobile.nu)
+        H, v = mobile.rate_map(q), mobile.rates(q, u)
+        phi = q[2]
+        push = planar.EMBEDDING.T @ planar.EMBEDDING @ BASE.wrench(torques[:2])
+        tau = np.concatenate([planar.rotated(phi, push[1:]), push[:1], torques[2:]])
+        motion = ROBOT.constrained_dynamics(q, v, tau, mobile.no_slip())
+        du = mobile.forward_dynamics(q, u, torques)
+        h = 1e-6
+        change = (mobile.rates(q + h * v, u) - mobile.rates(q - h * v, u)) / (2 * h)
+        np.testing.assert_allclose(H @ du + change, motion.a, atol=1e-7)
+        np.testing.assert_allclose(mobile.inverse_dynamics(q, u, du), torques, atol=1e-9)
+
+
+def test_platform_without_an_arm_is_the_planar_body():
+    """Wheel inertia included, as `BaseDynamics` (C-140, C-142)."""
+    body = Inertia(20.0, [0.15, 0.02, 0.1], np.diag([0.8, 1.2, 1.5]))
+    alone = RobotDescription.from_parts('base', [Link('platform', body)], [])
+    mobile = MobileManipulator(
+        Robot(on_planar_joint(alone), backend='reference'), BASE, wheel_inertia=0.02
+    )
+    model = BaseDynamics(BASE, 20.0, 1.5, [0.15, 0.02], 0.02)
+    u, torques = np.array([5.0, 3.0]), np.array([0.4, -0.3])
+    du = mobile.forward_dynamics([0.3, -1.0, 0.7], u, torques)
+    expected = model.forward_dynamics(BASE.twist(u), torques).acceleration
+    np.testing.assert_allclose(BASE.twist(du), expected, atol=1e-11)
+
+
+def test_rates_for_a_twist_and_the_weight_of_the_base():
+    """Both weights reach the twist; the heavier base moves less (C-142)."""
+    mobile = MobileManipulator(ROBOT, BASE)
+    q = mobile.configuration([0.4, 1.0, -1.0], [0.3, 0.5, -0.9])
+    task = np.array([0.0, 0.0, 0.0, 0.1, 0.05, 0.02])
+    wheels = []
+    for weight in (1e-3, 1e3):
+        result = mobile.inverse_velocity(q, task, TOOL, base_weight=weight, rows=slice(3, 6))
+        assert result.success
+        np.testing.assert_allclose((mobile.jacobian(q, TOOL) @ result.v)[3:], task[3:], atol=1e-9)
+        wheels.append(np.linalg.norm(result.v[:2]))
+    assert wheels[1] < 0.1 * wheels[0]
+
+
+def test_inverse_kinematics_with_the_base():
+    """The arm alone if it can, the base if it must; limits hold; what is out of reach is said."""
+    mobile, rng = MobileManipulator(ROBOT, BASE), np.random.default_rng(3)
+    for _ in range(5):
+        goal = mobile.configuration(rng.uniform(-2, 2, 3), rng.uniform(-1.5, 1.5, 3))
+        start = mobile.configuration([0, 0, 0], [0.1, 0.4, -0.8])
+        target = ROBOT.link_pose(goal, TOOL)
+        found = mobile.inverse_kinematics(target, TOOL, start)
+        assert found.success, found.message
+        np.testing.assert_allclose(ROBOT.link_pose(found.q, TOOL), target, atol=1e-8)
+        assert (np.abs(found.q[3:]) <= 2.5).all()
+    near = mobile.configuration([0, 0, 0], [0.3, 0.5, -1.0])
+    moved = [
+        np.linalg.norm(
+            mobile.inverse_kinematics(ROBOT.link_pose(near, TOOL), TOOL, start, base_weight=w).q[:3]
+        )
+        for w in (1e-3, 1e3)
+    ]
+    assert moved[1] < 0.05 * moved[0]
+    high = planar.to_space([0, 0, 0])
+    high[2, 3] = 3.0
+    failed = mobile.inverse_kinematics(high, TOOL, start, max_iterations=30)
+    assert not failed.success
+    assert 'out of reach' in failed.message
+
+
+def test_what_is_no_mobile_manipulator():
+    arm = Robot(planar_2r(), backend='reference')
+    with pytest.raises(ArgumentError, match="no planar joint 'mobile_base'"):
+        MobileManipulator(arm, BASE)
+    with pytest.raises(ArgumentError, match='wheel_inertia'):
+        MobileManipulator(ROBOT, BASE, wheel_inertia=-1.0)
+    assert MobileManipulator(ROBOT, platforms.mecanum(0.6, 0.4, 0.1)).no_slip() is None
+    mobile = MobileManipulator(ROBOT, BASE)
+    with pytest.raises(ArgumentError, match='base_weight'):
+        mobile.inverse_velocity(np.zeros(6), np.zeros(6), TOOL, base_weight=0.0)
+    with pytest.raises(ArgumentError, match='R\\^T R = 1'):
+        mobile.inverse_kinematics(np.zeros((4, 4)), TOOL, np.zeros(6))
