@@ -105,9 +105,11 @@ class TwistLimiter:
         t = vector('the twist', 3, twist)
         self._past.extend([t, t])
 
-    def note(self, twist: ArrayLike) -> None:
-        """Take a twist as the last one: what was done with the answer of `limit`."""
-        self._past[-1] = vector('the twist', 3, twist)
+    def with_axes(self, axes: Sequence[AxisLimits]) -> TwistLimiter:
+        """Return a limiter with other bounds that goes on from the last twists."""
+        other = TwistLimiter(axes)
+        other._past.extend(self._past)
+        return other
 
     def limit(self, twist: ArrayLike, dt: float) -> Array:
         """Return the twist to command now, dt [s] after the last one."""

@@ -24,7 +24,10 @@ from screw_dynamics_ros.core.types import Array
 
 
 def admissible_twist(
-    platform: WheeledPlatform, twist: ArrayLike, length: float, steering: ArrayLike = ()
+    platform: WheeledPlatform,
+    twist: ArrayLike,
+    length: float,
+    steering: ArrayLike | None = None,
 ) -> Array:
     """Return the twist (3,) without slip that is nearest to a wanted one.
 
@@ -35,8 +38,9 @@ def admissible_twist(
         (omega, v_x, v_y) of and in the frame of the platform.
     length : float
         Weight of rotation against translation [m].
-    steering : (k,)
-        [rad].
+    steering : (k,), optional
+        Angles of the steered wheels [rad]; if not given they will turn as the twist needs it, and
+        only the others count.
 
     Examples
     --------
@@ -51,7 +55,7 @@ def admissible_twist(
     """
     check_number('the characteristic length [m]', length, positive=True)
     t = planar.triple('the twist', twist)
-    A = platform.slip_matrix(steering)
+    A = platform.fixed_slip_matrix() if steering is None else platform.slip_matrix(steering)
     if not len(A):
         return np.array(t)
     solver = WeightedInverse(A, domain_metric=[length**2, 1.0, 1.0])

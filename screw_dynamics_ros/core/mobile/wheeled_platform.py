@@ -123,6 +123,11 @@ class WheeledPlatform:
         rows = [w.slip_line(angles.get(w.name, 0.0)) for w in self._holding]
         return np.array(rows).reshape(-1, 3)
 
+    def fixed_slip_matrix(self) -> Array:
+        """Return the rows of A, (m, 3), of wheels that are not steered."""
+        rows = [wheel.slip_line() for wheel in self._holding if not wheel.steered]
+        return np.array(rows).reshape(-1, 3)
+
     def wrench_basis(self, steering: ArrayLike = ()) -> Array:
         """Return G = [D^T A^T], (3, n + m): wrenches (m, f_x, f_y) of unit forces of the wheels."""
         return np.concatenate([self.drive_matrix(steering), self.slip_matrix(steering)]).T

@@ -33,6 +33,7 @@ def test_filter_of_other_platforms():
     mecanum, base = platforms.mecanum(0.6, 0.4, 0.1), platforms.differential_drive(0.5, 0.1)
     np.testing.assert_array_equal(admissible_twist(mecanum, WANTED, 1.0), WANTED)
     np.testing.assert_allclose(admissible_twist(base, WANTED, 1.0), [0.5, 1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(admissible_twist(CAR, WANTED, 1.0), [0.5, 1.0, 0.0], atol=1e-12)
     with pytest.raises(ArgumentError, match='characteristic length'):
         admissible_twist(base, WANTED, 0.0)
 
