@@ -9,6 +9,8 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import Odometry as OdometryMessage
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -25,6 +27,7 @@ WHEELS = {
     'right_wheel_names': ['right'],
     'publish_rate': 1000.0,
     'diagnostic_updater.period': 0.2,
+    'odom_joint_names': ['base1', 'base2', 'base3'],
 }
 
 
@@ -35,6 +38,7 @@ def client(start, connect):
     made = connect('base')
     made.subscribe(OdometryMessage, ODOM)
     made.subscribe(TFMessage, TF)
+    made.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
     made.wheels = np.zeros(2)
     until_published(made)
     return made
@@ -98,6 +102,19 @@ def test_poses_are_those_of_the_core(client):
     )
     assert (transform.header.frame_id, transform.child_frame_id) == ('odom', 'base_link')
     assert transform.transform.translation.x == message.pose.pose.position.x
+    (state,) = client.wait(
+        lambda: [
+            m
+            for m in client.received['joint_states']
+            if stamp_of(m) == stamp_of(message) and 'base1' in m.name
+        ],
+        what='the joints of the base',
+    )
+    assert list(state.name) == ['base1', 'base2', 'base3']
+    phi, x, y = model.pose
+    np.testing.assert_allclose(state.position, [x, y, phi], atol=1e-12)
+    forward = expected[1] * np.array([np.cos(phi), np.sin(phi)])
+    np.testing.assert_allclose(state.velocity, [*forward, expected[0]], atol=1e-9)
     client.expect(STATUS, 0)
 
 

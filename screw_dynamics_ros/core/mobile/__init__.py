@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.mobile.platforms import (
     steering_for,
     swerve,
 )
+from screw_dynamics_ros.core.mobile.tool_kinematics import ToolKinematics
 from screw_dynamics_ros.core.mobile.trailers import Trailer, TrailerChain
 from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
@@ -27,6 +28,7 @@ __all__ = [
     'MobileKinematics',
     'MobileManipulator',
     'Odometry',
+    'ToolKinematics',
     'Trailer',
     'TrailerChain',
     'TwistLimiter',

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, ScrewDynamicsError
+from screw_dynamics_ros.core.geometry import joint_pairs
 from screw_dynamics_ros.core.mobile import platforms
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
@@ -83,6 +84,7 @@ def on_planar_joint(
     joint: str = 'mobile_base',
     odom: str = 'odom',
     origin: ArrayLike | None = None,
+    scalar: bool = False,
 ) -> RobotDescription:
     """Return a robot whose root link moves in the plane of a new root link.
 
@@ -97,18 +99,48 @@ def on_planar_joint(
         Names of the new joint and the new root link.
     origin : (4, 4), optional
         Where the root link stands at (0, 0, 0): its height above the ground.
+    scalar : bool
+        Make the joint of two prismatic joints and one revolute joint, '<joint>1' to '<joint>3' with
+        massless links between them: these are joints that joint states can carry.
 
     Raises `DescriptionError` if the robot has a link or a joint of these names.
     """
     C = np.eye(4) if origin is None else float_array('origin', origin)
-    base = Joint(joint, 'planar', odom, description.root, C, np.array([0.0, 0.0, 1.0]))
+    links: tuple[Link, ...] = ()
+    joints: tuple[Joint, ...] = (
+        Joint(joint, 'planar', odom, description.root, C, np.array([0.0, 0.0, 1.0])),
+    )
+    if scalar:
+        links, joints = joint_pairs.planar().parts(joint, odom, description.root, C)
     return RobotDescription.from_parts(
         description.name,
-        [Link(odom), *description.links],
-        [base, *description.joints],
+        [Link(odom), *links, *description.links],
+        [*joints, *description.joints],
         description.findings,
         check_inertias=False,
     )
+
+
+def base_joints(description: RobotDescription, name: str) -> list[Joint]:
+    """Return the joint or the joints that move a platform in the plane of the root link.
+
+    Either a planar joint `name`, or the prismatic, prismatic and revolute joints '<name>1' to
+    '<name>3' of a macro joint; see `on_planar_joint`. Raises `ArgumentError`.
+    """
+    known = {joint.name: joint for joint in description.joints}
+    found = [known[name]] if name in known else [known.get(f'{name}{k}') for k in (1, 2, 3)]
+    joints = [joint for joint in found if joint is not None]
+    axes = [joint.axis.tolist() for joint in joints]
+    x, y, z = np.eye(3).tolist()
+    types = [joint.type for joint in joints]
+    is_planar = types == ['planar'] and axes == [z]
+    is_macro = types[:2] == ['prismatic'] * 2 and axes == [x, y, z]
+    if not (is_planar or is_macro) or joints[0].parent != description.root:
+        raise ArgumentError(
+            f'the robot has no planar joint {name!r} with the normal z on its root link; make one '
+            'with on_planar_joint'
+        )
+    return joints
 
 
 def _wheel(item: object) -> Wheel:

@@ -18,20 +18,32 @@ Source: Bruyninckx 2010, chapter 10, filled in (C-142).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.inverse.velocity import InverseVelocityResult, inverse_velocity
 from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.base_inverse_kinematics import weighted_inverse_kinematics
+from screw_dynamics_ros.core.mobile.description import (
+    base_joints,
+    on_planar_joint,
+    platform_from,
+)
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
+
+Indices = NDArray[np.intp]
 
 
 class MobileManipulator:
@@ -41,19 +53,20 @@ class MobileManipulator:
     ----------
     robot : Robot
         With a planar joint between the ground and the platform, see
-        `description.on_planar_joint`; its child link is the frame of the platform.
+        `description.on_planar_joint`; its child link is the frame of the platform. Wheels that are
+        joints of the robot, by name, turn with the platform.
     platform : WheeledPlatform
     joint : str
-        Name of that joint.
+        Name of the planar joint, or of the macro joint that takes its place.
     wheel_inertia : float or (n,)
-        Of each driven wheel with its rotor, about its axle [kg m^2]: spinning wheels are not part
-        of the tree.
+        Of each driven wheel with its rotor, about its axle [kg m^2]: for wheels that are no
+        joints of the robot.
 
     Attributes
     ----------
     robot, platform
     nu : int
-        Number of rates: n driven wheels, then the joints of the arm in the order of the robot.
+        Number of rates: n driven wheels, then the other joints in the order of the robot.
     """
 
     def __init__(
@@ -63,23 +76,63 @@ class MobileManipulator:
         joint: str = 'mobile_base',
         wheel_inertia: ArrayLike = 0.0,
     ) -> None:
-        kind = {j.name: j for j in robot.description.joints}.get(joint)
-        if kind is None or kind.type != 'planar' or abs(kind.axis[2]) != 1.0:
-            raise ArgumentError(
-                f'the robot has no planar joint {joint!r} with the normal z; make one with '
-                'on_planar_joint'
-            )
-        if kind.parent != robot.description.root or kind.axis[2] < 0.0:
-            raise ArgumentError(f'joint {joint!r} must lead from the root link, with its normal up')
-        self.robot, self.platform, self.link = robot, platform, kind.child
-        self._q, self._v = robot.joint_coordinates(joint)
-        self._arm = np.delete(np.arange(robot.nv), self._v)
+        base = base_joints(robot.description, joint)
+        self.robot, self.platform, self.link = robot, platform, base[-1].child
+        self._q, self._v = _places(robot, [each.name for each in base])
         self._n = len(platform.driven)
+        spinning = {
+            _places(robot, [wheel.name])[1][0]: k
+            for k, wheel in enumerate(platform.driven)
+            if wheel.name in robot.joint_names
+        }
+        self._arm = np.delete(np.arange(robot.nv), [*self._v, *spinning])
         self.nu = self._n + len(self._arm)
+        self._constant = np.zeros((robot.nv, self.nu))
+        self._constant[self._arm, np.arange(self._n, self.nu)] = 1.0
+        self._constant[list(spinning), list(spinning.values())] = 1.0
         J = np.broadcast_to(np.asarray(wheel_inertia, dtype=float), (self._n,))
         if not (np.isfinite(J).all() and (J >= 0.0).all()):
             raise ArgumentError(f'wheel_inertia must be finite and >= 0, got {wheel_inertia!r}')
         self._rotors = np.concatenate([J, np.zeros(len(self._arm))])
+
+    @classmethod
+    def from_urdf(
+        cls,
+        text_or_path: str | Path,
+        content: Mapping[str, Any],
+        *,
+        where: str = 'the platform',
+        **options: Any,
+    ) -> MobileManipulator:
+        """Return the robot of a URDF on the platform of a small file.
+
+        Parameters
+        ----------
+        text_or_path : str or Path
+            URDF; its root link is the platform, unless it has the planar joint already.
+        content : mapping
+            What the file says: `platform` (see `description.platform_from`) and optionally `joint`
+            and `odom`, the names of the planar joint and of the link it moves in, and
+            `wheel_inertia` [kg m^2].
+        where : str
+            The file, for messages.
+        **options
+            Of `Robot`.
+        """
+        known = {'platform', 'joint', 'odom', 'wheel_inertia'}
+        if not isinstance(content, Mapping) or set(content) - known or 'platform' not in content:
+            raise DescriptionError(
+                f'{where}: expected platform, and optionally joint, odom and wheel_inertia, got '
+                f'{content!r}'
+            )
+        platform = platform_from(content['platform'], where)
+        description, joint = read_urdf(text_or_path), content.get('joint', 'mobile_base')
+        if not {joint, f'{joint}1'} & {each.name for each in description.joints}:
+            description = on_planar_joint(
+                description, joint=joint, odom=content.get('odom', 'odom')
+            )
+        robot = Robot(description, **options)
+        return cls(robot, platform, joint, content.get('wheel_inertia', 0.0))
 
     # --- kinematics -----------------------------------------------------------------------------
 
@@ -90,7 +143,9 @@ class MobileManipulator:
     def rate_map(self, q: ArrayLike, steering: ArrayLike = ()) -> Array:
         """Return H(q), (nv, nu)."""
         phi = vector('q', self.robot.nq, q)[self._q][2]
-        return self._map(planar.rotation(phi), steering)
+        B, H = self.platform.twist_map(steering), self._constant.copy()
+        H[self._v, : self._n] = np.concatenate([planar.rotation(phi) @ B[1:], B[:1]])
+        return H
 
     def jacobian(
         self,
@@ -202,11 +257,12 @@ class MobileManipulator:
     # --- the base and odometry ------------------------------------------------------------------
 
     def configuration(self, pose: ArrayLike, arm: ArrayLike) -> Array:
-        """Return q (nq,) of a pose (phi, x, y) of the platform and positions of the arm."""
+        """Return q (nq,) of a pose (phi, x, y) of the platform and positions of all others."""
         phi, x, y = vector('the pose', 3, pose)
-        q = np.zeros(self.robot.nq)
+        q = self.robot.neutral()
         q[self._q] = x, y, phi
-        q[np.delete(np.arange(self.robot.nq), self._q)] = vector('arm', self.robot.nq - 3, arm)
+        others = np.delete(np.arange(self.robot.nq), self._q)
+        q[others] = vector('arm', len(others), arm)
         return q
 
     def platform_pose(self, q: ArrayLike) -> Array:
@@ -214,19 +270,19 @@ class MobileManipulator:
         x, y, phi = vector('q', self.robot.nq, q)[self._q]
         return np.array([phi, x, y])
 
-    def _map(self, turn: Array, steering: ArrayLike) -> Array:
-        """Return H with `turn` (2, 2) in the place of R(phi)."""
-        B = self.platform.twist_map(steering)
-        H = np.zeros((self.robot.nv, self.nu))
-        H[self._v, : self._n] = np.concatenate([turn @ B[1:], B[:1]])
-        H[self._arm, np.arange(self._n, self.nu)] = 1.0
-        return H
-
     def _rate_map_rate(self, q: ArrayLike, u: ArrayLike, steering: ArrayLike) -> Array:
         """Return H', (nv, nu): only R(phi) changes."""
         phi = vector('q', self.robot.nq, q)[self._q][2]
-        omega = self.platform.twist(vector('u', self.nu, u)[: self._n], steering)[0]
-        rate = self._map(omega * planar.QUARTER_TURN @ planar.rotation(phi), steering)
-        rate[self._v.stop - 1, : self._n] = 0.0
-        rate[self._arm] = 0.0
+        B = self.platform.twist_map(steering)
+        omega = B[0] @ vector('u', self.nu, u)[: self._n]
+        rate = np.zeros((self.robot.nv, self.nu))
+        turning = omega * planar.QUARTER_TURN @ planar.rotation(phi)
+        rate[self._v[:2], : self._n] = turning @ B[1:]
         return rate
+
+
+def _places(robot: Robot, joints: Sequence[str]) -> tuple[Indices, Indices]:
+    """Return where the coordinates and the velocities of joints stand in q and v."""
+    both = [robot.joint_coordinates(name) for name in joints]
+    q, v = (np.concatenate([np.arange(s.start, s.stop) for s in part]) for part in zip(*both))
+    return q, v

@@ -69,6 +69,12 @@ def make_base(values: Mapping[str, Any]) -> MobileBase:
     double = sorted({name for name in base.joints if base.joints.count(name) > 1})
     if double:
         raise ArgumentError(f'each joint moves one wheel, but {", ".join(double)} is named twice')
+    odom_joints = values['odom_joint_names']
+    if len(odom_joints) not in (0, 3) or set(odom_joints) & set(base.joints):
+        raise ArgumentError(
+            'odom_joint_names must be three joints for x, y and heading, other ones than those of '
+            f'the wheels, or none, got {", ".join(odom_joints)}'
+        )
     axis_limits(values)
     return base
 

@@ -18,10 +18,12 @@ from geometry_msgs.msg import (
 )
 from nav_msgs.msg import Odometry as OdometryMessage
 from numpy.typing import ArrayLike
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.odometry import Odometry
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.templates import vector
@@ -77,6 +79,18 @@ def odometry_message(
             twist=twist_message(twist.tolist()),
             covariance=covariance(twist_covariance, diagonals[1]),
         ),
+    )
+
+
+def joint_state(names: Sequence[str], odometry: Odometry, twist: Array, stamp: int) -> JointState:
+    """Return sensor_msgs/JointState of three joints for x, y and heading, and their rates."""
+    phi, x, y = odometry.pose.tolist()
+    vx, vy = planar.rotated(phi, twist[1:]).tolist()
+    return JointState(
+        header=Header(stamp=stamp_of(stamp)),
+        name=list(names),
+        position=[x, y, phi],
+        velocity=[vx, vy, float(twist[0])],
     )
 
 

@@ -74,6 +74,11 @@ class OdometryNode:
             if values['enable_odom_tf']
             else None
         )
+        self._joints = (
+            node.create_publisher(JointState, STATES, qos.OUTPUT)
+            if values['odom_joint_names']
+            else None
+        )
         self._limited = (
             node.create_publisher(TwistStamped, '~/cmd_vel_out', qos.COMMAND)
             if values['publish_limited_velocity']
@@ -159,6 +164,9 @@ class OdometryNode:
         )
         self._poses.publish(message)
         self._count += 1
+        if self._joints is not None:
+            names = values['odom_joint_names']
+            self._joints.publish(messages.joint_state(names, self._odometry, self._twist, stamp))
         if self._frames_out is not None:
             transform = TransformStamped(header=message.header, child_frame_id=self._frames[1])
             pose = message.pose.pose

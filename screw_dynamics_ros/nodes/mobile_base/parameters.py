@@ -136,6 +136,14 @@ ODOMETRY = (
     ),
     Specification('enable_odom_tf', True, 'Whether to publish the pose on /tf.', read_only=True),
     Specification(
+        'odom_joint_names',
+        [''],
+        'Joints of a robot description that stand for the pose (x, y, heading), published on '
+        'joint_states for the other nodes of this package. Empty: none.',
+        rule='three names, or none',
+        read_only=True,
+    ),
+    Specification(
         'open_loop',
         False,
         'Whether to integrate the commands that are passed on instead of joint_states.',

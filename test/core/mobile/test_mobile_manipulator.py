@@ -7,12 +7,14 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.mobile import planar, platforms
 from screw_dynamics_ros.core.mobile.base_dynamics import BaseDynamics
 from screw_dynamics_ros.core.mobile.description import on_planar_joint
 from screw_dynamics_ros.core.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.mobile.odometry import Odometry
+from screw_dynamics_ros.core.mobile.tool_kinematics import ToolKinematics
 from support.planar_2r import planar_2r
 
 BASE = platforms.differential_drive(0.5, 0.1)
@@ -190,6 +192,88 @@ def test_inverse_kinematics_with_the_base():
     failed = mobile.inverse_kinematics(high, TOOL, start, max_iterations=30)
     assert not failed.success
     assert 'out of reach' in failed.message
+
+
+def test_calls_of_every_kinematic_model():
+    """Positions, velocities and forces of the tool (C-012, C-142)."""
+    mobile = MobileManipulator(ROBOT, BASE)
+    tool = ToolKinematics(mobile, TOOL)
+    assert isinstance(tool, KinematicModel)
+    for rng, q, u in states(2):
+        pose = tool.forward_position(q)
+        near = q + rng.uniform(-0.1, 0.1, len(q))
+        np.testing.assert_allclose(
+            tool.forward_position(tool.inverse_position(pose, near)), pose, atol=1e-8
+        )
+        V = tool.forward_velocity(q, u)
+        np.testing.assert_allclose(
+            tool.forward_velocity(q, tool.inverse_velocity(q, V)), V, atol=1e-9
+        )
+        W = rng.normal(size=6)
+        tau = tool.inverse_force(q, W)
+        assert tau @ u == pytest.approx(W @ V, abs=1e-10)
+        np.testing.assert_allclose(
+            tool.inverse_force(q, tool.forward_force(q, tau)), tau, atol=1e-9
+        )
+    high = np.eye(4)
+    high[2, 3] = 3.0
+    with pytest.raises(ArgumentError, match=r"link 'hand': .* out of reach"):
+        tool.inverse_position(high)
+
+
+def test_three_scalar_joints_in_place_of_the_planar_one():
+    """The macro joint for joint states: the same motion, the same torques (C-142)."""
+    description = on_planar_joint(arm_description(), scalar=True)
+    other = MobileManipulator(Robot(description, backend='reference'), BASE)
+    mobile = MobileManipulator(ROBOT, BASE)
+    for rng, q, u in states(2):
+        du = rng.normal(size=mobile.nu)
+        np.testing.assert_allclose(other.jacobian(q, TOOL), mobile.jacobian(q, TOOL), atol=1e-12)
+        np.testing.assert_allclose(
+            other.inverse_dynamics(q, u, du), mobile.inverse_dynamics(q, u, du), atol=1e-9
+        )
+
+
+def test_wheels_that_are_joints_of_the_robot():
+    """From a URDF and a small file: wheels turn with the platform; their inertia counts (C-142)."""
+    disc = Inertia(1.0, [0, 0, 0], np.diag([0.006, 0.01, 0.006]))
+    arm, axle = arm_description(), np.array([0, 1.0, 0])
+    wheels = []
+    for name, y in (('right', -0.25), ('left', 0.25)):
+        C = np.eye(4)
+        C[:3, 3] = 0.0, y, 0.1
+        wheels.append(Joint(name, 'continuous', 'platform', f'{name}_wheel', C, axle))
+    urdf = write_urdf(
+        RobotDescription.from_parts(
+            'rolling',
+            [*arm.links, *(Link(joint.child, disc) for joint in wheels)],
+            [*arm.joints, *wheels],
+        )
+    )
+    content = {'platform': {'kind': 'differential', 'separation': 0.5, 'radius': 0.1}}
+    mobile = MobileManipulator.from_urdf(urdf, content, backend='reference')
+    assert mobile.nu == 5
+    rng = np.random.default_rng(1)
+    q, u, du = mobile.robot.random_configuration(rng), *rng.normal(size=(2, 5))
+    at = mobile.robot.joint_coordinates('right')[1].start
+    assert mobile.rates(q, u)[at] == u[0]
+    power = mobile.inverse_dynamics(q, u, du) @ u
+    h = 1e-5
+
+    def energy(t):
+        w = u + t * du
+        moved = q + t * mobile.rates(q, u) + 0.5 * t**2 * acceleration
+        return mobile.robot.kinetic_energy(moved, mobile.rates(moved, w)) + (
+            mobile.robot.potential_energy(moved)
+        )
+
+    v = mobile.rates(q, u)
+    change = (mobile.rates(q + h * v, u) - mobile.rates(q - h * v, u)) / (2 * h)
+    acceleration = mobile.rate_map(q) @ du + change
+    assert (energy(h) - energy(-h)) / (2 * h) == pytest.approx(power, rel=1e-6)
+    for wrong in ({}, {**content, 'wheel': 1}, {'platform': {'kind': 'hover'}}):
+        with pytest.raises(DescriptionError, match=r'base\.yaml: '):
+            MobileManipulator.from_urdf(urdf, wrong, where='base.yaml')
 
 
 def test_what_is_no_mobile_manipulator():

@@ -102,6 +102,7 @@ def test_other_robots_and_repeated_messages_are_left_aside(readings):
         ({'wheel_separation': 0.0}, 'wheel_separation must be set'),
         ({'left_wheel_names': []}, 'left_wheel_names must name'),
         ({'left_wheel_names': ['r1']}, 'r1 is named twice'),
+        ({'odom_joint_names': ['x', 'y']}, 'odom_joint_names must be three joints'),
         ({'platform': 'bicycle'}, 'wheelbase must be set'),
         ({**CAR, 'wheel_names': []}, 'wheel_names must be 1 joints for a bicycle'),
         ({**CAR, 'steering_names': []}, 'steering_names must be 1 joints'),
