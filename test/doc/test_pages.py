@@ -15,6 +15,7 @@ PAGES = (
     'doc/dynamics_derivatives.md',
     'doc/formulations.md',
     'doc/integration.md',
+    'doc/mobile_robots.md',
     'doc/trajectories.md',
 )
 PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))
