@@ -6,34 +6,23 @@ import math
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import (
-    PoseWithCovarianceStamped,
-    TransformStamped,
-    Twist,
-    TwistStamped,
-)
-from nav_msgs.msg import Odometry as OdometryMessage
+from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.mobile_base import messages
 from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
 from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter
+from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
 from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
-from screw_dynamics_ros.nodes.mobile_base.wheel_readings import (
-    NANOSECONDS,
-    PathLostError,
-    WheelReadings,
-)
+from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
+from screw_dynamics_ros.nodes.mobile_base.wheel_readings import NANOSECONDS, WheelReadings
 from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
-from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
@@ -58,27 +47,14 @@ class OdometryNode:
         self.parameters = values = Parameters(node, TABLE, self._check, self._adapt)
         self._base = base = make_base(values.values)
         noise = WheelNoise(values['wheel_noise_along'], values['wheel_noise_across'])
-        self._odometry = Odometry(base.platform, noise)
-        self._readings = WheelReadings(base, values['position_feedback'])
+        readings = WheelReadings(base, values['position_feedback'])
+        self._path = FollowedPath(Odometry(base.platform, noise), readings)
         self._commands = CommandFilter(base.platform, lambda: values.values)
-        self._frames = values['odom_frame_id'], values['base_frame_id']
-        self._period = round(NANOSECONDS / values['publish_rate'])
-        self._due, self._lost, self._distance, self._count = -(2**62), '', 0.0, 0
-        self._twist, self._ticked = np.zeros(3), math.nan
+        self._ticked = math.nan
         self._refused: dict[str, str] = {}
         self._failures = Events()
 
-        self._poses = node.create_publisher(OdometryMessage, '~/odom', qos.OUTPUT)
-        self._frames_out = (
-            node.create_publisher(TFMessage, '/tf', qos.OUTPUT)
-            if values['enable_odom_tf']
-            else None
-        )
-        self._joints = (
-            node.create_publisher(JointState, STATES, qos.OUTPUT)
-            if values['odom_joint_names']
-            else None
-        )
+        self._outputs = PoseOutputs(node, values)
         self._limited = (
             node.create_publisher(TwistStamped, '~/cmd_vel_out', qos.COMMAND)
             if values['publish_limited_velocity']
@@ -103,7 +79,7 @@ class OdometryNode:
         if open_loop or self._limited is not None:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)
             listen(Twist, UNSTAMPED, self._on_twist, qos.COMMAND)
-            every(node, 1e-9 * self._period, guarded('a command', self._tick))
+            every(node, 1.0 / self.parameters['publish_rate'], guarded('a command', self._tick))
 
     # --- parameters -----------------------------------------------------------------------------
 
@@ -120,7 +96,7 @@ class OdometryNode:
     def _on_states(self, message: JointState) -> None:
         stamp = message.header.stamp
         try:
-            step = self._readings.read(
+            step = self._path.follow(
                 message.name,
                 message.position,
                 message.velocity,
@@ -128,55 +104,17 @@ class OdometryNode:
                 self.parameters['max_gap'],
                 self.parameters['max_wheel_velocity'],
             )
-            if step is None:
-                return
-            self._refused.pop(STATES, None)
-            if self._lost:
-                return
-            self._odometry.update(step.displacements, step.steering)
-        except PathLostError as error:
-            self._lost = self._lost or str(error)
         except ScrewDynamicsError as error:
             self._refused[STATES] = f'{STATES}: {error}'
-        else:
-            rates = step.displacements / step.dt
-            twist = self._base.platform.twist(rates, step.steering)
-            self._moved(twist, step.dt, step.steering, step.stamp)
-
-    def _moved(self, twist: Array, dt: float, steering: Array, stamp: int) -> None:
-        """Publish the pose after a step, unless the last one was published just now."""
-        self._twist = twist
-        self._distance += math.hypot(twist[1], twist[2]) * dt
-        if not self._due - self._period < stamp < self._due:
-            earliest = max(self._due + self._period, stamp + self._period // 2)
-            self._due = min(earliest, stamp + self._period)
-            self._publish(self._odometry.twist_covariance(twist, dt, steering), stamp)
-
-    def _publish(self, twist_covariance: Array, stamp: int) -> None:
-        values = self.parameters
-        message = messages.odometry_message(
-            self._odometry,
-            self._twist,
-            twist_covariance,
-            self._frames,
-            stamp,
-            (values['pose_covariance_diagonal'], values['twist_covariance_diagonal']),
-        )
-        self._poses.publish(message)
-        self._count += 1
-        if self._joints is not None:
-            names = values['odom_joint_names']
-            self._joints.publish(messages.joint_state(names, self._odometry, self._twist, stamp))
-        if self._frames_out is not None:
-            transform = TransformStamped(header=message.header, child_frame_id=self._frames[1])
-            pose = message.pose.pose
-            transform.transform.translation = vector((pose.position.x, pose.position.y, 0.0))
-            transform.transform.rotation = pose.orientation
-            self._frames_out.publish(TFMessage(transforms=[transform]))
+            return
+        if step is not None:
+            self._refused.pop(STATES, None)
+            self._outputs.publish(self._path, step.dt, step.steering, step.stamp)
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
         try:
-            self._odometry.reset(*messages.read_pose(message, self._frames[0]))
+            pose = messages.read_pose(message, self._outputs.frames[0])
+            self._path.odometry.reset(*pose)
         except ScrewDynamicsError as error:
             self._refused[SET_POSE] = f'{SET_POSE}: {error}'
         else:
@@ -184,14 +122,14 @@ class OdometryNode:
             self._restart()
 
     def _reset(self) -> str:
-        self._odometry.reset()
+        self._path.odometry.reset()
         self._restart()
-        return f'{self._frames[1]} is at the origin of {self._frames[0]}'
+        parent, platform = self._outputs.frames
+        return f'{platform} is at the origin of {parent}'
 
     def _restart(self) -> None:
-        self._lost, self._distance, self._twist = '', 0.0, np.zeros(3)
-        self._readings.forget()
-        self._due = -(2**62)
+        self._path.restart()
+        self._outputs.restart()
 
     # --- commands -------------------------------------------------------------------------------
 
@@ -225,15 +163,14 @@ class OdometryNode:
         twist = self._commands.next(now, dt)
         stamp = round(now * NANOSECONDS)
         if twist is not None and self._limited is not None:
-            header = Header(stamp=messages.stamp_of(stamp), frame_id=self._frames[1])
+            header = Header(stamp=messages.stamp_of(stamp), frame_id=self._outputs.frames[1])
             self._limited.publish(
                 TwistStamped(header=header, twist=messages.twist_message(twist.tolist()))
             )
-        if self.parameters['open_loop'] and not self._lost:
-            moved = np.zeros(3) if twist is None else twist
+        if self.parameters['open_loop']:
+            self._path.drive(np.zeros(3) if twist is None else twist, dt)
             steering = np.zeros(len(self._base.platform.steered))
-            self._odometry.move(moved * dt)
-            self._moved(moved, dt, steering, stamp)
+            self._outputs.publish(self._path, dt, steering, stamp)
 
     @property
     def _now(self) -> float:
@@ -244,7 +181,8 @@ class OdometryNode:
 
     def status(self) -> Status:
         """Report where the platform is, how sure that is, and what was refused."""
-        status, odometry = Status('odometry'), self._odometry
+        status, path = Status('odometry'), self._path
+        odometry = path.odometry
         phi, x, y = odometry.pose
         deviations = np.sqrt(np.diag(odometry.covariance))
         status.values.update(
@@ -253,16 +191,17 @@ class OdometryNode:
                 'standard deviation, ahead, across, heading [m, m, rad]': ', '.join(
                     f'{deviations[k]:.3g}' for k in (1, 2, 0)
                 ),
-                'distance [m]': f'{self._distance:.3f}',
-                'published': str(self._count),
+                'distance [m]': f'{path.distance:.3f}',
+                'slip by wheels that disagree [m/s]': f'{path.slip:.3g}',
+                'published': str(self._outputs.count),
                 'command': self._commands.acting or 'passed on as it is',
                 'failures': str(self._failures),
             }
         )
-        if self._lost:
+        if path.lost:
             status.report(
                 Level.ERROR,
-                f'the path is lost, {self._lost}; nothing is published until ~/reset or ~/set_pose',
+                f'the path is lost, {path.lost}; nothing is published until ~/reset or ~/set_pose',
             )
         news = self._failures.news()
         if news:

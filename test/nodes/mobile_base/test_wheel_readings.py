@@ -6,8 +6,10 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mobile import Odometry
 from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
 from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter
+from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
 from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
 from screw_dynamics_ros.nodes.mobile_base.wheel_readings import PathLostError, WheelReadings
 
@@ -133,6 +135,40 @@ def test_other_platforms(kind, wheels, steering):
         }
     )
     assert base.joints == (*(f'w{k}' for k in range(wheels)), *(f's{k}' for k in range(steering)))
+
+
+def test_path_is_lost_where_the_wheels_do_not_tell_it():
+    """A front wheel across a driven rear wheel: nothing tells how the car turns (C-135)."""
+    base = make_base({**DEFAULTS, **CAR})
+    path = FollowedPath(Odometry(base.platform), WheelReadings(base, True))
+
+    def follow(rear, front, t):
+        return path.follow(['rear', 'front'], [rear, front], [], round(t * SECOND), 0.5, 100.0)
+
+    follow(0.0, 0.0, 1.0)
+    assert follow(0.1, 0.0, 1.1) is not None
+    assert path.distance == pytest.approx(0.03)
+    across = np.pi / 2
+    assert follow(0.2, 2 * across, 1.2) is None  # the angle in the middle is across
+    assert 'do not determine the motion' in path.lost
+    pose = path.odometry.pose
+    assert follow(0.3, 0.0, 1.3) is None
+    np.testing.assert_array_equal(path.odometry.pose, pose)
+    path.odometry.reset()
+    path.restart()
+    follow(0.3, 0.0, 1.4)
+    assert follow(0.4, 0.0, 1.5) is not None
+    assert path.lost == ''
+
+
+def test_slip_of_wheels_that_disagree_is_measured():
+    names = ['a', 'b', 'c', 'd']
+    mecanum = {'platform': 'mecanum', 'wheel_names': names, 'wheelbase': 0.6}
+    base = make_base({**DEFAULTS, **WHEELS, **mecanum})
+    path = FollowedPath(Odometry(base.platform), WheelReadings(base, True))
+    for k, positions in enumerate(([0, 0, 0, 0], [1, 1, 1, 1.4])):
+        path.follow(names, positions, [], (10 + k) * SECOND // 10, 0.5, 100.0)
+    assert path.slip == pytest.approx(0.1 * 0.1 / 0.1)  # a quarter of 0.4 rad in 0.1 s
 
 
 # --- commands ------------------------------------------------------------------------------------
