@@ -56,6 +56,14 @@ def test_limits_hold_for_random_commands():
     assert np.abs(past).max() > 0.9
 
 
+def test_deceleration_ends_at_zero():
+    """Within one step: half of it until the speed is zero, then the acceleration counts."""
+    axis = AxisLimits(acceleration=2.0, deceleration=4.0)
+    assert axis.limit(-9.0, 0.02, 0.02, 0.01) == pytest.approx(-0.01)
+    assert axis.limit(9.0, -0.02, -0.02, 0.01) == pytest.approx(0.01)
+    assert axis.limit(-9.0, 1.0, 1.0, 0.01) == pytest.approx(0.96)
+
+
 def test_limits_let_pass_what_is_within():
     limiter = TwistLimiter([AxisLimits(most=1.0)] * 3)
     np.testing.assert_array_equal(limiter.limit([0.5, -1.0, 0.0], 0.1), [0.5, -1.0, 0.0])

@@ -21,11 +21,11 @@ BASE = platforms.differential_drive(0.5, 0.1)
 TOOL = 'hand'
 
 
-def arm_description():
+def arm_description(limit=2.5):
     """Return a platform of 20 kg, its center of mass off the axle, with an arm of three joints."""
     body = Inertia(20.0, [0.15, 0.02, 0.1], np.diag([0.8, 1.2, 1.5]))
     link = Inertia(2.0, [0.2, 0.01, 0.03], np.diag([0.01, 0.05, 0.05]))
-    limits, X, Z = Limits(-2.5, 2.5, 3.0, 50.0), np.array([0, 1.0, 0]), np.array([0, 0, 1.0])
+    limits, X, Z = Limits(-limit, limit, 3.0, 50.0), np.array([0, 1.0, 0]), np.array([0, 0, 1.0])
 
     def at(x, y, z):
         C = np.eye(4)
@@ -152,6 +152,8 @@ def test_platform_without_an_arm_is_the_planar_body():
     du = mobile.forward_dynamics([0.3, -1.0, 0.7], u, torques)
     expected = model.forward_dynamics(BASE.twist(u), torques).acceleration
     np.testing.assert_allclose(BASE.twist(du), expected, atol=1e-11)
+    found = mobile.inverse_dynamics([0.3, -1.0, 0.7], u, du)
+    np.testing.assert_allclose(found, torques, atol=1e-12)
 
 
 def test_rates_for_a_twist_and_the_weight_of_the_base():
@@ -274,6 +276,20 @@ def test_wheels_that_are_joints_of_the_robot():
     for wrong in ({}, {**content, 'wheel': 1}, {'platform': {'kind': 'hover'}}):
         with pytest.raises(DescriptionError, match=r'base\.yaml: '):
             MobileManipulator.from_urdf(urdf, wrong, where='base.yaml')
+
+
+def test_base_takes_over_from_joints_at_their_limits():
+    """Joints that hardly move, and weigh nothing: they stop, and the base does the rest."""
+    robot = Robot(on_planar_joint(arm_description(0.3)), backend='reference')
+    mobile, rng = MobileManipulator(robot, BASE), np.random.default_rng(4)
+    for _ in range(5):
+        goal = mobile.configuration(rng.uniform(-2, 2, 3), rng.uniform(-0.3, 0.3, 3))
+        target = robot.link_pose(goal, TOOL)
+        start = mobile.configuration([0, 0, 0], [0.3, -0.3, 0.3])
+        found = mobile.inverse_kinematics(target, TOOL, start, base_weight=100.0)
+        assert found.success, found.message
+        assert (np.abs(found.q[3:]) <= 0.3).all()
+        np.testing.assert_allclose(robot.link_pose(found.q, TOOL), target, atol=1e-8)
 
 
 def test_what_is_no_mobile_manipulator():

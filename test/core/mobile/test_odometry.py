@@ -123,6 +123,9 @@ def test_covariance_in_the_reference():
     )
     odometry.update([0.0, 0.0])
     np.testing.assert_allclose(odometry.covariance, P, atol=1e-15)
+    odometry.reset([0.5, 0, 0], P)
+    ahead = np.array([0.0, np.cos(0.5), np.sin(0.5)])
+    assert ahead @ odometry.reference_covariance @ ahead == pytest.approx(0.04)
 
 
 def test_covariance_of_a_twist():

@@ -153,11 +153,12 @@ def test_path_is_lost_where_the_wheels_do_not_tell_it():
     assert 'do not determine the motion' in path.lost
     pose = path.odometry.pose
     assert follow(0.3, 0.0, 1.3) is None
+    assert follow(0.4, 0.0, 1.4) is None
     np.testing.assert_array_equal(path.odometry.pose, pose)
     path.odometry.reset()
     path.restart()
-    follow(0.3, 0.0, 1.4)
-    assert follow(0.4, 0.0, 1.5) is not None
+    follow(0.4, 0.0, 1.5)
+    assert follow(0.5, 0.0, 1.6) is not None
     assert path.lost == ''
 
 
