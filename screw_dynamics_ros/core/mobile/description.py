@@ -111,7 +111,9 @@ def on_planar_joint(
         Joint(joint, 'planar', odom, description.root, C, np.array([0.0, 0.0, 1.0])),
     )
     if scalar:
-        links, joints = joint_pairs.planar().parts(joint, odom, description.root, C)
+        end = f'{joint}_end'  # any name: `parts` cannot take one that is that of its own root
+        links, joints = joint_pairs.planar().parts(joint, odom, end, C)
+        joints = (*joints[:-1], replace(joints[-1], child=description.root))
     return RobotDescription.from_parts(
         description.name,
         [Link(odom), *links, *description.links],

@@ -236,6 +236,18 @@ def test_three_scalar_joints_in_place_of_the_planar_one():
         )
 
 
+def test_scalar_joints_in_a_urdf():
+    """What the nodes get is read again as a mobile manipulator, whatever its links are called."""
+    urdf = write_urdf(on_planar_joint(planar_2r(), scalar=True))  # its root link is 'base'
+    content = {'platform': {'kind': 'differential', 'separation': 0.5, 'radius': 0.1}}
+    mobile = MobileManipulator.from_urdf(urdf, content, backend='reference')
+    assert mobile.robot.joint_names[:3] == ('mobile_base1', 'mobile_base2', 'mobile_base3')
+    q = mobile.configuration([0.5, 1.0, 2.0], [0.0, 0.0])
+    np.testing.assert_allclose(
+        mobile.robot.link_pose(q, 'base'), planar.to_space([0.5, 1.0, 2.0]), atol=1e-12
+    )
+
+
 def test_wheels_that_are_joints_of_the_robot():
     """From a URDF and a small file: wheels turn with the platform; their inertia counts (C-142)."""
     disc = Inertia(1.0, [0, 0, 0], np.diag([0.006, 0.01, 0.006]))
