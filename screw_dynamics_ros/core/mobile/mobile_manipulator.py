@@ -7,9 +7,9 @@ be pushed in all directions. What drives it are wheels. The rates u = (wheel rat
 
     v = H(q) u,      H = [R(phi) B  0; 0  1],
 
-B the twist of the platform for its wheel rates without slip, R(phi) the change to the axes of the
-ground. Then the Jacobian of any link is J H = [S E B | J_arm], and torques and accelerations of
-wheels and joints follow from those of the tree:
+B the twist of the platform for its wheel rates without slip (`rolling_map`), R(phi) the change to
+the axes of the ground. Then the Jacobian of any link is J H = [S E B | J_arm], and torques and
+accelerations of wheels and joints follow from those of the tree:
 
     tau_u = H^T tau(q, H u, H u' + H' u).
 
@@ -143,7 +143,7 @@ class MobileManipulator:
     def rate_map(self, q: ArrayLike, steering: ArrayLike = ()) -> Array:
         """Return H(q), (nv, nu)."""
         phi = vector('q', self.robot.nq, q)[self._q][2]
-        B, H = self.platform.twist_map(steering), self._constant.copy()
+        B, H = self.platform.rolling_map(steering), self._constant.copy()
         H[self._v, : self._n] = np.concatenate([planar.rotation(phi) @ B[1:], B[:1]])
         return H
 
@@ -214,8 +214,8 @@ class MobileManipulator:
     ) -> Array:
         """Return torques of wheels and joints (nu,) [N m, N] for rates u and their rates du.
 
-        Steering angles do not change. Of a platform with more wheels than freedoms, u and du are
-        taken for the motion by least squares, and the torques contain no internal forces.
+        Steering angles do not change. Wheel rates must be consistent; the torques then contain no
+        internal forces.
         """
         H, rate = self.rate_map(q, steering), self._rate_map_rate(q, u, steering)
         u, du = vector('u', self.nu, u), vector('du', self.nu, du)
@@ -227,14 +227,20 @@ class MobileManipulator:
     ) -> Array:
         """Return du (nu,) for torques of wheels and joints (nu,), without slip.
 
-        Wheels that depend on one another (more than freedoms) share it by least squares.
+        Wheels that depend on one another turn as the platform does, and internal forces among their
+        torques have no effect.
         """
-        H = self.rate_map(q, steering)
-        M = H.T @ self.robot.mass_matrix(q) @ H + np.diag(self._rotors)
-        load = vector('tau', self.nu, tau) - self.inverse_dynamics(
-            q, u, np.zeros(self.nu), steering
-        )
-        return WeightedInverse(M).solve(load)
+        H, S = self.rate_map(q, steering), self._consistent(steering)
+        M = H.T @ self.robot.mass_matrix(q) @ H + S.T @ (self._rotors[:, None] * S)
+        rest = self.inverse_dynamics(q, u, np.zeros(self.nu), steering)
+        return WeightedInverse(M).solve(S.T @ (vector('tau', self.nu, tau) - rest))
+
+    def _consistent(self, steering: ArrayLike) -> Array:
+        """Return the projector (nu, nu) on rates with which no wheel slips."""
+        platform, S = self.platform, np.eye(self.nu)
+        rolling = platform.drive_matrix(steering) @ platform.rolling_map(steering)
+        S[: self._n, : self._n] = rolling / platform.radii[:, None]
+        return S
 
     def no_slip(self, steering: ArrayLike = (), **keywords: object) -> MotionConstraint | None:
         """Return the constraint that no wheel slips, for `Robot.constrained_dynamics`.
@@ -273,7 +279,7 @@ class MobileManipulator:
     def _rate_map_rate(self, q: ArrayLike, u: ArrayLike, steering: ArrayLike) -> Array:
         """Return H', (nv, nu): only R(phi) changes."""
         phi = vector('q', self.robot.nq, q)[self._q][2]
-        B = self.platform.twist_map(steering)
+        B = self.platform.rolling_map(steering)
         omega = B[0] @ vector('u', self.nu, u)[: self._n]
         rate = np.zeros((self.robot.nv, self.nu))
         turning = omega * planar.QUARTER_TURN @ planar.rotation(phi)

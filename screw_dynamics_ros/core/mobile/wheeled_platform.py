@@ -157,6 +157,19 @@ class WheeledPlatform:
         """Return B, (3, n): t = B q' (see `twist`)."""
         return self._both(steering)[0]
 
+    def rolling_map(self, steering: ArrayLike = ()) -> Array:
+        """Return (3, n): the twist without slip across that comes nearest to wheel rates.
+
+        Its columns are admissible twists; for wheel rates without slip it is `twist_map`, and the
+        rates D (it) / r that belong to it are the consistent part of the rates.
+        """
+        A = self.slip_matrix(steering)
+        free = WeightedInverse(A).null_space if len(A) else np.eye(3)
+        if not free.shape[1]:
+            return np.zeros((3, len(self.driven)))
+        rates = (self.drive_matrix(steering) / self.radii[:, None]) @ free
+        return free @ WeightedInverse(rates).inverse()
+
     def noise_map(self, steering: ArrayLike = ()) -> Array:
         """Return (3, n + m): the twist for slips along and across the wheels, by least squares."""
         return self._both(steering)[1]

@@ -48,6 +48,26 @@ DESCRIPTION = on_planar_joint(arm_description())
 ROBOT = Robot(DESCRIPTION, backend='reference')
 
 
+CORNERS = [[0.4, 0.3], [0.4, -0.3], [-0.4, 0.3], [-0.4, -0.3]]
+SWERVE = platforms.swerve(CORNERS, 0.1)
+#: Platforms with steering angles for a common center of rotation.
+PLATFORMS = {
+    'differential': (BASE, []),
+    'mecanum': (platforms.mecanum(0.6, 0.4, 0.1), []),
+    'car': (platforms.ackermann(1.2, 0.6, 0.3), platforms.ackermann_angles(0.35, 1.2, 0.6)),
+    'swerve': (SWERVE, platforms.steering_for(SWERVE, [0.5, 1.0, 0.3])),
+}
+each = pytest.mark.parametrize('name', PLATFORMS)
+
+
+def consistent(mobile, steering, rng):
+    """Return rates of joints, and of wheels that do not slip."""
+    u, n = rng.normal(size=mobile.nu), len(mobile.platform.driven)
+    t = mobile.platform.rolling_map(steering) @ u[:n]
+    u[:n] = mobile.platform.wheel_rates(t, steering)
+    return u
+
+
 def states(count, seed=0):
     rng = np.random.default_rng(seed)
     for _ in range(count):
@@ -58,22 +78,30 @@ def states(count, seed=0):
         )
 
 
-def test_jacobian_by_differences_with_the_heading():
+@each
+def test_jacobian_by_differences_with_the_heading(name):
     """The twist of the hand when wheels and joints turn, by odometry and poses (C-142)."""
-    mobile, h = MobileManipulator(ROBOT, BASE), 1e-6
-    for _, q, u in states(3):
+    platform, steering = PLATFORMS[name]
+    mobile, h, n = MobileManipulator(ROBOT, platform), 1e-6, len(platform.driven)
+    for rng, q, _ in states(2):
+        u = consistent(mobile, steering, rng)
         ends = []
         for sign in (-1, 1):
-            odometry = Odometry(BASE, pose=mobile.platform_pose(q))
-            odometry.update(sign * h * u[:2])
-            moved = mobile.configuration(odometry.pose, q[3:] + sign * h * u[2:])
+            odometry = Odometry(platform, pose=mobile.platform_pose(q))
+            odometry.update(sign * h * u[:n], steering)
+            moved = mobile.configuration(odometry.pose, q[3:] + sign * h * u[n:])
             ends.append(ROBOT.link_pose(moved, TOOL))
         rate = (ends[1] - ends[0]) / (2 * h)
         turn = rate[:3, :3] @ ROBOT.link_pose(q, TOOL)[:3, :3].T
         V = np.array([turn[2, 1], turn[0, 2], turn[1, 0], *rate[:3, 3]])
-        np.testing.assert_allclose(mobile.jacobian(q, TOOL) @ u, V, atol=1e-8)
-        body = mobile.jacobian(q, 'platform', 'body')[:, :2]
-        np.testing.assert_allclose(body, planar.EMBEDDING @ BASE.twist_map(), atol=1e-12)
+        found = mobile.jacobian(q, TOOL, steering=steering) @ u
+        np.testing.assert_allclose(found, V, atol=1e-8)
+        body = mobile.jacobian(q, 'platform', 'body', steering)[:, :n]
+        expected = planar.EMBEDDING @ platform.rolling_map(steering)
+        np.testing.assert_allclose(body, expected, atol=1e-12)
+        result = mobile.inverse_velocity(q, V, TOOL, steering=steering)
+        t = platform.twist(result.v[:n], steering)
+        assert np.abs(platform.slip_matrix(steering) @ t).max(initial=0.0) < 1e-12
 
 
 def test_without_the_base_it_is_the_arm():
@@ -123,21 +151,32 @@ def test_wheel_torques_against_pinocchio():
         np.testing.assert_allclose(mobile.inverse_dynamics(q, u, du), tau, atol=1e-6)
 
 
-def test_forward_dynamics_against_the_constrained_tree():
-    """Without slip by A v = 0 on the tree, and by the rates of wheels: the same motion (C-142)."""
-    mobile = MobileManipulator(ROBOT, BASE)
-    for rng, q, u in states(3):
-        torques = rng.normal(size=mobile.nu)
-        H, v = mobile.rate_map(q), mobile.rates(q, u)
-        phi = q[2]
-        push = planar.EMBEDDING.T @ planar.EMBEDDING @ BASE.wrench(torques[:2])
-        tau = np.concatenate([planar.rotated(phi, push[1:]), push[:1], torques[2:]])
-        motion = ROBOT.constrained_dynamics(q, v, tau, mobile.no_slip())
-        du = mobile.forward_dynamics(q, u, torques)
-        h = 1e-6
-        change = (mobile.rates(q + h * v, u) - mobile.rates(q - h * v, u)) / (2 * h)
-        np.testing.assert_allclose(H @ du + change, motion.a, atol=1e-7)
-        np.testing.assert_allclose(mobile.inverse_dynamics(q, u, du), torques, atol=1e-9)
+@each
+@pytest.mark.parametrize('inertia', [0.0, 0.02])
+def test_forward_dynamics_against_the_constrained_tree(name, inertia):
+    """Without slip by A v = 0 on the tree, and by the rates of wheels: the same motion (C-142).
+
+    The inertia of wheels does not belong to the tree: their torques D^T J q'' / r are subtracted.
+    """
+    platform, steering = PLATFORMS[name]
+    mobile = MobileManipulator(ROBOT, platform, wheel_inertia=inertia)
+    n, h = len(platform.driven), 1e-6
+    for rng, q, _ in states(2):
+        u, torques = consistent(mobile, steering, rng), rng.normal(size=mobile.nu)
+        H, v = mobile.rate_map(q, steering), mobile.rates(q, u, steering)
+        du = mobile.forward_dynamics(q, u, torques, steering)
+        push = platform.wrench(torques[:n] - inertia * du[:n], steering=steering)
+        tau = np.concatenate([planar.rotated(q[2], push[1:]), push[:1], torques[n:]])
+        constraint = mobile.no_slip(steering)
+        if constraint is None:
+            expected = ROBOT.forward_dynamics(q, v, tau)
+        else:
+            expected = ROBOT.constrained_dynamics(q, v, tau, constraint).a
+        ends = [mobile.rates(q + s * h * v, u, steering) for s in (-1, 1)]
+        np.testing.assert_allclose(H @ du + (ends[1] - ends[0]) / (2 * h), expected, atol=1e-7)
+        again = mobile.inverse_dynamics(q, u, du, steering)
+        np.testing.assert_allclose(mobile.forward_dynamics(q, u, again, steering), du, atol=1e-9)
+        assert again @ u == pytest.approx(torques @ u, abs=1e-8)
 
 
 def test_platform_without_an_arm_is_the_planar_body():
