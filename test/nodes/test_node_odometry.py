@@ -194,6 +194,8 @@ def test_commands_are_filtered_and_end(client):
     client.expect(STATUS, 1, 's old', meanwhile=lambda: publisher.publish(old))
     message.twist.linear.x = float('nan')
     client.expect(STATUS, 1, 'not finite', meanwhile=lambda: publisher.publish(message))
+    message.twist.linear.x = 0.1
+    client.expect(STATUS, 0, meanwhile=lambda: publisher.publish(message))
     unstamped = client.publisher(Twist, 'odometry/cmd_vel_unstamped')
     plain = Twist()
     plain.linear.x = 0.25
