@@ -47,6 +47,7 @@ setup(
                 'wrench_estimator',
                 'simulator',
                 'mechanism_simulator',
+                'odometry',
                 'bringup',
                 'demo',
                 'doctor',

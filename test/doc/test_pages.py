@@ -19,6 +19,7 @@ PAGES = (
     'doc/integration.md',
     'doc/serial_families.md',
     'doc/redundancy.md',
+    'doc/mobile_robots.md',
     'doc/trajectories.md',
 )
 PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))

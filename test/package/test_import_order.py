@@ -21,7 +21,7 @@ NAME = PACKAGE.name
 #: Folders, and files beside them, from the bottom up: each imports from those before it only.
 ORDER = """
     core.errors  core.types
-    core.arguments  core.linear
+    core.arguments  core.linear  core.kinematic_model
     core.lie
     core.compile
     core.description
@@ -36,6 +36,7 @@ ORDER = """
     core.absolute_coordinates
     core.robot
     core.control  core.trajectory  core.simulation  core.estimation
+    core.mobile
     core
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
@@ -51,6 +52,7 @@ ORDER = """
     nodes.hosting
     nodes.outputs  nodes.simulation
     nodes.mechanism
+    nodes.mobile_base
     nodes
     cli.command_line
     cli.doctor  cli.parity  cli.calibrate
