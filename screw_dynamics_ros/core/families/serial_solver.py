@@ -21,7 +21,8 @@ from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, Place
 from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import make_polisher
+from screw_dynamics_ros.core.families.polishing import TURN, make_polisher
+from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 
@@ -35,6 +36,7 @@ ROUNDS = 16
 SMALL_DETERMINANT = 1e-6
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
+CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
@@ -358,7 +360,29 @@ class SerialSolver:
         if len(found) and len(near):
             closest = [int(distances(found.q, each).argmin()) for each in near.q]
             near.branches = found.branches[closest]
-        return merged(found, near)
+        return self._isolated(C, merged(found, near))
+
+    def _isolated(self, C: Array, found: ChainSolutions) -> ChainSolutions:
+        """Return solutions without those that rounding alone tells apart from another one.
+
+        Near a singular configuration residuals stay small over some distance; two solutions are
+        different only if what is halfway between them is none.
+        """
+        kept: list[int] = []
+        for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
+            away = found.q[kept] - found.q[k]
+            away = away - TURN * np.round(away / TURN)
+            near = np.abs(away).max(axis=1, initial=0.0) < CLOSE
+            halfway = found.q[k] + 0.5 * away[near]
+            if not any(self._residual(q, C) < 10.0 * self._accepted for q in halfway):
+                kept.append(k)
+        kept.sort()
+        return replace(
+            found, q=found.q[kept], checks=found.checks[kept], branches=found.branches[kept]
+        )
+
+    def _residual(self, q: Array, C: Array) -> float:
+        return float(np.sqrt(squared_distance(self.chain.pose(q), C)))
 
     def _searched(self, C: Array, positions: Mapping[int, float], count: int) -> ChainSolutions:
         """Return what Newton-Raphson steps from random configurations find."""
