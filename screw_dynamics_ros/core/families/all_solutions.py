@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.families.chain_solutions import Lost
 from screw_dynamics_ros.core.families.limit_images import Discarded, LimitImages
 from screw_dynamics_ros.core.families.serial_solver import SerialSolver, reduced
 from screw_dynamics_ros.core.inverse.position import check_targets, rigid_defect
@@ -62,7 +63,7 @@ class AllSolutions:
     doubt: str
     _limits: LimitImages
     _outside: tuple[Array, Array]
-    _lost: tuple[Array, Array, Array]
+    _lost: Lost
 
     def __len__(self) -> int:
         """Return the number of solutions."""
@@ -86,9 +87,14 @@ class AllSolutions:
     @property
     def unreached(self) -> tuple[Discarded, ...]:
         """Branches of a closed form that do not reach the pose."""
+        q, branches, checks, lost = self._lost
         return tuple(
-            Discarded(q, self.branch_labels[branch], f'out of reach: pose error {residual:.3g}')
-            for q, branch, residual in zip(*self._lost)
+            Discarded(
+                q[k],
+                self.branch_labels[branches[k]],
+                f'out of reach: pose error {checks[k, 0]:.3g}',
+            )
+            for k in lost
         )
 
     @property

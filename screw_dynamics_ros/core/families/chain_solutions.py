@@ -12,7 +12,8 @@ from screw_dynamics_ros.core.types import Array
 #: Joint positions [rad, m] below which two solutions are the same one.
 SAME = 1e-6
 PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
-NONE_LOST = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
+Lost = tuple[Array, Array, Array, list[int]]
+NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, 3)), [])
 
 
 @dataclass(eq=False, slots=True)
@@ -34,7 +35,7 @@ class ChainSolutions:
     q: Array
     checks: Array
     branches: Array
-    lost: tuple[Array, Array, Array] = NONE_LOST
+    lost: Lost = NONE_LOST
     labels: tuple[str, ...] = ('',)
     name: str = ''
     bound: int = 0

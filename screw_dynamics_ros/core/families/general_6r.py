@@ -58,8 +58,9 @@ DEGREE = 8  # of det M: 16 zeros
 #: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
 #: out as complex angles by rounding.
 NEARLY_REAL = 0.15
-#: The same for zeros that are real for sure, and the distance at which they may err more.
-ROUGHLY, CROWDED = 1e-3, 0.05
+#: The same for zeros that are real for sure; distances between two zeros, and between three, at
+#: which they err more; and how far they may be off then.
+ROUGHLY, PAIR, CROWD, PERHAPS = 1e-3, 4e-3, 0.1, 0.06
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles

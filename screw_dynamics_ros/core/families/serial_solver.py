@@ -156,8 +156,9 @@ class SerialSolver:
                 return None
             found = ChainSolutions(q, checks, places, labels=labels, name=name, bound=m)
             if lost:
-                found.q, found.checks, found.branches = q[good], checks[good], places[good]
-                found.lost = q[lost], places[lost], checks[lost, 0]
+                kept = np.array(good)
+                found.q, found.checks, found.branches = q[kept], checks[kept], places[kept]
+                found.lost = q, places, checks, lost
             found.inside = outside == 0.0
             return found
 
@@ -245,15 +246,19 @@ class SerialSolver:
         other such zeros, finds nothing more, there is nothing more.
         """
         told = False
-        for number in range(len(method.places)):
-            q, also = method.candidates(C, number, True)
+        # another place first, the short way; then all of them, crowded zeros told apart
+        tries = [(1, False)] if len(method.places) > 1 else []
+        tries += [(number, True) for number in range(len(method.places))]
+        for number, refined in tries:
+            q, also = method.candidates(C, number, refined)
             more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
             before, found = len(found), merged(found, more)
             if also < 0:
                 continue
-            told = True
-            if not self._missing(found, also) or (number > 0 and len(found) == before):
-                return found, self._missing(found, 0)
+            told = told or refined
+            unchanged = refined and number > 0 and len(found) == before
+            if not self._missing(found, 0 if unchanged else also):
+                return found, ''
         found = merged(found, self._searched(C, positions, 256))
         return found, self._missing(found, 0 if told else -1)
 
@@ -321,8 +326,7 @@ class SerialSolver:
         accepted = checks[:, 0] <= self._accepted
         found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
         if steps is self._polisher:
-            left = ~accepted
-            found.lost = start[left], branches[left], checks[left, 0]
+            found.lost = start, branches, checks, np.flatnonzero(~accepted).tolist()
         return merged(found)
 
     def _nearly_singular(self, found: ChainSolutions) -> list[tuple[Array, float, Array]]:
