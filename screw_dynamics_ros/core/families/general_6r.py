@@ -60,7 +60,7 @@ DEGREE = 8  # of det M: 16 zeros
 NEARLY_REAL = 0.15
 #: The same for zeros that are real for sure; distances between two zeros, and between three, at
 #: which they err more; and how far they may be off then.
-ROUGHLY, PAIR, CROWD, PERHAPS = 1e-3, 4e-3, 0.1, 0.06
+ROUGHLY, PAIR, CROWD, PERHAPS = 1e-3, 4e-3, 0.1, 0.15
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles
@@ -478,14 +478,19 @@ class GeneralSixRevolute:
         waves[:count, 1], waves[:count, 2] = z.real / length, z.imag / length
         orientation, left = pose[:3, :3].reshape(9), elimination.left.reshape(-1)
         run.joint_angles(waves, forms, solution, rest, left, orientation, self._axes, angles)
+        found, away = angles[:count].reshape(-1, 6), np.abs(square - 1.0)
         if refined:
-            count = int(np.count_nonzero(np.abs(square - 1.0) < REAL))
-            sigma = np.linalg.svd(
-                matrix(forms.reshape(6, 9, 3), waves[: len(real)]), compute_uv=False
-            )
+            sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves[:count]), compute_uv=False)
             if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
-                return angles[: len(real)].reshape(-1, 6), -1
-        return angles[: len(real)].reshape(-1, 6), count
+                return found, -1
+            return found, int(np.count_nonzero(away < REAL))
+        near = np.abs(z[:, None] - z)
+        near.reshape(-1)[:: count + 1] = 1.0
+        near.sort(axis=1)
+        crowded = near[:, 0] < PAIR
+        if count > 2:
+            crowded |= near[:, 1] < CROWD
+        return found, int(np.count_nonzero((away < ROUGHLY) | (crowded & (away < PERHAPS))))
 
     def _typical_determinant(self, number: int) -> float:
         """Return how large det M is for random poses, the median of the largest samples."""

@@ -169,6 +169,6 @@ def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: i
             step = 1.0 / slope
         step = np.where(np.isfinite(step), step, 0.0)
         z = z - step
-        if np.abs(step).max() < 1e-14:
+        if np.abs(step).max() < 1e-10:
             break
     return z

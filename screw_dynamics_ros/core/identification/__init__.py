@@ -1,6 +1,6 @@
 """What measurements tell about a robot: geometric calibration, accuracy."""
 
-from screw_dynamics_ros.core.identification.accuracy import Accuracy, accuracy
+from screw_dynamics_ros.core.identification.accuracy import Accuracy
 from screw_dynamics_ros.core.identification.measurements import (
     MeasuredDistances,
     MeasuredPoints,
@@ -18,7 +18,6 @@ __all__ = [
     'MeasuredPoints',
     'MeasuredPoses',
     'RobotCalibration',
-    'accuracy',
     'calibrate_robot',
     'informative_configurations',
 ]
