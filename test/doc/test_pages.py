@@ -15,6 +15,7 @@ PAGES = (
     'doc/dynamics_derivatives.md',
     'doc/formulations.md',
     'doc/integration.md',
+    'doc/redundancy.md',
     'doc/serial_families.md',
     'doc/trajectories.md',
 )

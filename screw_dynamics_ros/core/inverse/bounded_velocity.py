@@ -7,7 +7,9 @@ Of all joint rates within their bounds (`joint_bounds`)::
 a convex problem with one solution. scipy's bounded least squares solves it with the active-set
 method of Stark and Parker, in finitely many steps; the conditions of Karush, Kuhn and Tucker are
 checked before an answer counts. Where no bound is active the answer is that of damped least
-squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals.
+squares. The default lambda, 1e-6 of the Jacobian's norm, only chooses among equals. With
+`inequalities`, limits of directions that combine joints, the problem is solved as in
+`inequalities`; it is the same one where no inequality acts.
 
 Source: Bruyninckx 2010, sections 5.10 and 5.11 (C-044).
 """
@@ -22,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.inverse.inequalities import Inequalities, least_squares_within
 from screw_dynamics_ros.core.inverse.velocity import REACHED, ROUNDING, matrix, rate
 from screw_dynamics_ros.core.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.inverse.weighted_inverse import (
@@ -51,9 +54,9 @@ class JointLimitedResult:
     residual : (m,) array
         V - J v.
     active : tuple of str
-        Joints that would move otherwise if it were not for their bound.
+        Joints that would move otherwise if it were not for their bound, and inequalities that act.
     conflicts : tuple of str
-        Joints that cannot respect all their limits, and why.
+        Joints that cannot respect all their limits, and inequalities that contradict them, and why.
     optimality : float
         Largest violation of the optimality conditions, relative to the problem.
     message : str
@@ -77,6 +80,7 @@ def joint_limited_velocity(
     task_metric: ArrayLike | None = None,
     damping: float | AdaptiveDamping | None = None,
     secondary: ArrayLike | None = None,
+    inequalities: Inequalities | None = None,
 ) -> JointLimitedResult:
     """Return the joint rates within bounds that serve the task best.
 
@@ -92,6 +96,8 @@ def joint_limited_velocity(
         lambda > 0; just what makes the answer unique by default.
     secondary : (n,) array, optional
         v_0, zero by default.
+    inequalities : Inequalities, optional
+        Rows A v <= b besides; where they contradict the bounds they give way, see `conflicts`.
 
     Raises
     ------
@@ -120,23 +126,29 @@ def joint_limited_velocity(
     A = np.vstack([K.T @ J, used * L.T])
     b = np.concatenate([K.T @ target, used * (L.T @ v_0)])
     v = bounded_least_squares(A, b, bounds.lower, bounds.upper)
+    conflicts, held_back = bounds.conflicts, 'joints are at their bounds'
+    if inequalities is None or (rows := inequalities.checked(n)).kept_by(v):
+        optimality = violation(A, b, bounds.lower, bounds.upper, v)
+        active = held(A, b, bounds, v)
+    else:
+        found = least_squares_within(A, b, bounds, rows)
+        v, optimality, active = found.x, found.optimality, found.active
+        conflicts, held_back = (*conflicts, *found.conflicts), 'limits act'
     residual = target - J @ v
     left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
-    optimality = violation(A, b, bounds.lower, bounds.upper, v)
-    active = held(A, b, bounds, v)
     terms = float(np.linalg.norm(np.abs(K.T) @ np.abs(J) @ (np.abs(v) + np.abs(v_0))))
     message = 'reached'
     if left > REACHED * whole + ROUNDING * terms:
         message = f'{left:.3g} of {whole:.3g} is left' + (
-            f' because these joints are at their bounds: {", ".join(active)}'
+            f' because these {held_back}: {", ".join(active)}'
             if active
             else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
         )
     if optimality > OPTIMAL:
         message = f'the solver stopped {optimality:.3g} away from the optimum; {message}'
-    message = '; '.join([*bounds.conflicts, message])
+    message = '; '.join([*conflicts, message])
     return JointLimitedResult(
-        v, message == 'reached', residual, active, bounds.conflicts, optimality, message
+        v, message == 'reached', residual, active, conflicts, optimality, message
     )
 
 

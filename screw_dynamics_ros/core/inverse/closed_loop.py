@@ -33,6 +33,8 @@ from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.inverse.link_motion import per_link
+from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus, Situation
+from screw_dynamics_ros.core.inverse.singularity_policies import SingularityPolicy
 from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
 from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping, finite
 from screw_dynamics_ros.core.kinematics.reconstruction import integrate
@@ -79,6 +81,8 @@ class ClosedLoopStep:
     active : tuple of str
         Joints held at a bound.
     message : str
+    status : PolicyStatus or None
+        What the policy for singularities did, if there is one.
     """
 
     q: Array
@@ -88,6 +92,7 @@ class ClosedLoopStep:
     success: bool
     active: tuple[str, ...]
     message: str
+    status: PolicyStatus | None = None
 
 
 class ClosedLoop:
@@ -111,6 +116,10 @@ class ClosedLoop:
         Of the joints [rad/s^2, m/s^2].
     joint_metric, task_metric, damping
         As in `joint_limited_velocity`; task_metric over all links, then all closures.
+    policy : SingularityPolicy, optional
+        What to do near singularities, instead of `joint_limited_velocity`; `damping` is its own.
+    partials : callable, optional
+        Returns, from q, the partial derivatives of the Jacobians of the links, for the policy.
 
     Attributes
     ----------
@@ -135,6 +144,8 @@ class ClosedLoop:
         joint_metric: ArrayLike | None = None,
         task_metric: ArrayLike | None = None,
         damping: float | AdaptiveDamping | None = None,
+        policy: SingularityPolicy | None = None,
+        partials: Callable[[Array], Array] | None = None,
     ) -> None:
         check_number('the sampling time dt', dt, positive=True)
         closure_gain = 1.0 / dt if closure_gain is None else closure_gain
@@ -150,6 +161,7 @@ class ClosedLoop:
         self._dt, self._gain, self._closure_gain = dt, gain, closure_gain
         self._bounds = JointBounds(tree, dt, acceleration_limit)
         self._joint_metric, self._task_metric, self._damping = joint_metric, task_metric, damping
+        self._policy, self._partials = policy, None if closures else partials
         self.reset(q)
 
     def reset(self, q: ArrayLike) -> None:
@@ -208,18 +220,55 @@ class ClosedLoop:
             rows.append(S @ (jacobians[first] - se3.Ad(E) @ jacobians[second]))
             rates.append(self._closure_gain * e)
 
-        found = joint_limited_velocity(
-            np.concatenate(rows),
-            np.concatenate(rates),
-            self._bounds.at(start, self.v),
-            joint_metric=self._joint_metric,
-            task_metric=self._task_metric,
-            damping=self._damping,
-        )
+        J, V = np.concatenate(rows), np.concatenate(rates)
+        found, status = self._answer(J, V, start)
         self.q, self.v = integrate(self._tree, start, found.v * self._dt), found.v
         return ClosedLoopStep(
-            self.q.copy(), found.v, error, closure_error, found.success, found.active, found.message
+            self.q.copy(),
+            found.v,
+            error,
+            closure_error,
+            found.success,
+            found.active,
+            found.message,
+            status,
         )
+
+    def _answer(self, J: Array, V: Array, q: Array) -> tuple[Answer, PolicyStatus | None]:
+        """Return the joint rates for the rows J v = V, and the status of the policy."""
+        bounds = self._bounds.at(q, self.v)
+        if self._policy is None:
+            found = joint_limited_velocity(
+                J,
+                V,
+                bounds,
+                joint_metric=self._joint_metric,
+                task_metric=self._task_metric,
+                damping=self._damping,
+            )
+            return Answer(found.v, found.success, found.active, found.message), None
+        partials = self._partials
+        situation = Situation(
+            J,
+            V,
+            bounds,
+            None if partials is None else lambda: partials(q),
+            task_metric=self._task_metric,
+            joint_metric=self._joint_metric,
+        )
+        status = self._policy.follow(situation)
+        followed = status.state == 'followed'
+        return Answer(status.v, followed, status.limiting, status.message), status
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Joint rates of a sample, as in `ClosedLoopStep`."""
+
+    v: Array
+    success: bool
+    active: tuple[str, ...]
+    message: str
 
 
 def outputs(links: Sequence[str], closures: Sequence[LoopClosure]) -> list[tuple[str, ...]]:

@@ -39,6 +39,13 @@ class LinkMotion(Protocol):
         """Return the acceleration (6,) of a link."""
 
 
+class DifferentiableMotion(LinkMotion, Protocol):
+    """One that knows how its Jacobians change, too."""
+
+    def jacobian_partials(self, q: ArrayLike, link: str, representation: str) -> Array:
+        """Return the partial derivatives (6, nv, nv) of a Jacobian, at [..., k] for joint k."""
+
+
 def stacked_jacobian(robot: LinkMotion, q: ArrayLike, link: Links, representation: str) -> Array:
     """Return the Jacobians of the links one below the other, (6 k, nv)."""
     q = finite('q', vector('q', robot.nq, q))
@@ -54,6 +61,11 @@ def stacked_bias(
     return np.concatenate(
         [robot.acceleration(q, v, rest, name, representation) for name in link_names(link)]
     )
+
+
+def stacked_partials(robot: DifferentiableMotion, links: Sequence[str], q: ArrayLike) -> Array:
+    """Return the partial derivatives of the body-fixed Jacobians of links, (6 k, nv, nv)."""
+    return np.concatenate([robot.jacobian_partials(q, name, 'body') for name in links])
 
 
 def link_names(link: Links) -> tuple[str, ...]:

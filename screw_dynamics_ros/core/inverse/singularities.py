@@ -205,8 +205,16 @@ def manipulability_gradient(
     partials = finite('dJ', dJ)
     if partials.shape != (*J.shape, J.shape[1]):
         raise ArgumentError(f'dJ must have shape {(*J.shape, J.shape[1])}, got {partials.shape}')
-    slopes = np.einsum('ji,ijk->k', inverse.inverse(), partials)
-    return float(np.prod(inverse.singular_values)) * slopes
+    return float(np.prod(inverse.singular_values)) * volume_slopes(inverse, partials)
+
+
+def volume_slopes(inverse: WeightedInverse, partials: Array) -> Array:
+    """Return d log(volume) / dq_k = trace(J^# dJ/dq_k), (n,), of the volume sqrt(det(J M^-1 J^T)).
+
+    `partials` (m, n, n) are those of the map that `inverse` inverts.
+    """
+    slopes: Array = np.einsum('ji,ijk->k', inverse.inverse(), partials)
+    return slopes
 
 
 def decouple(J: Array, tolerance: float = 1e-9) -> Decoupled | None:

@@ -106,6 +106,8 @@ class TaskPriorityResult:
         Whether every level is reached.
     freedom : int
         Dimension of the motions that no task feels.
+    null_space : (n, freedom) array
+        Basis of them, orthonormal in the joint metric.
     message : str
         The first level that is not reached, and why.
     """
@@ -114,6 +116,7 @@ class TaskPriorityResult:
     levels: tuple[LevelResult, ...]
     success: bool
     freedom: int
+    null_space: Array
     message: str
 
 
@@ -205,7 +208,7 @@ def task_priority(
     )
     failed = [k for k, result in enumerate(results) if not result.success]
     message = f'level {failed[0]}: {results[failed[0]].message}' if failed else 'reached'
-    return TaskPriorityResult(v, results, not failed, Z.shape[1], message)
+    return TaskPriorityResult(v, results, not failed, Z.shape[1], Z, message)
 
 
 def level_result(level: TaskLevel, v: Array, moved: Array, inverse: WeightedInverse) -> LevelResult:

@@ -85,19 +85,28 @@ from screw_dynamics_ros.core.inverse.bounded_velocity import (
 )
 from screw_dynamics_ros.core.inverse.closed_loop import ClosedLoop, LoopClosure
 from screw_dynamics_ros.core.inverse.force import ForwardForceResult, forward_force, inverse_force
+from screw_dynamics_ros.core.inverse.inequalities import Inequalities, TwistLimit
 from screw_dynamics_ros.core.inverse.link_motion import (
     Links,
     link_names,
     stacked_bias,
     stacked_jacobian,
+    stacked_partials,
     stacked_rows,
 )
+from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus
 from screw_dynamics_ros.core.inverse.position import (
     InverseKinematics,
     InverseKinematicsResult,
     make_solver,
 )
+from screw_dynamics_ros.core.inverse.redundancy.resolution import (
+    Criterion,
+    RedundancyResult,
+    resolve_redundancy,
+)
 from screw_dynamics_ros.core.inverse.singularities import SingularityReport, singularity_report
+from screw_dynamics_ros.core.inverse.singularity_policies import SingularityPolicy, guarded_velocity
 from screw_dynamics_ros.core.inverse.task_priority import (
     Task,
     TaskPriorityResult,
@@ -992,6 +1001,21 @@ class Robot(CompiledFunctions):
         levels = [level(self, q, v, task) for task in checked_tasks(tasks)]
         return task_priority(levels, **options)
 
+    def resolve_redundancy(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: str,
+        criteria: Sequence[Criterion],
+        **options: Any,
+    ) -> RedundancyResult:
+        """Return joint rates for a twist with criteria for what it leaves free (C-030 to C-037).
+
+        `criteria`: see `inverse.redundancy.criteria`. `options`: representation, selection, metric,
+        damping; see `Task`. The result says what each criterion did.
+        """
+        return resolve_redundancy(self, q, Task(link, twist, **options), criteria)
+
     def joint_limited_velocity(
         self,
         q: ArrayLike,
@@ -1002,6 +1026,7 @@ class Robot(CompiledFunctions):
         *,
         previous: ArrayLike | None = None,
         acceleration_limit: ArrayLike | None = None,
+        limits: Sequence[TwistLimit] = (),
         **options: Any,
     ) -> JointLimitedResult:
         """Return the joint rates within limits that serve a twist best (C-044).
@@ -1015,13 +1040,38 @@ class Robot(CompiledFunctions):
             Joint rates now; matters with limits of acceleration.
         acceleration_limit : float or (nv,), optional
             [rad/s^2, m/s^2]; URDF has none.
+        limits : sequence of TwistLimit, optional
+            How fast links may move in some directions.
         **options
             joint_metric, task_metric, damping, secondary; see `inverse.bounded_velocity`.
         """
         J = stacked_jacobian(self, q, link, representation)
-        limits = JointBounds(self.tree, dt, acceleration_limit)
-        bounds = limits.at(vector('q', self.tree.nq, q), previous)
+        joints = JointBounds(self.tree, dt, acceleration_limit)
+        bounds = joints.at(vector('q', self.tree.nq, q), previous)
+        if limits:
+            options['inequalities'] = Inequalities.of(self, q, limits)
         return joint_limited_velocity(J, stacked_rows('twist', twist, link), bounds, **options)
+
+    def guarded_velocity(
+        self,
+        q: ArrayLike,
+        twist: ArrayLike,
+        link: str,
+        dt: float,
+        policy: SingularityPolicy,
+        *,
+        previous: ArrayLike | None = None,
+        acceleration_limit: ArrayLike | None = None,
+        **options: Any,
+    ) -> PolicyStatus:
+        """Return joint rates within limits by a policy for singularities, and its status (C-024).
+
+        Limits as in `joint_limited_velocity`; `options`: representation, task_metric, joint_metric,
+        secondary; see `inverse.singularity_policies`.
+        """
+        joints = JointBounds(self.tree, dt, acceleration_limit)
+        bounds = joints.at(vector('q', self.tree.nq, q), previous)
+        return guarded_velocity(self, q, twist, link, bounds, policy, **options)
 
     def joint_limited_acceleration(
         self,
@@ -1088,10 +1138,11 @@ class Robot(CompiledFunctions):
     ) -> ClosedLoop:
         """Return what follows a stream of target poses from q, one `step` each dt seconds (C-048).
 
-        `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping; see
-        `inverse.closed_loop`.
+        `options`: gain, closure_gain, acceleration_limit, joint_metric, task_metric, damping,
+        policy; see `inverse.closed_loop`.
         """
         links = link_names(link)
+        options['partials'] = partial(stacked_partials, self, links)
         kernel = self.fuse(*closed_loop.outputs(links, closures))
         start = vector('q', self.tree.nq, q)
         return ClosedLoop(kernel, self.tree, links, start, dt, closures=closures, **options)

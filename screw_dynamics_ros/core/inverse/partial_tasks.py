@@ -1,0 +1,73 @@
+r"""Partial tasks: the components of a twist that matter, in a frame that is stated.
+
+A welding torch or a milling tool may turn about its own axis: five of six components matter. A
+vertex that rests on a face may only not go through it: one matters. Components are those of the
+twist of the link at the origin and in the axes of a task frame T, which is fixed to the link or to
+the root frame::
+
+    S = E Ad_{T^-1},      S V = the components E of the twist, V body-fixed or spatial
+
+The rows S are a `selection` of a `Task`, and of whatever else selects.
+
+Source: Bruyninckx 2010, section 5.9 (C-040).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+
+#: Names of the components of a twist, in their order.
+COMPONENTS = ('wx', 'wy', 'wz', 'vx', 'vy', 'vz')
+
+
+def rows_in_frame(components: Sequence[str], pose: ArrayLike | None = None) -> Array:
+    """Return the selection (m, 6) of components of a twist in a task frame.
+
+    Parameters
+    ----------
+    components : sequence of str
+        Of 'wx', 'wy', 'wz' [rad/s] and 'vx', 'vy', 'vz' [m/s]: along the axes of the task frame,
+        at its origin. All but 'wz' is a tool that may turn about its z axis.
+    pose : (4, 4), optional
+        Task frame in the link frame, for representation 'body'; or in the root frame, for
+        'spatial'. By default the frame of the twist itself.
+
+    Raises
+    ------
+    ArgumentError
+        If a component has another name or comes twice, or the pose is no rigid motion.
+
+    Examples
+    --------
+    What moves along x, 0.1 m above the origin of a link.
+
+    >>> above = np.eye(4)
+    >>> above[2, 3] = 0.1
+    >>> rows_in_frame(['vx'], above)
+    array([[0. , 0.1, 0. , 1. , 0. , 0. ]])
+    """
+    names = (components,) if isinstance(components, str) else tuple(components)
+    unknown = [name for name in names if name not in COMPONENTS]
+    if unknown or not names or len(set(names)) < len(names):
+        raise ArgumentError(
+            f'components of a twist are some of {", ".join(COMPONENTS)}, each once, got {names!r}'
+        )
+    E = np.eye(6)[[COMPONENTS.index(name) for name in names]]
+    if pose is None:
+        return E
+    T = float_array('the pose of the task frame', pose)
+    if T.shape != (4, 4):
+        raise ArgumentError(f'the pose of the task frame must have shape (4, 4), got {T.shape}')
+    rotation = T[:3, :3]
+    if not np.isfinite(T).all() or np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6:
+        raise ArgumentError('the pose of the task frame is no rigid motion')
+    rows: Array = E @ se3.Ad(se3.inverse(T))
+    return rows + 0.0  # no negative zeros

@@ -1,0 +1,215 @@
+"""Contact wrench bases (C-047) and the filter that keeps twists within a contact (C-046)."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.constraints.contact_models import Constraint
+from screw_dynamics_ros.core.constraints.contact_wrenches import (
+    edge_edge,
+    edge_face,
+    face_face,
+    point_with_friction,
+    several,
+    soft_finger,
+    vertex_face,
+)
+from screw_dynamics_ros.core.constraints.kinetostatic_filter import (
+    filter_matrix,
+    filter_twist,
+    joint_rows,
+)
+from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
+from screw_dynamics_ros.core.inverse.task_priority import TaskLevel, task_priority
+from screw_dynamics_ros.core.inverse.velocity_bounds import Bounds
+from support import arm_321
+
+P = np.array([0.2, -0.1, 0.4])
+N = np.array([1.0, 2.0, -2.0]) / 3.0
+U, W = np.array([2.0, -2.0, -1.0]) / 3.0, np.array([2.0, 1.0, 2.0]) / 3.0
+CORNERS = [P, P + 0.3 * U, P + 0.2 * W, P + 0.3 * U + 0.2 * W]
+
+CONTACTS = {
+    'vertex_face': (vertex_face(P, 3 * N), 1),
+    'edge_face': (edge_face(P, P + 0.3 * U, N), 2),
+    'face_face': (face_face(CORNERS, N), 3),
+    'edge_edge': (edge_edge(P, U, W, N), 1),
+    'point_with_friction': (point_with_friction(P), 3),
+    'soft_finger': (soft_finger(P, N), 4),
+}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def M(rng):
+    A = rng.normal(size=(6, 6))
+    return A @ A.T + np.eye(6)
+
+
+@pytest.mark.parametrize('name', CONTACTS)
+def test_dimensions_and_reciprocity(name):
+    """C-047: wrenches have no power on the free twists, to 1e-12; dimensions add up to six."""
+    contact, size = CONTACTS[name]
+    assert np.linalg.matrix_rank(contact.wrenches) == size
+    assert contact.freedom == 6 - size
+    assert np.abs(contact.wrenches.T @ contact.twists).max() < 1e-12
+
+
+def test_vertex_on_a_face():
+    """C-047: G = (n; p x n) in the book's order, force first."""
+    contact = vertex_face(P, 5 * N)
+    np.testing.assert_allclose(contact.wrenches[3:, 0], N, atol=1e-15)
+    np.testing.assert_allclose(contact.wrenches[:3, 0], np.cross(P, N), atol=1e-15)
+    assert contact.unilateral
+
+
+def test_free_motions_of_contacts_are_those_of_their_points():
+    """C-047: points of contact move in the face; those that stick do not move."""
+    for name, at in [('vertex_face', [P]), ('edge_face', CORNERS[:2]), ('face_face', CORNERS)]:
+        for V in CONTACTS[name][0].twists.T:
+            for p in at:
+                assert abs(N @ (V[3:] + np.cross(V[:3], p))) < 1e-12
+    for name in ('point_with_friction', 'soft_finger'):
+        for V in CONTACTS[name][0].twists.T:
+            assert np.abs(V[3:] + np.cross(V[:3], P)).max() < 1e-12
+    assert max(abs(N @ V[:3]) for V in CONTACTS['soft_finger'][0].twists.T) < 1e-12
+    assert max(abs(N @ V[:3]) for V in CONTACTS['point_with_friction'][0].twists.T) > 0.1
+
+
+def test_faces_press_between_their_corners():
+    """C-047: a pressure within the corners needs no pull, one outside does."""
+    from scipy.optimize import nnls
+
+    corners = CONTACTS['face_face'][0].wrenches
+    inside, outside = P + 0.1 * U + 0.1 * W, P - 0.1 * U
+    for point, possible in [(inside, True), (outside, False)]:
+        wrench = np.concatenate([np.cross(point, N), N])
+        assert (nnls(corners, wrench)[1] < 1e-9) is possible
+
+
+@pytest.mark.parametrize('name', CONTACTS)
+def test_filter_is_a_projection(name, M, rng):
+    """C-046: reciprocal to 1e-12, idempotent, nearest in the metric."""
+    contact, _ = CONTACTS[name]
+    F = filter_matrix(contact, M)
+    np.testing.assert_allclose(F @ F, F, atol=1e-12)
+    assert np.abs(contact.wrenches.T @ F).max() < 1e-12
+    np.testing.assert_allclose(F @ contact.twists, contact.twists, atol=1e-12)
+    np.testing.assert_allclose(M @ F, (M @ F).T, atol=1e-10)  # orthogonal in M
+    t = rng.normal(size=6)
+    equation = Constraint.bearing(contact.wrenches)
+    filtered = filter_twist(t, equation, M)
+    np.testing.assert_allclose(filtered.twist, F @ t, atol=1e-12)
+    np.testing.assert_allclose(filtered.twist + filtered.removed, t, atol=1e-15)
+
+
+def test_the_formula_of_the_book(M, rng):
+    """C-046: 1 - M^-1 Q^T (Q M^-1 Q^T)^-1 Q, where Q has full rank."""
+    contact = CONTACTS['edge_face'][0]
+    Q, M_inv = contact.wrenches.T, np.linalg.inv(M)
+    book = np.eye(6) - M_inv @ Q.T @ np.linalg.inv(Q @ M_inv @ Q.T) @ Q
+    np.testing.assert_allclose(filter_matrix(contact, M), book, atol=1e-12)
+    assert np.abs(filter_matrix(contact, np.ones(6)) - book).max() > 1e-2  # the metric matters
+
+
+@pytest.mark.parametrize('name', ['vertex_face', 'edge_face', 'face_face', 'edge_edge'])
+def test_unilateral_contacts_let_parting_motions_pass(name, M, rng):
+    """C-046: the nearest twist with Q t >= 0; scipy's SLSQP agrees."""
+    contact, _ = CONTACTS[name]
+    Q = contact.wrenches.T
+    pushed = 0
+    for _ in range(12):
+        t = rng.normal(size=6)
+        found = filter_twist(t, contact, M)
+        assert (Q @ found.twist > -1e-11).all()
+        assert not (contact.violation(found.twist) < -1e-11).any()
+        other = minimize(
+            lambda x, t=t: (x - t) @ M @ (x - t),
+            np.zeros(6),
+            jac=lambda x, t=t: 2 * M @ (x - t),
+            method='SLSQP',
+            constraints=[{'type': 'ineq', 'fun': lambda x: Q @ x, 'jac': lambda x: Q}],
+            options={'ftol': 1e-14, 'maxiter': 200},
+        ).x
+        np.testing.assert_allclose(found.twist, other, atol=1e-5)
+        if (Q @ t >= 0).all():
+            np.testing.assert_allclose(found.twist, t, atol=1e-12)
+            assert not found.pushing.any()
+        else:
+            assert found.pushing.any()
+            pushed += 1
+    assert pushed > 2
+
+
+def test_a_twist_that_is_removed_altogether():
+    """What is left is rounding of what was there, not of itself."""
+    for name in ('vertex_face', 'edge_face', 'face_face'):
+        contact, _ = CONTACTS[name]
+        pressing = np.linalg.solve(np.diag(np.arange(1.0, 7.0)), -contact.wrenches[:, 0])
+        found = filter_twist(pressing, contact, np.arange(1.0, 7.0))
+        assert (contact.wrenches.T @ found.twist > -1e-14).all()
+        if name == 'vertex_face':
+            assert np.abs(found.twist).max() < 1e-15
+    flat = edge_face([-0.1, 0, 0], [0.1, 0, 0], [0, 0, 1])
+    found = filter_twist([0, 0.5, 0, 0.2, 0, -0.1], flat, [0.01, 0.01, 0.01, 1, 1, 1])
+    np.testing.assert_allclose(found.twist, [0, 0, 0, 0.2, 0, 0], atol=1e-13)
+    assert found.pushing.all()
+
+
+def test_contact_as_rows_of_joint_rates(rng):
+    """C-046: Q J v = 0 before the task, and Q J v >= 0 next to bounds."""
+    arm = arm_321.arm(backend='reference')
+    J = arm.jacobian(arm_321.Q, 'tool', 'body')
+    contact = CONTACTS['edge_face'][0]
+    t = rng.normal(size=6)
+    equations = joint_rows(J, Constraint.bearing(contact.wrenches))
+    found = task_priority([TaskLevel(equations, np.zeros(2)), TaskLevel(J, t)])
+    assert np.abs(contact.wrenches.T @ J @ found.v).max() < 1e-12
+    # six joints, a regular J: the same as the filtered twist
+    np.testing.assert_allclose(
+        J @ found.v,
+        filter_twist(t, Constraint.bearing(contact.wrenches), np.ones(6)).twist,
+        atol=1e-9,
+    )
+    wide = Bounds(np.full(6, -50.0), np.full(6, 50.0), arm.joint_names)
+    rows = joint_rows(J, contact, 'table')
+    limited = joint_limited_velocity(J, t, wide, inequalities=rows)
+    np.testing.assert_allclose(J @ limited.v, filter_twist(t, contact, np.ones(6)).twist, atol=1e-6)
+
+
+def test_several_contacts():
+    both = several(CONTACTS['vertex_face'][0], CONTACTS['edge_edge'][0])
+    assert both.wrenches.shape == (6, 2)
+    assert both.unilateral
+    with pytest.raises(ArgumentError, match='all unilateral or all bilateral'):
+        several(CONTACTS['vertex_face'][0], CONTACTS['soft_finger'][0])
+    with pytest.raises(ArgumentError, match='one at least'):
+        several()
+
+
+@pytest.mark.parametrize(
+    ('make', 'message'),
+    [
+        (lambda: vertex_face(P, [0, 0, 0]), 'must not be zero'),
+        (lambda: vertex_face(P, [np.nan, 0, 1]), 'zero or NaN'),
+        (lambda: vertex_face([0, np.inf, 0], N), 'finite'),
+        (lambda: edge_face(P, P, N), 'two different ends'),
+        (lambda: edge_face(P, P + N, N), 'does not lie on the face'),
+        (lambda: face_face(CORNERS[:2], N), 'three corners'),
+        (lambda: face_face([P, P + U, P + 2 * U], N), 'not in line'),
+        (lambda: face_face([P, P + U, P + N], U), 'plane with this normal'),
+        (lambda: edge_edge(P, U, -2 * U, N), 'parallel'),
+        (lambda: edge_edge(P, U, W, U), 'normal to both edges'),
+        (lambda: filter_twist(np.zeros(6), CONTACTS['vertex_face'][0], np.zeros(6)), 'metric'),
+        (lambda: filter_twist(np.ones(6) * np.nan, CONTACTS['vertex_face'][0], np.ones(6)), 'NaN'),
+        (lambda: joint_rows(np.eye(3), CONTACTS['vertex_face'][0]), r'shape \(6, n\)'),
+    ],
+)
+def test_refusals(make, message):
+    with pytest.raises(ArgumentError, match=message):
+        make()
