@@ -87,7 +87,8 @@ class AllSolutions:
     branch_labels : tuple of str
     family : str
     bound : int
-        The most solutions that an arm of the family can have, whole turns not counted.
+        The most solutions that an arm of the family can have, whole turns not counted; 0 where that
+        is not known.
     found : int
         Solutions without regard to limits and whole turns.
     outside : tuple of Discarded
@@ -131,7 +132,8 @@ class AllSolutions:
     @property
     def message(self) -> str:
         """The certificate: method, how many solutions of how many possible, why not complete."""
-        text = f'{self.family}: {self.found} of at most {self.bound} solutions'
+        most = f' of at most {self.bound}' if self.bound else ''
+        text = f'{self.family}: {self.found}{most} solutions'
         if self.outside:
             text += f', {len(self.outside)} outside the limits'
         return f'{text}; {self.doubt}' if self.doubt else text
@@ -164,12 +166,17 @@ class SerialSolver:
     Raises
     ------
     ArgumentError
-        If more than six joints are free and the arm is not S-R-S.
+        If no joint is free, or more than six are and the arm is not S-R-S.
     """
 
     def __init__(self, chain: SerialChain, held: Sequence[int], backend: str) -> None:
         self.chain, self.backend, self.held = chain, backend, tuple(held)
         self.free = [k for k in range(len(chain)) if k not in self.held]
+        if not self.free:
+            raise ArgumentError(
+                'no joint is free to bring the link to a pose: '
+                + (f'all of {", ".join(chain.joint_names)} are locked' if held else 'none moves it')
+            )
         self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
         self._polisher = make_polisher(chain, self.free, backend)
         self._places: tuple[Place, ...] = ()
