@@ -41,10 +41,11 @@ bench:
 	@tools/setup.sh all
 	@$(IN_VENV) python benchmarks/run.py $(BENCH_ARGS)
 
-# The tables of README.md from what bench has written.
+# The tables of README.md and of pages in doc/ from what bench has written.
 tables:
 	@tools/setup.sh run
 	@$(IN_VENV) python tools/readme_tables.py
+	@$(IN_VENV) python tools/solution_tables.py
 
 lint:
 	@tools/setup.sh all

@@ -1,10 +1,10 @@
 """Whether all inverse solutions of real arms are found: random poses, and hard ones.
 
 Poses are made from configurations, so that one solution of each is known. Counted are poses whose
-own configuration is not among the solutions (lost), pairs of equal solutions, solutions beyond
-limits, and the largest residual. On a sample the sets of solutions are compared with those that
-path tracking in complex angles finds (`test/oracles/homotopy_6r.py`), which shares no code with the
-package. Redundant joints stand as in the configuration.
+own configuration is not among the solutions (lost), poses without any (no answer), pairs of equal
+solutions, solutions beyond limits, and the largest residual. On a sample the sets of solutions are
+compared with those that path tracking in complex angles finds (`test/oracles/homotopy_6r.py`),
+which shares no code with the package. Redundant joints stand as in the configuration.
 
 Only `python benchmarks/run.py --only all_solutions` runs it: all arms take hours.
 """
@@ -18,7 +18,7 @@ from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
-from figures import Figure
+from figures import NAN, Figure
 
 from support.all_solutions import RESIDUAL, Subject, Verdict, agrees, judged
 from support.arm_configurations import (
@@ -72,7 +72,10 @@ def figures_of_verdict(
     """
     limits = {'fails': not unavoidable, 'meaning': 'ours at most', 'unit': ''}
     note = f'{kind}: {verdict.poses} poses'
-    yield Figure(group, arm.name, 'lost', verdict.lost, required=0, note=note, **limits)
+    most = NAN if unavoidable else 0.0
+    yield Figure(group, arm.name, 'lost', verdict.lost, required=most, note=note, **limits)
+    empty = verdict.counts[0]
+    yield Figure(group, arm.name, 'no answer', empty, required=0, note=note, **limits)
     yield Figure(
         group, arm.name, 'equal pairs', verdict.duplicates, required=0, note=note, **limits
     )
@@ -122,7 +125,7 @@ def agreement(subject: Subject, kind: str, q: np.ndarray, poses: np.ndarray) -> 
         100.0 * same / max(len(known), 1),
         unit='%',
         more=True,
-        required=100.0,
+        required=100.0 if known else NAN,
         meaning='ours at least',
         note=f'{kind}: {same} of {len(known)}, {len(q) - len(known)} undecided',
     )

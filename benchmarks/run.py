@@ -101,7 +101,7 @@ def main() -> None:
     tell(found)
     print(f'written: {shown(folder)}/*.json{pictured}')
     if folder == COMMITTED:
-        print('python tools/readme_tables.py brings them into the README')
+        print('"make tables" brings them into the pages')
     sys.exit(any(figure.fails and figure.fulfilled is False for figure in found))
 
 

@@ -68,6 +68,9 @@ BRIEF_ROWS = (
 )
 
 
+#: Parts whose tables are on other pages: `tools/solution_tables.py`.
+OTHER_PAGES = ('all_solutions', 'all_solutions_speed')
+
 #: Systems that the table of absolute coordinates in brief shows.
 BRIEF_SYSTEMS = ('100 bodies', 'Panda')
 
@@ -124,8 +127,14 @@ def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
 
 def machine(folder: Path, brief: bool = False) -> str:
     """Return what was measured on, one line for each different set-up."""
-    lines = {}
-    for path in sorted(folder.glob('*.json')):
+    parts = sorted(path.stem for path in folder.glob('*.json'))
+    return machine_of(folder, [part for part in parts if part not in OTHER_PAGES])
+
+
+def machine_of(folder: Path, parts: Iterable[str]) -> str:
+    """Return what some parts were measured on."""
+    lines: dict[str, list[tuple[str, list[float]]]] = {}
+    for path in (folder / f'{part}.json' for part in parts):
         where = json.loads(path.read_text())['environment']
         line = (
             f'{where["processor"]}, {where["cores"]} cores, {where["vectors"]} doubles per vector; '

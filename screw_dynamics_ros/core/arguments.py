@@ -25,6 +25,11 @@ def float_array(name: str, value: ArrayLike) -> Array:
         raise ArgumentError(f'{name} must hold real numbers: {error}') from None
 
 
+def is_matrix(value: object) -> TypeGuard[Array]:
+    """Return whether `value` is a float64 array (4, 4): then there is nothing to convert."""
+    return type(value) is np.ndarray and value.shape == (4, 4) and value.dtype == np.float64
+
+
 def vector(name: str, size: int, value: ArrayLike) -> Array:
     """Return `value` as a float64 array of shape (size,); raises `ArgumentError`."""
     array = float_array(name, value)

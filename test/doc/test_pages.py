@@ -9,6 +9,7 @@ from support.paths import ROOT
 
 PAGES = (
     'README.md',
+    'doc/all_solutions.md',
     'doc/choice_of_configuration_space.md',
     'doc/compilation.md',
     'doc/constrained_dynamics.md',

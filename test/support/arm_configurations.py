@@ -18,14 +18,18 @@ def random_configurations(subject: Subject, count: int, seed: int = 0) -> np.nda
 
 
 def at_limits(subject: Subject, count: int, seed: int = 0) -> np.ndarray:
-    """Return configurations (count, nq) with one joint, or two, at a limit."""
+    """Return regular configurations (count, nq) with one joint, or two, at a limit.
+
+    Some limits are singular themselves, a stretched elbow for instance: those are left out.
+    """
     rng, ranges = np.random.default_rng(seed), np.array(subject.ranges)
-    q = random_configurations(subject, count, seed + 1)
+    q = random_configurations(subject, 4 * count, seed + 1)
+    usual = np.median(np.abs(determinants(subject, q)))
     free = [i for i in range(q.shape[1]) if not subject.endless[i]]
     for each in q if free else ():
         chosen = rng.choice(free, min(len(free), int(rng.integers(1, 3))), replace=False)
         each[chosen] = ranges[rng.integers(2, size=len(chosen)), chosen]
-    return q
+    return q[np.abs(determinants(subject, q)) > 1e-4 * usual][:count]
 
 
 def right_angles(subject: Subject, count: int, seed: int = 0) -> np.ndarray:

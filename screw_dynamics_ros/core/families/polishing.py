@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
@@ -20,31 +21,34 @@ from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, triangular_factor
 from screw_dynamics_ros.core.types import Array
 
-STEPS = 2
 TURN = 2.0 * np.pi
 DAMPING = 1e-3  # times the squared error
 SMALLEST_DAMPING = 1e-14  # keeps the normal equations solvable in a singular configuration
+#: Beyond a limit [rad, m] by no more than this is rounding.
+SLACK = 1e-9
 
 
 def polished(
-    chain: SerialChain, moving: Sequence[int], q: Array, target: Array
-) -> tuple[Array, Array, Array]:
-    """Return q after some steps, the residual there (1,), and det(J J^T) (1,). May be recorded.
+    chain: SerialChain, moving: Sequence[int], steps: int, q: Array, target: Array
+) -> tuple[Array, Array]:
+    """Return q (n,) after some steps and what there is to say of it, (3,). May be recorded.
 
-    Angles come back within half a turn.
+    That is the residual, 2 sin(angle / 2) [rad] and displacement [m] in one norm; det(J J^T); and
+    the squared distance from the limits, `SLACK` within them. Angles come back within half a turn.
 
     Parameters
     ----------
     chain : SerialChain
     moving : sequence of int
         The joints that may move; the others are held.
+    steps : int
     q : (n,) array
     target : (16,) array
         The elements of a pose (4, 4).
     """
     C = target.reshape(4, 4)
     moving = list(moving)
-    for _ in range(STEPS):
+    for _ in range(steps):
         e, J = error_and_jacobian(chain, q, C)
         J = J[:, moving]
         normal = symmetric(J @ J.T) + (DAMPING * (e @ e) + SMALLEST_DAMPING) * np.eye(6)
@@ -52,9 +56,12 @@ def polished(
         q[moving] = q[moving] + J.T @ solve_positive_definite(normal, e)
     turning = [k for k in moving if chain.kinds[k] == REVOLUTE]
     q[turning] = q[turning] - TURN * np.rint(q[turning] / TURN)
-    reached = chain.pose(q)
+    residual = np.sqrt(squared_distance(chain.pose(q), C))
     determinant = triangular_factor(normal).diagonal().prod()
-    return q, np.array([np.sqrt(squared_distance(reached, C))]), np.array([determinant])
+    outside = sum(
+        (q[k] - clamp(q[k], chain.lower[k] + SLACK, chain.upper[k] - SLACK)) ** 2 for k in moving
+    )
+    return q, np.array([residual, determinant, outside + 0.0 * residual])
 
 
 def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Array, Array]:
@@ -66,14 +73,15 @@ def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Arr
     return pose_error(C, target), np.stack(columns[::-1], axis=1)
 
 
-def make_polisher(chain: SerialChain, moving: Sequence[int], backend: str) -> Kernel:
-    """Return `polished`, compiled: (q (N, n), target (16,)) -> q, residuals, det(J J^T)."""
+def make_polisher(chain: SerialChain, moving: Sequence[int], steps: int, backend: str) -> Kernel:
+    """Return `polished`, compiled: (q (N, n), target (16,)) -> q, (N, 3)."""
+    data = (chain.screws, chain.home, chain.lower, chain.upper)
     return make_kernel(
         KernelSpecification(
             'polishing of solutions',
             (('q', len(chain)), ('target', 16)),
-            partial(polished, chain, tuple(moving)),
-            repr(('polishing', chain.screws.tolist(), chain.home.tolist(), tuple(moving))),
+            partial(polished, chain, tuple(moving), steps),
+            repr(('polishing', [each.tolist() for each in data], tuple(moving), steps)),
             frozenset({'target'}),
         ),
         backend,

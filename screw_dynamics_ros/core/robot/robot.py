@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import are_vectors, check_count, float_array, vector
+from screw_dynamics_ros.core.arguments import (
+    are_vectors,
+    check_count,
+    float_array,
+    is_matrix,
+    vector,
+)
 from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, make_kernel
 from screw_dynamics_ros.core.compile.text.c_source import CSource
 from screw_dynamics_ros.core.constraints.constrained_dynamics import (
@@ -132,6 +138,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
 from screw_dynamics_ros.core.types import Array
 
 NOT_GIVEN = np.empty(0)
+NOTHING_LOCKED: Mapping[str, float] = {}
 
 
 class Robot(CompiledFunctions):
@@ -925,7 +932,7 @@ class Robot(CompiledFunctions):
         UnknownNameError
             For a link or a locked joint.
         """
-        targets = float_array('pose', pose)
+        targets = pose if is_matrix(pose) else float_array('pose', pose)
         solver = self._all_solvers.get(link)
         if solver is None:
             chain = SerialChain.of(self.tree, link)
@@ -933,11 +940,13 @@ class Robot(CompiledFunctions):
         others = self._neutral if q0 is None else vector('q0', self.tree.nq, q0)
         angles = NOT_GIVEN if swivel is None else np.atleast_1d(float_array('swivel', swivel))
         if targets.shape == (4, 4):
-            return solver.solve(targets, others, locked or {}, angles, images, respect_limits)
+            return solver.solve(
+                targets, others, locked or NOTHING_LOCKED, angles, images, respect_limits
+            )
         if targets.shape[1:] != (4, 4):
             raise ArgumentError(f'pose must have shape (4, 4) or (N, 4, 4), got {targets.shape}')
         return tuple(
-            solver.solve(target, others, locked or {}, angles, images, respect_limits)
+            solver.solve(target, others, locked or NOTHING_LOCKED, angles, images, respect_limits)
             for target in targets
         )
 

@@ -13,8 +13,10 @@ import pytest
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import Limits
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.families.all_solutions import AllInverseKinematics, distances, reduced
+from screw_dynamics_ros.core.families.all_solutions import AllInverseKinematics
 from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.families.chain_solutions import distances
+from screw_dynamics_ros.core.families.serial_solver import reduced
 from screw_dynamics_ros.core.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )

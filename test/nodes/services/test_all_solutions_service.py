@@ -183,7 +183,7 @@ ONE_JOINT = JointState(name=['panda_joint7'])
         ({'method': 0, 'locked': ONE_JOINT}, 'need the method ALL or NEAREST'),
         ({'method': 0, 'swivel': [0.1]}, 'need the method ALL or NEAREST'),
         ({}, '7 joints are more than a pose needs: lock all but six of panda_joint1'),
-        ({'frames': ['panda_link0']}, 'no joint is free'),
+        ({'frames': ['panda_link0']}, 'no joint carries the link'),
         ({'locked': ONE_JOINT, 'swivel': [0.1]}, 'belongs to S-R-S arms'),
         ({'locked': ONE_JOINT, 'swivel': [np.nan]}, 'swivel angles must be finite'),
         ({'locked': JointState(name=['knee'])}, "joint 'knee', which does not carry the link"),
@@ -198,7 +198,7 @@ ONE_JOINT = JointState(name=['panda_joint7'])
         ),
         (
             {'locked': JointState(name=[f'panda_joint{k}' for k in range(1, 8)])},
-            'no joint is free',
+            'all joints that carry the link are locked',
         ),
     ],
 )

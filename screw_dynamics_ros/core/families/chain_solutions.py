@@ -1,0 +1,63 @@
+"""Solutions of a chain before its joint limits are looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from screw_dynamics_ros.core.families.polishing import TURN
+from screw_dynamics_ros.core.types import Array
+
+#: Joint positions [rad, m] below which two solutions are the same one.
+SAME = 1e-6
+NONE_LOST = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
+
+
+@dataclass(eq=False, slots=True)
+class ChainSolutions:
+    """Solutions of a chain, limits and whole turns not regarded.
+
+    Attributes
+    ----------
+    q : (k, n) array
+    checks : (k, 3) array
+        Residual, det(J J^T), distance from the limits; see `polishing.polished`.
+    branches : (k,) array of int
+    lost : tuple of arrays
+        ChainSolutions that are no solutions: q, branches, residuals.
+    inside : bool
+        Whether all are certainly within the limits.
+    """
+
+    q: Array
+    checks: Array
+    branches: Array
+    lost: tuple[Array, Array, Array] = NONE_LOST
+    labels: tuple[str, ...] = ('',)
+    name: str = ''
+    bound: int = 0
+    doubt: str = ''
+    inside: bool = False
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
+def merged(*several: ChainSolutions) -> ChainSolutions:
+    """Return solutions together, each once, the one with the smallest residual."""
+    q = np.concatenate([each.q for each in several])
+    checks = np.concatenate([each.checks for each in several])
+    branches = np.concatenate([each.branches for each in several])
+    away = np.abs(q[:, None] - q)
+    same = (np.abs(away - TURN * np.round(away / TURN)) <= SAME).all(axis=2)
+    rank = np.empty(len(q), dtype=int)
+    rank[np.argsort(checks[:, 0], kind='stable')] = np.arange(len(q))
+    kept = ~(same & (rank < rank[:, None])).any(axis=1)
+    return replace(several[0], q=q[kept], checks=checks[kept], branches=branches[kept])
+
+
+def distances(q: Array, other: Array) -> Array:
+    """Return how far the joint furthest away is, whole turns not counted, (k,)."""
+    away = q - other
+    return np.asarray(np.abs(away - TURN * np.round(away / TURN)).max(axis=-1))

@@ -1,0 +1,339 @@
+"""All solutions of a serial chain by the method that fits its geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, stacked_into
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain_solutions import (
+    NONE_LOST,
+    ChainSolutions,
+    distances,
+    merged,
+)
+from screw_dynamics_ros.core.families.classifier import classify
+from screw_dynamics_ros.core.families.closed_form import ClosedForm
+from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, Place
+from screw_dynamics_ros.core.families.pieper import Pieper
+from screw_dynamics_ros.core.families.polishing import make_polisher
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.types import Array
+
+#: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
+#: Also where two solutions almost coincide and everything between them nearly is one.
+ACCEPTED = 1e-12
+#: A residual after the first steps from which there is no way to a solution nearby.
+HOPELESS = 1e-2
+ROUNDS = 16
+#: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
+SMALL_DETERMINANT = 1e-6
+#: Smallest singular value of J, in those units: nearly singular, and singular.
+NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
+#: Steps along the direction that is lost in a nearly singular configuration [rad].
+NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
+GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
+SEARCHES = 512  # random configurations where no method knows all solutions
+
+
+class SerialSolver:
+    """All inverse kinematics of one chain with some joints held.
+
+    Parameters
+    ----------
+    chain : SerialChain
+    held : sequence of int
+        Joints with given positions, between others that are free.
+    backend : str
+
+    Raises
+    ------
+    ArgumentError
+        If more than six joints are free and the arm is not S-R-S.
+    """
+
+    def __init__(self, chain: SerialChain, held: Sequence[int], backend: str) -> None:
+        self.chain, self.backend, self.held = chain, backend, tuple(held)
+        self.free = [k for k in range(len(chain)) if k not in self.held]
+        self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
+        self._accepted = ACCEPTED * max(1.0, self.length)
+        self._polisher = make_polisher(chain, self.free, 1, backend)
+        self._coarse = make_polisher(chain, self.free, 3, backend)
+        self._places: tuple[Place, ...] = ()
+        self._solvers: dict[tuple[float, ...], ClosedForm | GeneralSixRevolute | None] = {}
+        self._direct: dict[int, Any] = {}
+        self._method(np.zeros(len(self.held)))
+
+    def _method(self, positions: Array) -> ClosedForm | GeneralSixRevolute | None:
+        """Return what solves the chain whose held joints are at `positions`."""
+        key = tuple(positions)
+        if key not in self._solvers:
+            if len(self._solvers) >= 64:
+                self._solvers.pop(next(iter(self._solvers)))
+            self._solvers[key] = self._make_method(dict(zip(self.held, positions)))
+        return self._solvers[key]
+
+    def _make_method(self, held: Mapping[int, float]) -> ClosedForm | GeneralSixRevolute | None:
+        chain = reduced(self.chain, held) if held else self.chain
+        n = len(chain)
+        identity = repr((chain.screws.tolist(), chain.home.tolist()))
+        if not held:
+            known = classify(chain, GEOMETRY)
+            if known.arm is not None:
+                return ClosedForm(known.name, known.arm, identity, self.backend, n == 7)
+        if n > 6:
+            names = ', '.join(chain.joint_names)
+            raise ArgumentError(
+                f'{n} joints are more than a pose needs: lock all but six of {names}, '
+                'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
+            )
+        arm = Pieper.recognized(chain, GEOMETRY)
+        if arm is not None:  # not compiled for each position of a joint that is held in between
+            backend = 'reference' if held else self.backend
+            return ClosedForm('pieper', arm, identity, backend, False)
+        if set(chain.kinds) != {REVOLUTE}:
+            return None
+        solver = GeneralSixRevolute(padded(chain), self.backend, self._places)
+        self._places = solver.places
+        return solver
+
+    def direct(self, C: Array, swivel: Array) -> ChainSolutions | None:
+        """Return the solutions of a closed form the short way, None where there is doubt.
+
+        There is none where each branch is exact and regular after one step, or far from the pose:
+        the further the arm deviates from its closed form, the larger is the doubt.
+        """
+        count = len(swivel)
+        run = self._direct.get(count)
+        if run is None:
+            run = self._direct[count] = self._make_direct(count)
+        return run(C, swivel)
+
+    def _make_direct(self, count: int) -> Callable[[Array, Array], ChainSolutions | None]:
+        """Return `direct` for a number of swivel angles."""
+        method = None if self.held else self._method(np.zeros(0))
+        if not isinstance(method, ClosedForm) or self.redundant != bool(count):
+            return lambda C, swivel: None
+        m, n = method.bound * max(1, count), len(self.chain)
+        branches = stacked_into(method.kernel, count) if count else compiled_into(method.kernel)
+        exact = stacked_into(self._polisher, m)
+        places, labels, name = (
+            np.tile(np.arange(method.bound), max(1, count)),
+            method.labels,
+            method.name,
+        )
+        deviation = self._deviation(method)
+        least = -1.0 if self.redundant else max(1e-13, deviation) * self.length**6
+        accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
+
+        def direct(C: Array, swivel: Array) -> ChainSolutions | None:
+            target = C.reshape(16)
+            start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, 3))
+            if count:
+                branches(swivel[:, None], target, start.reshape(count, -1, n))
+            else:
+                branches(target, start)
+            exact(start, target, q, checks)
+            good, lost, outside = [], [], 0.0
+            for k, (residual, determinant, beyond) in enumerate(checks.tolist()):
+                if residual <= accepted and determinant > least:
+                    good.append(k)
+                    outside += beyond
+                elif residual > hopeless:
+                    lost.append(k)
+                else:
+                    return None
+            found = ChainSolutions(q, checks, places, labels=labels, name=name, bound=m)
+            if lost:
+                found.q, found.checks, found.branches = q[good], checks[good], places[good]
+                found.lost = q[lost], places[lost], checks[lost, 0]
+            found.inside = outside == 0.0
+            return found
+
+        return direct
+
+    def _deviation(self, method: ClosedForm) -> float:
+        """Return how far the closed form is from the arm as it is described.
+
+        The largest error of a pose, of the best branch, for random poses; 0 for redundant arms.
+        """
+        if self.redundant:
+            return 0.0
+        largest = 0.0
+        for q in np.random.default_rng(0).uniform(-1.0, 1.0, (16, len(self.chain))):
+            C = self.chain.pose(q)
+            poses = self.chain.pose(method.candidates(C, np.empty(0))[0])
+            largest = max(largest, float(np.abs(poses - C).max(axis=(1, 2)).min()))
+        return largest
+
+    @property
+    def redundant(self) -> bool:
+        """Whether a swivel angle must be given."""
+        return len(self.free) == 7
+
+    def solve(self, C: Array, held: Array, swivel: Array) -> ChainSolutions:
+        """Return the solutions for a pose, limits and whole turns not regarded.
+
+        Parameters
+        ----------
+        C : (4, 4) array
+        held : (h,) array
+            Positions of the held joints.
+        swivel : (k,) array
+            Swivel angles of an S-R-S arm, empty for others.
+        """
+        positions = dict(zip(self.held, held))
+        method = self._method(held)
+        if method is None:
+            return self._searched(C, positions)
+        closed = isinstance(method, ClosedForm)
+        if isinstance(method, ClosedForm):
+            q, branches = method.candidates(C, swivel)
+            labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
+        else:
+            q = method.candidates(C)
+            branches = np.zeros(len(q), dtype=int)
+            labels, name, bound = ('',), 'general 6R', method.bound
+        steps = self._polisher if closed else self._coarse
+        found = self._exact(C, positions, q, branches, steps)
+        nearly = [] if self.redundant else self._nearly_singular(found)
+        odd = not closed and len(self.free) == 6 and bool(len(found) % 2)
+        if nearly or odd:
+            found = self._search_nearby(C, found, nearly, steps)
+            if isinstance(method, GeneralSixRevolute) and len(method.places) > 1:
+                q = method.candidates(C, 1)
+                more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), steps)
+                found = merged(found, more)
+            nearly = self._nearly_singular(found)
+        doubt = ''
+        if any(sigma < SINGULAR for _, sigma, _ in nearly):
+            doubt = 'a solution is singular: others may coincide with it or follow on continuously'
+        elif odd and len(found) % 2:
+            doubt = 'the number of solutions is odd: one may coincide with another'
+        lost = found.lost if closed else NONE_LOST
+        return replace(found, labels=labels, name=name, bound=bound, doubt=doubt, lost=lost)
+
+    def _exact(
+        self, C: Array, positions: Mapping[int, float], q: Array, branches: Array, steps: Kernel
+    ) -> ChainSolutions:
+        """Return the different solutions that candidates (m, free joints) lead to."""
+        full = np.empty((len(q), len(self.chain)))
+        full[:, self.free] = q[:, : len(self.free)]
+        for k, value in positions.items():
+            full[:, k] = value
+        return self._polished(C, full, branches, steps)
+
+    def _polished(self, C: Array, q: Array, branches: Array, steps: Kernel) -> ChainSolutions:
+        """Return the different solutions that configurations (m, n) lead to."""
+        target = np.ascontiguousarray(C).reshape(16)
+        if not len(q):
+            return ChainSolutions(q, np.empty((0, 3)), branches)
+        start, (q, checks) = q, steps.stack([q, target])
+        for _ in range(ROUNDS):
+            residuals = checks[:, 0]
+            again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
+            if not len(again):
+                break
+            moved, new = steps.stack([q[again], target])
+            better = new[:, 0] < residuals[again]
+            if not better.any():
+                break
+            q[again[better]], checks[again[better]] = moved[better], new[better]
+        accepted = checks[:, 0] <= self._accepted
+        lost = start[~accepted], branches[~accepted], checks[~accepted, 0]
+        return merged(ChainSolutions(q[accepted], checks[accepted], branches[accepted], lost))
+
+    def _nearly_singular(self, found: ChainSolutions) -> list[tuple[Array, float, Array]]:
+        """Return (q, smallest singular value, direction lost) of solutions that are nearly so."""
+        result = []
+        for q, determinant in zip(found.q, found.checks[:, 1].tolist()):
+            if determinant < SMALL_DETERMINANT * self.length**6:
+                J = self.chain.jacobian(q)[:, self.free].copy()
+                J[3:] /= self.length
+                _, sigma, V = np.linalg.svd(J)
+                least = sigma[-1]
+                if least < NEARLY_SINGULAR:
+                    direction = np.zeros(len(self.chain))
+                    direction[self.free] = V[len(sigma) - 1]
+                    result.append((q, float(least), direction))
+        return result
+
+    def _search_nearby(
+        self,
+        C: Array,
+        found: ChainSolutions,
+        nearly: Sequence[tuple[Array, float, Array]],
+        steps: Kernel,
+    ) -> ChainSolutions:
+        """Return also the solutions next to those that are nearly singular."""
+        starts = [
+            q + side * step * direction
+            for q, _, direction in nearly
+            for step in NEIGHBORHOOD
+            for side in (1.0, -1.0)
+        ]
+        if not starts:
+            return found
+        near = self._polished(C, np.array(starts), np.zeros(len(starts), dtype=int), steps)
+        if len(found) and len(near):
+            closest = [int(distances(found.q, each).argmin()) for each in near.q]
+            near.branches = found.branches[closest]
+        return merged(found, near)
+
+    def _searched(self, C: Array, positions: Mapping[int, float]) -> ChainSolutions:
+        """Return what Newton-Raphson steps from random configurations find."""
+        rng = np.random.default_rng(0)
+        lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
+        upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
+        q = rng.uniform(lower, upper, (SEARCHES, len(self.chain)))
+        for k, value in positions.items():
+            q[:, k] = value
+        target = np.ascontiguousarray(C).reshape(-1)
+        for _ in range(10):
+            q = self._coarse.stack([q, target])[0]
+        found = self._polished(C, q, np.zeros(len(q), dtype=int), self._coarse)
+        reason = (
+            'no method for this kind of chain knows all solutions: these were found from '
+            f'{SEARCHES} random configurations'
+        )
+        return replace(found, name='search', doubt=reason, lost=NONE_LOST)
+
+
+def reduced(chain: SerialChain, held: Mapping[int, float]) -> SerialChain:
+    """Return the chain of the other joints when some are held at given positions."""
+    C, own = np.eye(4), []
+    for k, X in enumerate(chain.screws):
+        if k in held:
+            C = C @ se3.exp_unit_screw(X, held[k])
+        else:
+            own.append(screws.transform_twist(C, X))
+    free = [k for k in range(len(chain)) if k not in held]
+    return SerialChain(
+        tuple(chain.joint_names[k] for k in free),
+        np.array(own).reshape(-1, 6),
+        C @ chain.home,
+        chain.lower[free],
+        chain.upper[free],
+        chain.places[free],
+    )
+
+
+def padded(chain: SerialChain) -> SerialChain:
+    """Return a chain of six joints: one of fewer carries further joints with axes anywhere.
+
+    Solutions of the shorter chain are those whose further joints are at zero.
+    """
+    missing = 6 - len(chain)
+    rng = np.random.default_rng(1)
+    further = []
+    for _ in range(missing):
+        e = rng.normal(size=3)
+        e /= np.linalg.norm(e)
+        further.append(np.concatenate([e, np.cross(chain.home[:3, 3] + rng.normal(size=3), e)]))
+    names = (*chain.joint_names, *(f'further joint {k + 1}' for k in range(missing)))
+    return SerialChain(names, np.array([*chain.screws, *further]), chain.home)

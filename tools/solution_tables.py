@@ -1,0 +1,217 @@
+"""Write the measured tables of doc/all_solutions.md: `python tools/solution_tables.py`.
+
+Figures come from benchmarks/results/all_solutions.json and all_solutions_speed.json. Each table
+stands between two comments, as in `tools/readme_tables.py`. `--check` changes nothing and ends with
+status 1 if a table would change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from readme_tables import (
+    BLOCK,
+    RESULTS,
+    ROOT,
+    Results,
+    first,
+    lost,
+    machine_of,
+    note,
+    number,
+    ours,
+    table,
+    theirs,
+    times,
+    verdict,
+)
+
+PAGE = ROOT / 'doc' / 'all_solutions.md'
+KINDS = ('at limits', 'singular', 'right angles')
+BORDERS = ('random', 'border, inside', 'border, outside')
+
+
+def kind_of(note: str) -> str:
+    """Return the kind of poses that a note begins with."""
+    return note.partition(':')[0]
+
+
+class Figures:
+    """Figures of one part, found by arm, name and kind of poses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.results = Results(folder, 'all_solutions')
+        self._found = {
+            (figure['robot'], figure['name'], kind_of(note(figure))): figure
+            for figure in self.results.figures
+        }
+
+    def value(self, arm: str, name: str, kind: str) -> float:
+        """Return a measured number."""
+        return float(self._found[arm, name, kind]['ours'])
+
+    def told(self, arm: str, name: str, kind: str) -> str:
+        """Return what a note says after the kind of poses."""
+        return note(self._found.get((arm, name, kind))).partition(': ')[2]
+
+
+def random_poses(folder: Path) -> str:
+    """Return the table of random poses."""
+    figures = Figures(folder)
+    rows = []
+    for arm in figures.results.names('robot'):
+        histogram = figures.told(arm, 'solutions', 'random')
+        counts = [int(part.split(':')[0]) for part in histogram.split(', ')]
+        rows.append(
+            (
+                arm,
+                figures.told(arm, 'lost', 'random').removesuffix(' poses'),
+                *(
+                    number(figures.value(arm, name, 'random'))
+                    for name in ('lost', 'equal pairs', 'beyond limits', 'residual', 'certified')
+                ),
+                f'{min(counts)} to {max(counts)}',
+                number(figures.value(arm, 'solutions', 'random')),
+            )
+        )
+    heads = (
+        'arm',
+        'poses',
+        'lost',
+        'equal pairs',
+        'beyond limits',
+        'residual [m, 1]',
+        'certified [%]',
+        'solutions',
+        'mean',
+    )
+    return table(heads, rows, 'numbers of poses, pairs and solutions')
+
+
+def hard_poses(folder: Path) -> str:
+    """Return the table of hard poses."""
+    figures = Figures(folder)
+    rows = []
+    for arm in figures.results.names('robot'):
+        cells = []
+        for kind in KINDS:
+            lost_ones = number(figures.value(arm, 'lost', kind))
+            share = number(figures.value(arm, 'certified', kind))
+            cells.append(f'{lost_ones} ({share} %)')
+        worst = max(figures.value(arm, 'residual', kind) for kind in KINDS)
+        pairs = sum(figures.value(arm, 'equal pairs', kind) for kind in KINDS)
+        empty = sum(figures.value(arm, 'no answer', kind) for kind in KINDS)
+        poses = figures.told(arm, 'lost', 'singular').removesuffix(' poses')
+        rows.append((arm, poses, *cells, number(empty), number(pairs), number(worst)))
+    heads = ('arm', 'poses each', *KINDS, 'no answer', 'equal pairs', 'residual [m, 1]')
+    return table(heads, rows, 'configurations that were not found (share of answers certified)')
+
+
+def path_tracking(folder: Path) -> str:
+    """Return the table of sets compared with path tracking."""
+    figures = Figures(folder)
+    rows = [
+        (arm, *(figures.told(arm, 'sets that agree', kind) for kind in BORDERS))
+        for arm in figures.results.names('robot')
+    ]
+    return table(('arm', *BORDERS), rows, 'sets of solutions that agree') + verdict(figures.results)
+
+
+def speed(folder: Path) -> str:
+    """Return the table of times."""
+    results = Results(folder, 'all_solutions_speed')
+    rows = []
+    for figure in (each for each in results.figures if each['name'] == 'time'):
+        counted = first(
+            results.select(robot=figure['robot'], name='solutions', peer=figure['peer'])
+        )
+        rows.append(
+            (
+                figure['robot'],
+                figure['peer'],
+                ours(figure),
+                theirs(figure),
+                times(figure),
+                f'{number(figure.get("required"))}',
+                f'{ours(counted)} / {theirs(counted)}',
+                lost(figure),
+            )
+        )
+    heads = (
+        'arm',
+        'beside',
+        'ours',
+        'theirs',
+        'times faster',
+        'required',
+        'solutions, mean: ours / theirs',
+        'worse',
+    )
+    return table(heads, rows, 'times in µs: median (99th percentile)') + verdict(results)
+
+
+def measured_on(folder: Path) -> str:
+    """Return what was measured on."""
+    parts = sorted(set(PARTS.values()))
+    return machine_of(folder, [part for part in parts if measured(folder, part)])
+
+
+def measured(folder: Path, part: str) -> bool:
+    """Return whether there are results of a part."""
+    return (folder / f'{part}.json').is_file()
+
+
+TABLES: dict[str, Callable[[Path], str]] = {
+    'measured_on': measured_on,
+    'random_poses': random_poses,
+    'hard_poses': hard_poses,
+    'path_tracking': path_tracking,
+    'speed': speed,
+}
+
+#: The part of the benchmark that a table is made from.
+PARTS = {
+    'random_poses': 'all_solutions',
+    'hard_poses': 'all_solutions',
+    'path_tracking': 'all_solutions',
+    'speed': 'all_solutions_speed',
+}
+
+
+def update(text: str, folder: Path = RESULTS) -> str:
+    """Return the page with its tables made anew.
+
+    Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
+    """
+    found = [match.group(2) for match in BLOCK.finditer(text)]
+    if sorted(found) != sorted(TABLES):
+        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
+
+    def made(name: str) -> str:
+        part = PARTS.get(name, '')
+        if part and not measured(folder, part):
+            return f'Not measured yet: `python benchmarks/run.py --only {part}`.\n'
+        return TABLES[name](folder).replace('](benchmarks/', '](../benchmarks/')
+
+    return BLOCK.sub(lambda match: match[1] + made(match[2]) + match[4], text)
+
+
+def main() -> None:
+    """Write the page, or only look."""
+    parser = argparse.ArgumentParser(description='Write the measured tables.')
+    parser.add_argument('--check', action='store_true', help='only tell whether it would change')
+    options = parser.parse_args()
+    before = PAGE.read_text(encoding='utf-8')
+    after = update(before)
+    if options.check and after != before:
+        sys.exit(f'{PAGE.name} is not what benchmarks/results say')
+    PAGE.write_text(after, encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
