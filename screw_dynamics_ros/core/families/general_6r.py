@@ -27,13 +27,19 @@ manipulators (1994); Bruyninckx 2010, section 7.8 (C-100, C-103).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import (
+    KernelSpecification,
+    compiled_into,
+    make_kernel,
+    stacked_into,
+)
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families import trigonometric_polynomial
@@ -54,12 +60,20 @@ DEGREE = 8  # of det M: 16 zeros
 NEARLY_REAL = 0.03
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
+HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
 #: Of a zero, from which on all of them are computed again in a better, slower way.
 UNCERTAIN = 1e-5
 TINY = 1e-25
 UNDERFLOW = 1e-140
+SAMPLES = 24  # of det M, whole vectors; 17 would do
+WAVES = trigonometric_polynomial.waves(SAMPLES)
 VANISHING = 1e-10
+#: det M, relative to what it is elsewhere, below which it vanishes at a pose.
+VANISHED = 1e-10
+#: log |z| of a zero up to which it is a real angle, to the rounding of multiple ones.
+REAL = 1e-5
+WEAK = 1e-24
 
 
 class Place(NamedTuple):
@@ -100,10 +114,10 @@ class Equations(NamedTuple):
 
     Attributes
     ----------
-    forms : (6, 9, 3) array
+    forms : (6 * 9 * 3,) array
         Coefficients of six equations: products of the half angles of j and k, and (1, cos, sin) of
         theta.
-    solution : (8, 14) array
+    solution : (8 * 14,) array
         Takes the left side of (1) minus `rest` to the products of the angles on the right.
     rest : (14,) array
     """
@@ -121,48 +135,100 @@ class Elimination:
     S : (6, 6) array
         Screws of the joints at q = 0, one in each row.
     place : Place
+
+    Attributes
+    ----------
+    left : (14, 9, 3) array
+        Coefficients of the left side: products of 1, cos, sin of j and k, and those of theta.
+    forms : (14, 9, 3) array
+        The same in products of half angles.
+    before, after : arrays (3^b * 15, 15), (15, 3^a)
+        What stands before and after D(C) on the right, for b and a joints.
     """
 
     def __init__(self, S: Array, place: Place) -> None:
         self.place = place
         sign = 1.0 if place.behind else -1.0
         e, v = np.split(S[place.axis], 2)
-        self._x = line_coordinates(np.cross(e, v), e)
-        terms = self._x
+        x = line_coordinates(np.cross(e, v), e)
+        terms = x
         for joint in reversed(place.triple):
             terms = np.tensordot(rotation_terms(S[joint], sign), terms, axes=(2, 0))
             terms = np.moveaxis(terms, 0, -1)  # (15, ..., 3): the last joint of the triple first
-        # (14, j, k, i)
-        self.left = np.ascontiguousarray(np.moveaxis(terms, (1, 2, 3), (2, 1, 3))[1:])
+        left = np.moveaxis(terms, (1, 2, 3), (2, 1, 3))[1:].reshape(14, 9, 3)
+        self.left = np.ascontiguousarray(left)
+        self.forms = np.einsum('nmi,mh->nhi', left, HALF_ANGLES)
         before, after = place.pair
-        self._before = [rotation_terms(S[joint], -sign) for joint in before]
-        self._after = [rotation_terms(S[joint], -sign) for joint in after]
-        half = np.kron(HALF_ANGLE, HALF_ANGLE)
-        self._forms = np.einsum('nmi,mh->nhi', self.left.reshape(SIZE - 1, 9, 3), half)
-        self._constant = half[0]
-
-    def right(self, C: Array) -> Array:
-        """Return the coefficients of the right side of (1), (14, 9), for C = exp 1 ... exp 6."""
-        x = self._x[:, None]
-        for D in reversed(self._after):
-            x = (D @ x).transpose(1, 0, 2).reshape(SIZE, -1)
-        x = displacement_matrix(C if self.place.behind else se3.inverse(C)) @ x
-        for D in reversed(self._before):
-            x = (D @ x).transpose(1, 0, 2).reshape(SIZE, -1)
-        return x[1:]
+        self.after = x[:, None]
+        for joint in reversed(after):
+            D = rotation_terms(S[joint], -sign)
+            self.after = (D @ self.after).transpose(1, 0, 2).reshape(SIZE, -1)
+        product: Array = np.eye(SIZE)[None]
+        for joint in before:
+            D = rotation_terms(S[joint], -sign)
+            product = (product[:, None] @ D).reshape(-1, SIZE, SIZE)
+        self.before = product.reshape(-1, SIZE)
 
     def equations(self, C: Array) -> Equations:
         """Return what is left of (1) for one pose C = exp 1 ... exp 6."""
-        right = self.right(C)
-        Q, R = np.linalg.qr(right[:, 1:], mode='complete')
-        N = Q[:, 8:].T
-        forms = np.tensordot(N, self._forms, axes=1)
-        forms[:, :, 0] -= np.outer(N @ right[:, 0], self._constant)
-        R = R[:8]
-        diagonal = R.diagonal()
-        weak = np.abs(diagonal) < 1e-13 * np.abs(diagonal).max()
-        R[weak, weak] = np.inf if weak.all() else np.abs(diagonal).max()
-        return Equations(forms, np.linalg.solve(R, Q[:, :8].T), right[:, 0].copy())
+        return Equations(*eliminate(self.place, *self.inputs(C)))
+
+    def inputs(self, C: Array) -> tuple[Array, ...]:
+        """Return the arguments of `eliminate`."""
+        return (
+            C.reshape(16),
+            self.before.reshape(-1),
+            self.after.reshape(-1),
+            self.forms.reshape(-1),
+        )
+
+
+def right_side(place: Place, C: Array, before: Array, after: Array) -> Array:
+    """Return the coefficients of the right side of (1), (14, 9); may be recorded."""
+    x = displacement_matrix(C if place.behind else se3.inverse(C)) @ after
+    blocks = before.reshape(-1, SIZE, SIZE)
+    return np.concatenate([block[1:] @ x for block in blocks], axis=1)
+
+
+def eliminate(
+    place: Place, pose: Array, before: Array, after: Array, forms: Array
+) -> tuple[Array, Array, Array]:
+    """Return `Equations`. This is what is compiled, once for all arms.
+
+    By Householder reflections of the right side: the rows of Q^T below the eighth are free of the
+    joints there.
+    """
+    C, after = pose.reshape(4, 4), after.reshape(SIZE, -1)
+    right = right_side(place, C, before, after)
+    R, Qt = reflected(right[:, 1:])
+    N = Qt[8:]
+    combined = N @ forms.reshape(14, 27)
+    combined = combined.reshape(6, 9, 3) + zeros((6, 9, 3), combined)
+    constant = N @ right[:, 0]
+    for k in np.flatnonzero(HALF_ANGLES[0]).tolist():
+        combined[:, k, 0] = combined[:, k, 0] - constant * HALF_ANGLES[0, k]
+    solution = zeros((8, 14), Qt)
+    for k in reversed(range(8)):
+        # where the products of the angles are dependent, the smallest of them
+        pivot = R[k, k] / (R[k, k] * R[k, k] + WEAK)
+        solution[k] = (Qt[k] - R[k, k + 1 :] @ solution[k + 1 :]) * pivot
+    return combined.reshape(-1), solution.reshape(-1), right[:, 0] + zeros(14, right)
+
+
+def reflected(A: Array) -> tuple[Array, Array]:
+    """Return R (n, n) and Q^T (m, m) of A = Q [R; 0], (m, n), by reflections; may be recorded."""
+    m, n = A.shape
+    A, Qt = A + zeros((m, n), A), np.eye(m) + zeros((m, m), A)
+    for k in range(n):
+        x = A[k:, k]
+        length = np.sqrt(x @ x + UNDERFLOW)
+        sign = x[0] / np.sqrt(x[0] * x[0] + UNDERFLOW)
+        v = x + zeros(m - k, x)
+        v[0] = v[0] + (sign + (1.0 - sign * sign)) * length  # away from zero, also for x[0] = 0
+        factor = 2.0 / (v @ v)
+        A[k:, k:] = A[k:, k:] - np.outer(v, factor * (v @ A[k:, k:]))
+        Qt[k:] = Qt[k:] - np.outer(v, factor * (v @ Qt[k:]))
+    return A[:n], Qt
 
 
 def matrix(forms: Array, waves: Array) -> Array:
@@ -366,66 +432,83 @@ class GeneralSixRevolute:
         self._home_inverse = se3.inverse(chain.home)
         self._axes = np.ascontiguousarray(S[:, :3]).reshape(-1)
         self._eliminations = [Elimination(S, place) for place in self.places]
-        angles = trigonometric_polynomial.sample_angles(DEGREE)
-        self._samples = np.stack([np.ones_like(angles), np.cos(angles), np.sin(angles)], axis=1)
-        self._determinant = determinant_kernel(backend)
-        self._joint_angles = [joint_angles_kernel(place, backend) for place in self.places]
+        self._kernels = [kernels(place, backend) for place in self.places]
+        self._chain = chain
+        self._typical = [self._typical_determinant(k) for k in range(len(self.places))]
 
-    def candidates(self, C: Array, number: int = 0) -> Array:
-        """Return approximate joint angles (m, 6), solutions among them, for a pose (4, 4).
+    def candidates(self, C: Array, number: int = 0) -> tuple[Array, int]:
+        """Return approximate joint angles (m, 6) for a pose (4, 4), solutions among them.
 
-        `number` is that of the elimination, in the order of `places`.
+        And how many solutions there must be: zeros that are real, to rounding; -1 if the
+        elimination vanishes at this pose, which says nothing then.
+
+        Parameters
+        ----------
+        C : (4, 4) array
+        number : int
+            That of the elimination, in the order of `places`.
         """
-        elimination = self._eliminations[number]
+        elimination, run = self._eliminations[number], self._kernels[number]
         pose = C @ self._home_inverse
         pose[:3, 3] /= self.length
-        forms, solution, rest = elimination.equations(pose)
-        forms = forms.reshape(-1)
-        (values,) = self._determinant.stack([self._samples, forms])
-        if not np.isfinite(values).all():
-            return np.empty((0, 6))
-        z = trigonometric_polynomial.zeros(values[:, 0])
+        forms, solution, rest = np.empty(162), np.empty(112), np.empty(14)
+        run.eliminate(*elimination.inputs(pose), forms, solution, rest)
+        values = np.empty((SAMPLES, 1))
+        run.determinant(WAVES, forms, values)
+        largest = np.abs(values).max()
+        if not largest > VANISHED * self._typical[number]:
+            return np.empty((0, 6)), -1
+        z = trigonometric_polynomial.zeros(values[:, 0], run.aberth_steps, DEGREE)
+        uncertain = 0  # crowded zeros: one more is expected than there seem to be
         errors = trigonometric_polynomial.errors(z, values[:, 0])
         if not (errors[np.abs(np.abs(z) - 1.0) < 10.0 * NEARLY_REAL] < UNCERTAIN).all():
-            z = refined_zeros(z, forms)
+            z, uncertain = refined_zeros(z, forms), 1
         size = np.maximum(np.abs(z), TINY)
-        z = (z / size)[np.abs(np.log(size)) < NEARLY_REAL]
+        away = np.abs(np.log(size))
+        real = int(np.count_nonzero(away < REAL))
+        z = (z / size)[away < NEARLY_REAL]
         if not len(z):
-            return np.empty((0, 6))
-        (found,) = self._joint_angles[number].stack(
-            [
-                np.stack([np.ones(len(z)), z.real, z.imag], axis=1),
-                forms,
-                solution.reshape(-1),
-                rest,
-                elimination.left.reshape(-1),
-                pose[:3, :3].reshape(-1),
-                self._axes,
-            ]
-        )
-        found = found.reshape(-1, 6)
-        return found[np.isfinite(found).all(axis=1)]
+            return np.empty((0, 6)), 0
+        waves = np.zeros((2 * DEGREE, 3))
+        waves[:, 0] = waves[:, 1] = 1.0
+        waves[: len(z), 1], waves[: len(z), 2] = z.real, z.imag
+        angles = np.empty((2 * DEGREE, 2, 6))
+        orientation = pose[:3, :3].reshape(-1)
+        left = elimination.left.reshape(-1)
+        run.joint_angles(waves, forms, solution, rest, left, orientation, self._axes, angles)
+        found = angles[: len(z)].reshape(-1, 6)
+        return found[np.isfinite(found).all(axis=1)], real + uncertain
+
+    def _typical_determinant(self, number: int) -> float:
+        """Return how large det M is for random poses, the median of the largest samples."""
+        elimination, run = self._eliminations[number], self._kernels[number]
+        largest = []
+        for q in np.random.default_rng(0).uniform(-np.pi, np.pi, (8, 6)):
+            pose = self._chain.pose(q) @ self._home_inverse
+            pose[:3, 3] /= self.length
+            forms, solution, rest = np.empty(162), np.empty(112), np.empty(14)
+            values = np.empty((SAMPLES, 1))
+            run.eliminate(*elimination.inputs(pose), forms, solution, rest)
+            run.determinant(WAVES, forms, values)
+            largest.append(np.abs(values).max())
+        return float(np.median(largest))
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The compiled parts of an elimination: functions of arrays, which write into arrays."""
+
+    eliminate: Callable[..., None]
+    determinant: Callable[..., None]
+    joint_angles: Callable[..., None]
+    aberth_steps: Callable[..., None]
 
 
 @cache
-def determinant_kernel(backend: str) -> Kernel:
-    """Return `determinant`, compiled: the same for all arms."""
-    return make_kernel(
-        KernelSpecification(
-            'determinant of the elimination',
-            (('waves', 3), ('forms', 162)),
-            determinant,
-            'determinant of the elimination',
-            frozenset({'forms'}),
-        ),
-        backend,
-    )
-
-
-@cache
-def joint_angles_kernel(place: Place, backend: str) -> Kernel:
-    """Return `joint_angles` for one of the places, compiled: the same for all arms."""
-    inputs = (
+def kernels(place: Place, backend: str) -> Kernels:
+    """Return what is compiled for a place, the same for all arms."""
+    before, after = (3 ** len(joints) for joints in place.pair)
+    angles = (
         ('waves', 3),
         ('forms', 162),
         ('solution', 112),
@@ -434,15 +517,33 @@ def joint_angles_kernel(place: Place, backend: str) -> Kernel:
         ('orientation', 9),
         ('axes', 18),
     )
-    return make_kernel(
-        KernelSpecification(
-            'joint angles of the elimination',
-            inputs,
-            partial(joint_angles, place),
-            repr(('joint angles of the elimination', tuple(place))),
-            frozenset(name for name, _ in inputs[1:]),
+
+    def specification(name: str, inputs: Any, build: Any, identity: Any) -> KernelSpecification:
+        uniform = frozenset(each for each, _ in inputs[1:])
+        return KernelSpecification(f'{name} of 6R arms', inputs, build, repr(identity), uniform)
+
+    eliminated = KernelSpecification(
+        'elimination of 6R arms',
+        (
+            ('pose', 16),
+            ('before', before * SIZE * SIZE),
+            ('after', after * SIZE),
+            ('forms', 378),
         ),
-        backend,
+        partial(eliminate, place),
+        repr(('elimination of 6R arms', tuple(place))),
+    )
+    sampled = specification(
+        'determinant', (('waves', 3), ('forms', 162)), determinant, 'determinant of 6R arms'
+    )
+    solved = specification(
+        'joint angles', angles, partial(joint_angles, place), ('angles of 6R arms', tuple(place))
+    )
+    return Kernels(
+        compiled_into(make_kernel(eliminated, backend)),
+        stacked_into(make_kernel(sampled, backend), SAMPLES),
+        stacked_into(make_kernel(solved, backend), 2 * DEGREE),
+        trigonometric_polynomial.aberth_steps(2 * DEGREE, backend),
     )
 
 
@@ -465,9 +566,10 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
             C = np.eye(4)
             for X, angle in zip(S, q):
                 C = C @ se3.exp_unit_screw(X, angle)
-            sigma = np.linalg.svd(elimination.right(C)[:, 1:], compute_uv=False)
+            right = right_side(place, C, elimination.before, elimination.after)
+            sigma = np.linalg.svd(right[:, 1:], compute_uv=False)
             ranks.append(sigma[-1] / sigma[0])
-            forms = elimination.equations(C).forms
+            forms = elimination.equations(C).forms.reshape(6, 9, 3)
             theta = q[place.triple[0]]
             for angle, smallest, kept in ((theta, -2, gaps), (theta + 0.7, -1, elsewhere)):
                 M = matrix(forms, np.array([1.0, np.cos(angle), np.sin(angle)]))

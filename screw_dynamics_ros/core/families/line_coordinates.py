@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array
 
 SIZE = 15
@@ -33,7 +34,7 @@ def line_coordinates(p: Array, d: Array) -> Array:
 
 
 def displacement_matrix(C: Array) -> Array:
-    """Return D(C), (15, 15), of a rigid motion C (4, 4).
+    """Return D(C), (15, 15), of a rigid motion C (4, 4); may be recorded.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def displacement_matrix(C: Array) -> Array:
     """
     R, t = C[:3, :3], C[:3, 3]
     tR, tt, across = t @ R, t @ t, so3.hat(t) @ R
-    D = np.zeros((SIZE, SIZE))
+    D = zeros((SIZE, SIZE), C)
     one, p, d, pp, pd, m, w = 0, slice(1, 4), slice(4, 7), 7, 8, slice(9, 12), slice(12, 15)
     D[one, one] = 1.0
     D[p, one], D[p, p] = t, R

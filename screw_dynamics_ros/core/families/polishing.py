@@ -25,7 +25,7 @@ TURN = 2.0 * np.pi
 DAMPING = 1e-3  # times the squared error
 SMALLEST_DAMPING = 1e-14  # keeps the normal equations solvable in a singular configuration
 #: Beyond a limit [rad, m] by no more than this is rounding.
-SLACK = 1e-9
+SLACK = 2e-11
 
 
 def polished(

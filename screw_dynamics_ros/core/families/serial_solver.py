@@ -190,33 +190,78 @@ class SerialSolver:
         positions = dict(zip(self.held, held))
         method = self._method(held)
         if method is None:
-            return self._searched(C, positions)
+            found = self._searched(C, positions, SEARCHES)
+            reason = (
+                'no method for this kind of chain knows all solutions: these were found from '
+                f'{SEARCHES} random configurations'
+            )
+            return replace(found, name='search', doubt=reason, lost=NONE_LOST)
         closed = isinstance(method, ClosedForm)
+        wanted = 0
         if isinstance(method, ClosedForm):
             q, branches = method.candidates(C, swivel)
             labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
         else:
-            q = method.candidates(C)
+            q, wanted = method.candidates(C)
             branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), 'general 6R', method.bound
         steps = self._polisher if closed else self._coarse
         found = self._exact(C, positions, q, branches, steps)
         nearly = [] if self.redundant else self._nearly_singular(found)
-        odd = not closed and len(self.free) == 6 and bool(len(found) % 2)
-        if nearly or odd:
+        if len(self.free) < 6:
+            wanted = 0
+        missing = self._missing(found, wanted)
+        if nearly or (missing and not closed):
             found = self._search_nearby(C, found, nearly, steps)
-            if isinstance(method, GeneralSixRevolute) and len(method.places) > 1:
-                q = method.candidates(C, 1)
-                more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), steps)
-                found = merged(found, more)
+            if isinstance(method, GeneralSixRevolute):
+                found, missing = self._second_look(C, positions, found, method, wanted)
             nearly = self._nearly_singular(found)
         doubt = ''
         if any(sigma < SINGULAR for _, sigma, _ in nearly):
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
-        elif odd and len(found) % 2:
-            doubt = 'the number of solutions is odd: one may coincide with another'
+        elif missing and not closed:
+            doubt = missing
         lost = found.lost if closed else NONE_LOST
         return replace(found, labels=labels, name=name, bound=bound, doubt=doubt, lost=lost)
+
+    def _second_look(
+        self,
+        C: Array,
+        positions: Mapping[int, float],
+        found: ChainSolutions,
+        method: GeneralSixRevolute,
+        wanted: int,
+    ) -> tuple[ChainSolutions, str]:
+        """Return also what other eliminations find, or else a search, and what is missing still.
+
+        Special arms have real zeros that belong to no solution: if another elimination, which has
+        other such zeros, finds nothing more, there is nothing more.
+        """
+        confirmed = False
+        for number in range(1, len(method.places)):
+            q, also = method.candidates(C, number)
+            if also < 0:
+                continue
+            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+            before, found, wanted = len(found), merged(found, more), max(wanted, 0)
+            confirmed = len(found) == before
+            if confirmed or not self._missing(found, max(wanted, also)):
+                break
+        if not confirmed and self._missing(found, wanted):
+            found = merged(found, self._searched(C, positions, 64))
+        return found, self._missing(found, min(wanted, 0))
+
+    def _missing(self, found: ChainSolutions, wanted: int) -> str:
+        """Return why solutions may be missing, given how many zeros of the elimination are real."""
+        if len(self.free) < 6:
+            return ''
+        if wanted < 0:
+            return 'the elimination vanishes at this pose'
+        if len(found) < wanted:
+            return f'{wanted} solutions are expected'
+        if len(found) % 2:
+            return 'the number of solutions is odd: one may coincide with another'
+        return ''
 
     def _exact(
         self, C: Array, positions: Mapping[int, float], q: Array, branches: Array, steps: Kernel
@@ -285,23 +330,18 @@ class SerialSolver:
             near.branches = found.branches[closest]
         return merged(found, near)
 
-    def _searched(self, C: Array, positions: Mapping[int, float]) -> ChainSolutions:
+    def _searched(self, C: Array, positions: Mapping[int, float], count: int) -> ChainSolutions:
         """Return what Newton-Raphson steps from random configurations find."""
         rng = np.random.default_rng(0)
         lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
         upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
-        q = rng.uniform(lower, upper, (SEARCHES, len(self.chain)))
+        q = rng.uniform(lower, upper, (count, len(self.chain)))
         for k, value in positions.items():
             q[:, k] = value
-        target = np.ascontiguousarray(C).reshape(-1)
+        target = np.ascontiguousarray(C).reshape(16)
         for _ in range(10):
             q = self._coarse.stack([q, target])[0]
-        found = self._polished(C, q, np.zeros(len(q), dtype=int), self._coarse)
-        reason = (
-            'no method for this kind of chain knows all solutions: these were found from '
-            f'{SEARCHES} random configurations'
-        )
-        return replace(found, name='search', doubt=reason, lost=NONE_LOST)
+        return self._polished(C, q, np.zeros(len(q), dtype=int), self._coarse)
 
 
 def reduced(chain: SerialChain, held: Mapping[int, float]) -> SerialChain:

@@ -12,44 +12,138 @@ from collections.abc import Callable
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.kernels import (
+    KernelSpecification,
+    make_kernel,
+    stacked_into,
+)
 from screw_dynamics_ros.core.types import Array
 
 ROUNDING = 1e-15  # of a coefficient, relative to the largest
+TINY = 1e-200
 
 
-def sample_angles(degree: int) -> Array:
-    """Return the angles [rad] at which `zeros` wants the values, (2 degree + 2,)."""
-    count = 2 * degree + 2
+#: Steps of the iteration between two looks, and at most.
+STEPS, MOST = 6, 60
+CONVERGED = 1e-9
+
+
+def sample_angles(count: int) -> Array:
+    """Return the angles [rad] at which `zeros` wants the values, (count,)."""
     return 2.0 * np.pi / count * np.arange(count)
 
 
-def zeros(values: Array) -> Array:
-    """Return the zeros z of a trigonometric polynomial of degree n, complex, 2 n or fewer.
+def waves(count: int) -> Array:
+    """Return 1, cos, sin of the `sample_angles`, (count, 3)."""
+    angles = sample_angles(count)
+    return np.stack([np.ones(count), np.cos(angles), np.sin(angles)], axis=1)
+
+
+def zeros(values: Array, steps: Callable[..., None], degree: int) -> Array:
+    """Return the zeros z of a trigonometric polynomial, complex, 2 n or fewer.
 
     Where the highest coefficients vanish, zeros are at the origin and at infinity: left out.
 
     Parameters
     ----------
-    values : (2 n + 2,) array
-        At `sample_angles(n)`.
-
-    Examples
-    --------
-    cos(theta) = 1/2 at 60 and -60 degrees:
-
-    >>> z = zeros(np.cos(sample_angles(1)) - 0.5)
-    >>> np.sort(np.rad2deg(np.angle(z))).round(9)
-    array([-60.,  60.])
+    values : (N,) array
+        At `sample_angles(N)`, N > 2 n.
+    steps : callable
+        `aberth_steps(2 n)`.
+    degree : int
+        n.
     """
-    c = np.fft.fft(values)  # c_k at place k modulo len(values)
+    c = np.fft.rfft(values)[: degree + 1]  # c_k for k >= 0; c_-k is the conjugate
     size = np.abs(c)
-    n = int(np.flatnonzero(size[: len(values) // 2] > ROUNDING * size.max())[-1])
+    if not size.max() > 0.0 or not np.isfinite(size).all():
+        return np.empty(0, dtype=complex)
+    if size[-1] > ROUNDING * size.max():
+        found = simultaneous(c, steps)
+        if found is not None:
+            return found
+    n = int(np.flatnonzero(size > ROUNDING * size.max())[-1])
+    return by_companion(c[: n + 1])
+
+
+def by_companion(c: Array) -> Array:
+    """Return the 2 n zeros for the coefficients c_0 ... c_n as eigenvalues."""
+    n = len(c) - 1
     if n == 0:
         return np.empty(0, dtype=complex)
-    monic = np.concatenate([c[n - 1 :: -1], c[: -n - 1 : -1]]) / c[n]
+    monic = np.concatenate([c[n - 1 :: -1], c[1:].conj()]) / c[n]
     companion = np.diag(np.ones(2 * n - 1, dtype=complex), -1)
     companion[0] = -monic
     return np.linalg.eigvals(companion)
+
+
+def simultaneous(c: Array, steps: Callable[..., None]) -> Array | None:
+    """Return the zeros by the iteration of Ehrlich and Aberth, None if it does not converge."""
+    n = len(c) - 1
+    p = np.empty((2 * n + 1, 2))  # of z^(2 n) first
+    p[: n + 1, 0], p[: n + 1, 1] = c.real[::-1], c.imag[::-1]
+    p[n:, 0], p[n:, 1] = c.real, -c.imag
+    z, moved = STARTS[2 * n].copy(), np.empty((2 * n, 2))
+    for _ in range(MOST // STEPS):
+        for _ in range(STEPS // 2):
+            steps(z, z.reshape(-1), p.reshape(-1), moved)
+            steps(moved, moved.reshape(-1), p.reshape(-1), z)
+        if np.abs(z - moved).max() < CONVERGED:
+            return z.view(complex)[:, 0]
+    return None
+
+
+def aberth_step(own: Array, everyone: Array, coefficients: Array) -> tuple[Array]:
+    """Return one zero (2,), real and imaginary, after a step; may be recorded.
+
+    Newton's step for p(z) / product of (z - z_j), with the other zeros z_j. Where another zero is
+    the same number, it does not count.
+
+    Parameters
+    ----------
+    own : (2,) array
+    everyone : (2 m,) array
+        All zeros, this one too.
+    coefficients : (2 (m + 1),) array
+        Of p, that of z^m first.
+    """
+    x, y = own
+    p = coefficients.reshape(-1, 2)
+    (a, b), (da, db) = p[0], (0.0 * x, 0.0 * x)
+    for real, imaginary in p[1:]:
+        da, db = da * x - db * y + a, da * y + db * x + b
+        a, b = a * x - b * y + real, a * y + b * x + imaginary
+    # sum of 1 / (z - z_j)
+    s, t = 0.0 * x, 0.0 * x
+    for u, v in everyone.reshape(-1, 2):
+        dx, dy = x - u, y - v
+        square = 1.0 / (dx * dx + dy * dy + TINY)
+        s, t = s + dx * square, t - dy * square
+    # step p / (p' - p s)
+    u, v = da - (a * s - b * t), db - (a * t + b * s)
+    square = 1.0 / (u * u + v * v + TINY)
+    return (np.array([x - (a * u + b * v) * square, y - (b * u - a * v) * square]),)
+
+
+def aberth_steps(count: int, backend: str) -> Callable[..., None]:
+    """Return `aberth_step` for all of `count` zeros at once, compiled."""
+    specification = KernelSpecification(
+        f'Ehrlich-Aberth step for {count} zeros',
+        (('own', 2), ('everyone', 2 * count), ('coefficients', 2 * count + 2)),
+        aberth_step,
+        f'Ehrlich-Aberth step {count}',
+        frozenset({'everyone', 'coefficients'}),
+    )
+    return stacked_into(make_kernel(specification, backend), count)
+
+
+def starts(count: int) -> Array:
+    """Return where the iteration starts, (count, 2): around the unit circle, inside and outside."""
+    k = np.arange(count)
+    radius, angle = 1.0 + 0.15 * np.cos(2.3 * k + 0.4), 2.0 * np.pi / count * (k + 0.3)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+
+
+STARTS = {count: starts(count) for count in (2, 4, 16)}
 
 
 def errors(z: Array, values: Array) -> Array:
@@ -61,7 +155,7 @@ def errors(z: Array, values: Array) -> Array:
     difference = z[:, None] - z
     np.fill_diagonal(difference, 1.0)
     n = len(z) // 2
-    leading = np.abs(np.fft.fft(values)[n]) / len(values)
+    leading = np.abs(np.fft.rfft(values)[n]) / len(values)
     with np.errstate(divide='ignore', over='ignore'):
         slope = leading * np.abs(difference).prod(axis=1)
         return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
