@@ -176,6 +176,8 @@ class AllInverseKinematics:
         found = solver.direct(target, swivel)
         if found is None:
             found = solver.solve(rigid(target), arm.inner_positions(positions), swivel)
+        elif not len(found.q):
+            rigid(target)  # no solution: out of reach, or no pose, which is refused
         limits = arm.limits(images, respect_limits)
         q, source, outside = limits.apply(found)
         return AllSolutions(
