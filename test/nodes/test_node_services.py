@@ -323,7 +323,7 @@ def test_filter_twist(client, robot, q):
     request.length = 0.0
     refused = client.call(FilterTwist, FILTER, request)
     assert not refused.success
-    assert 'length must be finite and > 0' in refused.message
+    assert 'length must be within 0.001 and' in refused.message
 
 
 # --- measured state ------------------------------------------------------------------------------

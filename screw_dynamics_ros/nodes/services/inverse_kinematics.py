@@ -28,6 +28,7 @@ from screw_dynamics_ros.ros.names import shorten, shown
 DEFAULT_TOLERANCE = 1e-9  # angle [rad] and distance [m] in one norm
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 RESTARTS = 20  # random starts between looks at the clock
+FARTHEST = 1e4  # rad, to where joints without limits are turned: angles have 12 digits there
 
 
 def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
@@ -205,13 +206,14 @@ def turned_next_to(
 ) -> Array:
     """Return configurations (k, nq) with joints moved by whole turns to be next to a seed (nq,).
 
-    Within the limits. Where q has the images of joints with limits already, only joints without
-    limits are turned; joints that are locked never are.
+    Within the limits, and within +-1e4 rad. Where q has the images of joints with limits already,
+    only joints without limits are turned; joints that are locked never are.
     """
     endless = np.isinf(chain.lower) & np.isinf(chain.upper)
     turns = endless if images else np.ones(len(chain), dtype=bool)
     turns &= [name not in locked for name in chain.joint_names]
-    own = nearest_image(q[:, chain.places], seed[chain.places], chain)
+    near = np.clip(seed[chain.places], -FARTHEST, FARTHEST)
+    own = nearest_image(q[:, chain.places], near, chain)
     turned = q.copy()
     turned[:, chain.places[turns]] = np.clip(own, chain.lower, chain.upper)[:, turns]
     return turned

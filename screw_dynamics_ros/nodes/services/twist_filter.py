@@ -10,19 +10,21 @@ from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.constraints import kinetostatic_filter
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
 from screw_dynamics_ros.core.inverse.weighted_inverse import length_metric
-from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
+SHORTEST, LONGEST = 1e-3, 1e3  # m, of the length in the metric of twists
+
 
 def filter_twist(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a FilterTwist request (C-046)."""
-    if not 0.0 < request.length < np.inf:
+    if not SHORTEST <= request.length <= LONGEST:
         raise ArgumentError(
-            'length must be finite and > 0 [m]: 1 rad/s counts as much as this velocity in m/s; '
-            f'got {request.length}'
+            f'length must be within {SHORTEST:g} and {LONGEST:g} m: 1 rad/s counts as much as this '
+            f'velocity in m/s; got {request.length}'
         )
     if not request.wrenches:
         raise ArgumentError('wrenches is empty; give at least one that the contact transmits')
@@ -43,7 +45,7 @@ def filter_twist(queried: QueriedRobot, request: Any, response: Any) -> None:
 
 
 def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
-    """Return the wrenches of a request in the frame of its twist, (6, k), moments first."""
+    """Return the wrenches, scaled, in the frame of the twist, (6, k), moments first."""
     root = queried.robot.description.root
     own = frame_of(queried, request.twist, 'twist', root)
     links = [
@@ -60,7 +62,8 @@ def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
         W = components(stamped.wrench.torque, stamped.wrench.force)
         if not np.isfinite(W).all() or not W.any():
             raise ArgumentError(f'wrenches[{k}] must be finite and not zero, got {W.tolist()}')
-        columns.append(W if link == own else se3.Ad(se3.inverse(poses[link])).T @ W)
+        W = W / np.abs(W).max()  # only its screw counts
+        columns.append(screws.transform_wrench(poses[link], W) if poses else W)
     return finite('a wrench', np.transpose(columns))
 
 

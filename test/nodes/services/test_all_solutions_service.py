@@ -106,6 +106,17 @@ def test_joints_without_limits_turn_to_the_start():
         assert (np.abs(q - seed)[[0, 3, 5]] <= np.pi + 1e-9).all()
 
 
+def test_joints_that_have_turned_too_often():
+    """Where angles have no digits left the solution is exact and not next to the start."""
+    robot = arm()
+    C = robot.link_pose(Q, 'tool')
+    for turned in (1e9, -1e300):
+        answer = ask(robot, C, Q + turned * np.array([1, 0, 0, 0, 0, 1]))
+        for q in positions(answer):
+            assert (np.abs(q) < 1e4 + 4.0).all()
+            np.testing.assert_allclose(robot.link_pose(q, 'tool'), C, atol=1e-10)
+
+
 def test_images_and_limits():
     """Every image that a brute search finds, and NEAREST is the nearest of them."""
     robot = arm({'joint4': Limits(-TURN, TURN), 'joint6': Limits(-8.0, 3.0)})
@@ -170,6 +181,17 @@ def test_a_joint_is_held(panda):
         assert each[6] == 0.9
         assert each[7] == 0.02
         np.testing.assert_allclose(panda.link_pose(each, TOOL), C, atol=1e-12)
+
+
+def test_a_joint_that_is_held_does_not_turn():
+    """Not by whole turns to where it is in the start either."""
+    robot = arm()
+    held = JointState(name=['joint6'], position=[Q[5] + TURN])
+    answer = ask(robot, robot.link_pose(Q, 'tool'), Q, locked=held)
+    assert len(answer.solutions) >= 1
+    for q in positions(answer):
+        assert q[5] == Q[5] + TURN
+    np.testing.assert_allclose(answer.solution.position[:5], Q[:5], atol=1e-8)
 
 
 ONE_JOINT = JointState(name=['panda_joint7'])

@@ -122,8 +122,9 @@ PUSH = [0, 0, 0, 0, 0, 1]
 @pytest.mark.parametrize(
     ('fields', 'reason'),
     [
-        ({'length': 0.0}, 'length must be finite and > 0'),
-        ({'length': float('nan')}, 'length must be finite and > 0'),
+        ({'length': 0.0}, 'length must be within 0.001 and'),
+        ({'length': 1e200}, 'length must be within 0.001 and'),
+        ({'length': float('nan')}, 'length must be within 0.001 and'),
         ({'wrenches': []}, 'wrenches is empty'),
         ({'wrenches': [wrench_message('', np.zeros(6))]}, r'wrenches\[0\] must be .* not zero'),
         ({'wrenches': [wrench_message('', [np.nan] * 6)]}, r'wrenches\[0\] must be finite'),
