@@ -7,12 +7,10 @@ The robot description comes from the topic robot_description, unless a file is n
 that die are restarted after a delay, so that a wrong parameter does not cause rapid restarts.
 """
 
-import sys
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.logging import get_logger
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
@@ -54,14 +52,6 @@ ARGUMENTS = [
 ]
 
 
-def check_names(context: LaunchContext) -> None:
-    """Refuse arguments that nothing reads."""
-    names = [argument.name for argument in ARGUMENTS]
-    warning = check.unknown(Path(__file__), context.launch_configurations, names, sys.argv)
-    if warning:
-        get_logger('launch').warning(warning)
-
-
 def make_node(context: LaunchContext) -> list[Node]:
     """Return the node; files are read now, so that nothing starts with a wrong one."""
     value = context.launch_configurations
@@ -77,7 +67,7 @@ def make_node(context: LaunchContext) -> list[Node]:
             package='screw_dynamics_ros',
             executable='bringup',
             output='screen',
-            namespace=check.namespace('namespace', value['namespace']),
+            namespace=check.check_namespace('namespace', value['namespace']),
             parameters=parameters,
             ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
             respawn=value['respawn'] == 'true',
@@ -89,5 +79,9 @@ def make_node(context: LaunchContext) -> list[Node]:
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
     return LaunchDescription(
-        [OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_node)]
+        [
+            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
+            *ARGUMENTS,
+            OpaqueFunction(function=make_node),
+        ]
     )

@@ -4,12 +4,10 @@ ros2 launch screw_dynamics_ros mechanism.launch.py example:=heavy_top groups:=so
 ros2 topic echo /mechanism_simulator/violation
 """
 
-import sys
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.logging import get_logger
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -69,18 +67,10 @@ ARGUMENTS = [
 ]
 
 
-def check_names(context: LaunchContext) -> None:
-    """Refuse arguments that nothing reads."""
-    names = [argument.name for argument in ARGUMENTS]
-    warning = check.unknown(Path(__file__), context.launch_configurations, names, sys.argv)
-    if warning:
-        get_logger('launch').warning(warning)
-
-
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the node, once all arguments are found to be right."""
     value = context.launch_configurations
-    namespace = check.namespace('namespace', value['namespace'])
+    namespace = check.check_namespace('namespace', value['namespace'])
     log_level = check.log_level('log_level', value['log_level'])
     check.urdf_file('model', value['model'])
     parameters = check.parameter_file('params_file', value['params_file'])
@@ -100,5 +90,9 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
     return LaunchDescription(
-        [OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_actions)]
+        [
+            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
+            *ARGUMENTS,
+            OpaqueFunction(function=make_actions),
+        ]
     )

@@ -12,7 +12,6 @@ on a robot. doc/simulation_pipelines.md tells the rest.
 """
 
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -122,18 +121,10 @@ ARGUMENTS = [
 ]
 
 
-def check_names(context: LaunchContext) -> None:
-    """Refuse arguments that nothing reads."""
-    names = [argument.name for argument in ARGUMENTS]
-    warning = check.unknown(Path(__file__), context.launch_configurations, names, sys.argv)
-    if warning:
-        get_logger('launch').warning(warning)
-
-
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return simulator, `bringup` and the rest, once all arguments are found to be right."""
     value = context.launch_configurations
-    namespace = check.namespace('namespace', value['namespace'])
+    namespace = check.check_namespace('namespace', value['namespace'])
     check.log_level('log_level', value['log_level'])
     model = check.urdf_file('model', value['model'])
     check.parameter_file('simulator_params_file', value['simulator_params_file'])
@@ -298,5 +289,9 @@ def absolute_namespace(context: LaunchContext) -> str:
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
     return LaunchDescription(
-        [OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_actions)]
+        [
+            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
+            *ARGUMENTS,
+            OpaqueFunction(function=make_actions),
+        ]
     )

@@ -23,10 +23,28 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
+# The axes that follow each axis, in a circle.
+_SECOND, _THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
+
 
 def zeros(shape: int | tuple[int, ...], *like: Array) -> Array:
     """Return zeros that can hold what the arrays `like` hold: numbers, or recorded scalars."""
     return np.zeros(shape, dtype=np.result_type(float, *like))
+
+
+def cross(x: Array, y: Array) -> Array:
+    """Return x × y, (..., 3), of vectors (..., 3).
+
+    >>> cross(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]))
+    array([0., 0., 1.])
+    """
+    return x.take(_SECOND, -1) * y.take(_THIRD, -1) - x.take(_THIRD, -1) * y.take(_SECOND, -1)
+
+
+def times(A: Array, x: Array) -> Array:
+    """Return A x, (..., m), of matrices (..., m, n) and vectors (..., n)."""
+    product: Array = (A @ x[..., None])[..., 0]
+    return product
 
 
 def symmetric(A: Array) -> Array:

@@ -1,6 +1,7 @@
 """All parameters of the nodes of this package, wherever they run."""
 
 from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
+from screw_dynamics_ros.nodes.mobile_base import parameters as mobile_base
 from screw_dynamics_ros.nodes.outputs import (
     commands,
     dynamics_outputs,
@@ -20,6 +21,7 @@ TABLES = {
     'wrench_estimator': wrench_outputs.TABLE,
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'mechanism_simulator': mechanism.TABLE,
+    'odometry': mobile_base.TABLE,
     'diagnostics': diagnostics.TABLE,
 }
 

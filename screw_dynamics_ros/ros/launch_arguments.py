@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
@@ -107,6 +109,26 @@ def ros_package(name: str, value: str, package: str) -> None:
         raise refusal(
             name, value, f'{package} is not installed', f'false, or the package: {debian}'
         ) from None
+
+
+def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> None:
+    """Refuse launch arguments that nothing reads, or log a warning about them: see `unknown`.
+
+    For the first action of a launch file, as later ones set defaults:
+    `OpaqueFunction(function=check_names, args=[__file__, ARGUMENTS])`.
+
+    Parameters
+    ----------
+    context : launch.LaunchContext
+    launch_file : str
+    arguments : sequence of launch.actions.DeclareLaunchArgument
+    """
+    from launch.logging import get_logger  # the rest of this module does without ros2 launch
+
+    names = [argument.name for argument in arguments]
+    warning = unknown(Path(launch_file), context.launch_configurations, names, sys.argv)
+    if warning:
+        get_logger('launch').warning(warning)
 
 
 def unknown(

@@ -45,6 +45,17 @@ def test_unit_vector():
     assert linear.is_recorded(linear.unit_vector(recorded, otherwise=Y))
 
 
+def test_products_of_stacks():
+    """Cross products and matrices times vectors, row by row, of numbers and of recorded scalars."""
+    rng = np.random.default_rng(0)
+    A, x, y = rng.normal(size=(4, 3, 3)), rng.normal(size=(4, 3)), rng.normal(size=3)
+    np.testing.assert_allclose(linear.cross(x, y), [np.cross(each, y) for each in x], atol=1e-15)
+    np.testing.assert_allclose(linear.times(A, x), [M @ each for M, each in zip(A, x)], atol=1e-14)
+    recorded = Recorder().inputs('x', 3)
+    assert linear.is_recorded(linear.cross(x, recorded))
+    assert linear.is_recorded(linear.times(A, recorded))
+
+
 def test_lasting_axis():
     c, s = Recorder().inputs('turn', 2)
     R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], dtype=object)

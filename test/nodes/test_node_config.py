@@ -9,17 +9,27 @@ pytest.importorskip('rclpy')
 import yaml
 from rcl_interfaces.msg import ParameterType
 from rclpy.node import Node
+from std_srvs.srv import SetBool
 
 from support.paths import CONFIG
 from support.robots import urdf_path
 
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
 MECHANISM = CONFIG / 'mechanism_simulator.yaml'
+ODOMETRY = CONFIG / 'odometry.yaml'
 #: Parameters that rclpy declares by itself.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 
 
 DEFAULT = {'max_delay': 0.02}  # other tests of nodes set another one
+#: What a platform must be told.
+WHEELS = {
+    'wheel_radius': 0.1,
+    'wheel_separation': 0.5,
+    'left_wheel_names': ['left'],
+    'right_wheel_names': ['right'],
+}
+GIVEN = {'bringup': DEFAULT, 'odometry': WHEELS}
 
 
 def section(path, *names):
@@ -52,12 +62,30 @@ def plain(value):
     return list(value)
 
 
+def pause(client, node, wanted):
+    """Let a simulator stand still, which changes none of its parameters, or go on."""
+    assert client.call(SetBool, f'{node}/pause', SetBool.Request(data=wanted)).success
+
+
 @pytest.fixture(scope='module')
 def client(start, connect):
-    for name in ('bringup', 'simulator', 'mechanism_simulator'):
-        start(name, DEFAULT if name == 'bringup' else {}, ['-r', '__ns:=/config'])
+    """Return a client of all nodes; the simulators pause, to leave the machine to the tests."""
+    simulators = ('simulator', 'mechanism_simulator')
+    for name in ('bringup', *simulators, 'odometry'):
+        start(name, GIVEN.get(name, {}), ['-r', '__ns:=/config'])
     start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
-    return connect('config')
+    client = connect('config')
+    for name in simulators:
+        pause(client, name, True)
+    return client
+
+
+@pytest.fixture
+def client_of_moving_robot(client):
+    """Return the client while joint states come."""
+    pause(client, 'simulator', False)
+    yield client
+    pause(client, 'simulator', True)
 
 
 CASES = [
@@ -68,6 +96,7 @@ CASES = [
     ('alone/dynamics', MODEL, ('/**', '/**/dynamics')),
     ('simulator', SIMULATOR, ('/**/simulator',)),
     ('mechanism_simulator', MECHANISM, ('/**/mechanism_simulator',)),
+    ('odometry', ODOMETRY, ('/**/odometry',)),
 ]
 
 
@@ -77,7 +106,8 @@ def test_file_has_every_parameter_with_its_default(client, node, path, sections)
     found = declared(client, node)
     assert set(found) == set(expected)
     assert {name: plain(value) for name, value in found.items()} == {
-        name: plain(value) for name, value in expected.items()
+        name: plain(value)
+        for name, value in {**expected, **(WHEELS if node == 'odometry' else {})}.items()
     }
 
 
@@ -187,6 +217,10 @@ def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
         ('wrench_estimator', 'characteristic_length', 0.0, 'characteristic_length'),
         ('wrench_estimator', 'tare_samples', 0, 'tare_samples'),
         ('wrench_estimator', 'tare_samples', 1.5, 'INTEGER'),
+        ('odometry', 'wheel_radius', 0.2, 'read-only'),
+        ('odometry', 'max_gap', 0.0, 'max_gap'),
+        ('odometry', 'linear.x.max_velocity', -1.0, 'max_velocity'),
+        ('odometry', 'pose_covariance_diagonal', [1.0], '6 elements'),
         ('simulator', 'rate', 100.0, 'read-only'),
         ('simulator', 'command_timeout', 0.0, 'command_timeout'),
         ('simulator', 'clock', 'publish', 'read-only'),
@@ -289,8 +323,9 @@ ANYTHING = [
 @pytest.mark.parametrize(
     'node', ['bringup', 'kinematics', 'dynamics', 'wrench_estimator', 'simulator']
 )
-def test_one_parameter_does_not_end_the_process(client, node):
+def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
     """Any of them, with anything: refused by name or taken, and the nodes go on."""
+    client = client_of_moving_robot
     client.expect('config/bringup: robot description', 0)
     for name, before in declared(client, node).items():
         for value in ANYTHING:

@@ -456,7 +456,13 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
 
 #: Which node has which services, wherever they are answered.
 OWNED = {
-    'kinematics': ('FilterTwist', 'ForwardKinematics', 'InverseKinematics', 'Jacobian'),
+    'kinematics': (
+        'Calibrate',
+        'FilterTwist',
+        'ForwardKinematics',
+        'InverseKinematics',
+        'Jacobian',
+    ),
     'dynamics': (
         'AnnotateTrajectory',
         'ForwardDynamics',

@@ -34,7 +34,7 @@ from support.paths import LAUNCH
 logging.setLoggerClass(logging.Logger)
 
 BRINGUP, SIMULATION = 'bringup.launch.py', 'simulation.launch.py'
-MECHANISM = 'mechanism.launch.py'
+MECHANISM, ODOMETRY = 'mechanism.launch.py', 'odometry.launch.py'
 
 
 def visit(name, **arguments):
@@ -46,7 +46,7 @@ def visit(name, **arguments):
     return [action for actions in made for action in actions or ()]
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM])
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM, ODOMETRY])
 def test_every_argument_is_described_and_has_a_default(name):
     description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
     arguments = [e for e in description.entities if isinstance(e, DeclareLaunchArgument)]
@@ -90,6 +90,8 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (MECHANISM, 'model', '/nowhere.urdf'),
         (MECHANISM, 'example', 'pendulum'),
         (MECHANISM, 'groups', 'SE(3)'),
+        (ODOMETRY, 'params_file', '/nowhere'),
+        (ODOMETRY, 'namespace', 'my-base'),
         (SIMULATION, 'params_file', '/nowhere'),
         (SIMULATION, 'rviz', 'maybe'),
         (SIMULATION, 'log_level', 'loud'),

@@ -17,6 +17,7 @@ import setuptools
 import yaml
 
 import screw_dynamics_ros
+from support.compilation import run_python
 from support.paths import ROOT
 
 PACKAGE = ROOT / 'screw_dynamics_ros'
@@ -157,6 +158,13 @@ def test_core_imports_no_ros():
     allowed = {'numpy', 'scipy', 'llvmlite', 'defusedxml'}
     for path in sources(PACKAGE / 'core'):
         assert imported_packages(path) <= allowed, path
+
+
+def test_nodes_start_without_scipy():
+    """It would take as long to import as all the rest; what needs it imports it."""
+    pytest.importorskip('rclpy')
+    code = 'import sys, screw_dynamics_ros.nodes.bringup; print("scipy" in sys.modules)'
+    assert run_python(code).startswith('False')
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip('yaml')
@@ -146,3 +149,18 @@ class TestUnknownNames:
         )
         mapped = ['parms_file', 'params_file']  # the other file has its own name for it
         assert check.unknown(LAUNCH_FILE, mapped, DECLARED, command) == ''
+
+    def test_as_a_launch_file_asks_for_it(self, monkeypatch):
+        """Refused, or told by the logger of launch, which need not be installed here."""
+        warnings = []
+        logging = SimpleNamespace(get_logger=lambda name: SimpleNamespace(warning=warnings.append))
+        monkeypatch.setitem(sys.modules, 'launch', SimpleNamespace(logging=logging))
+        monkeypatch.setitem(sys.modules, 'launch.logging', logging)
+        arguments = [SimpleNamespace(name=name) for name in DECLARED]
+        context = SimpleNamespace(launch_configurations={'parms_file': 'x'})
+        monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'my_robot', 'robot.launch.py'])
+        check.check_names(context, str(LAUNCH_FILE), arguments)
+        assert warnings == [check.unknown(LAUNCH_FILE, ['parms_file'], DECLARED, sys.argv)] != ['']
+        monkeypatch.setattr(sys, 'argv', [*COMMAND, 'parms_file:=x'])
+        with pytest.raises(ArgumentError, match=r'parms_file: bringup\.launch\.py has no such'):
+            check.check_names(context, str(LAUNCH_FILE), arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from support.paths import URDF
@@ -23,7 +24,8 @@ def bundled_robots() -> list[Path]:
     return sorted(BUNDLED.glob('*.urdf'))
 
 
-def all_example_robots() -> list[Path]:
+@cache
+def all_example_robots() -> tuple[Path, ...]:
     """Return every URDF of example-robot-data, sorted; none if the package is not installed.
 
     Found by metadata, or below the prefix of a ROS installation: the Python module of that name
@@ -36,7 +38,7 @@ def all_example_robots() -> list[Path]:
         prefixes = [*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix]
         folders = (Path(p, 'share', 'example-robot-data', 'robots') for p in prefixes if p)
         found = {path.resolve() for folder in folders for path in folder.glob('**/*.urdf')}
-    return sorted(path for path in found if path.is_file())
+    return tuple(sorted(path for path in found if path.is_file()))
 
 
 def example_robots() -> list[Path]:

@@ -35,7 +35,7 @@ from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
 from support.paths import ROOT
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-DEADLINE = 30.0  # s; only a failing test waits that long
+DEADLINE = 60.0  # s; only a failing test waits that long
 PATIENCE = 12.0  # s until a service is asked again
 
 OK, WARN, ERROR = 0, 1, 2
@@ -62,7 +62,7 @@ class NodeProcess:
     running: ClassVar = []
 
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
-        if name not in ('simulator', 'mechanism_simulator', 'echo_node'):
+        if name not in ('simulator', 'mechanism_simulator', 'odometry', 'echo_node'):
             parameters = {'max_delay': 0.0, **(parameters or {})}
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
         command = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, check_group
 from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import LowerPair
-from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arguments import float_array, vector
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
@@ -109,6 +110,37 @@ class ConstraintJoint:
             )
         if self.parent == self.child:
             raise ArgumentError(f'joint {self.name!r} connects {self.child!r} with itself')
+
+
+def check_structure(bodies: Sequence[AbsoluteBody], joints: Sequence[ConstraintJoint]) -> None:
+    """Raise errors about names that are taken twice or that nothing has."""
+    if not bodies:
+        raise ArgumentError('a system needs at least one body')
+    names = [body.name for body in bodies]
+    for kind, given in (('bodies', names), ('joints', [joint.name for joint in joints])):
+        twice = sorted({name for name in given if given.count(name) > 1})
+        if twice:
+            raise ArgumentError(f'two {kind} are named {twice[0]!r}; names must differ')
+    for joint in joints:
+        for end in (joint.parent, joint.child):
+            if end not in names and end != GROUND:
+                raise UnknownNameError(
+                    f'joint {joint.name!r} leads to {end!r}, which is no body; there are '
+                    f'{GROUND}, {", ".join(names)}'
+                )
+
+
+def checked_configuration(bodies: Sequence[AbsoluteBody], q: ArrayLike) -> Array:
+    """Return the configuration (7 n,) as an array; raises `ArgumentError` unless it is poses."""
+    q = vector('configuration', 7 * len(bodies), q)
+    lengths = np.linalg.norm(q.reshape(-1, 7)[:, 3:], axis=1)
+    if not np.isfinite(q).all() or not (np.abs(lengths - 1.0) < 1e-6).all():
+        body = bodies[int(np.argmax(~(np.abs(lengths - 1.0) < 1e-6)))].name
+        raise ArgumentError(
+            f'configuration: the pose of {body!r} is not finite, or its quaternion '
+            '(x, y, z, w) has not the length 1'
+        )
+    return q
 
 
 def rigid_body(inertia: Inertia) -> RigidBody:

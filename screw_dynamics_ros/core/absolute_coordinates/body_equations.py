@@ -45,7 +45,7 @@ from screw_dynamics_ros.core.absolute_coordinates.bodies import (
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.lie import quaternions, so3
-from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.linear import cross, times, zeros
 from screw_dynamics_ros.core.types import Array
 
 #: The components of a twist in which joints of one freedom move.
@@ -91,23 +91,6 @@ class Coupling(NamedTuple):
     leader_component: int
     multiplier: float
     offset: float
-
-
-def cross(x: Array, y: Array) -> Array:
-    """Return x × y of vectors (..., 3), which may be recorded."""
-    return np.stack(
-        [
-            x[..., (k + 1) % 3] * y[..., (k + 2) % 3] - x[..., (k + 2) % 3] * y[..., (k + 1) % 3]
-            for k in range(3)
-        ],
-        axis=-1,
-    )
-
-
-def times(A: Array, x: Array) -> Array:
-    """Return A x of matrices (..., m, n) and vectors (..., n)."""
-    product: Array = (A @ x[..., None])[..., 0]
-    return product
 
 
 class BodyEquations:

@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.absolute_coordinates.bodies import (
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, ConfigurationGroup, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.system import AbsoluteSystem
+from screw_dynamics_ros.core.lie import screw_systems
 from screw_dynamics_ros.core.types import Array
 
 #: What counts as zero beside numbers of size 1.
@@ -102,10 +103,7 @@ def of_joint(
 
 def kernel(system: AbsoluteSystem, q: Array) -> Array:
     """Return an orthonormal basis (6 n, f) of the velocities that the joints admit."""
-    J = system.constraint_jacobian(q).toarray()
-    _, values, V = np.linalg.svd(J)
-    basis: Array = V[int((values > TOLERANCE * values[0]).sum()) :].T
-    return basis
+    return screw_systems.null_space(system.constraint_jacobian(q).toarray(), TOLERANCE)
 
 
 def distance(h: Array, vectors: Array) -> float:

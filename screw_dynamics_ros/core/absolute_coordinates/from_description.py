@@ -41,6 +41,7 @@ PAIR_OF_TYPE: dict[str, LowerPair] = {
     'prismatic': PRISMATIC,
     'planar': PLANAR,
 }
+PLACEABLE = ('revolute', 'continuous', 'prismatic')  # the types of joints with one position
 
 
 def absolute_system(
@@ -72,7 +73,7 @@ def absolute_system(
         Of all bodies, or chosen by `choose_groups`.
     positions : {joint: position}, optional
         Where revolute and prismatic joints stand [rad, m], 0 by default; loops are closed from
-        there.
+        there. Mimic joints stand where the joints they follow let them.
     gravity, stabilization, backend
         As of `AbsoluteSystem`.
 
@@ -82,14 +83,13 @@ def absolute_system(
         If a moving link has no inertia.
     UnknownNameError
         If `closures` or `positions` name what the description does not have.
+    ArgumentError
+        If `positions` name a mimic joint, or one without a single position.
     InfeasibleConstraintsError
         If the loops do not close.
     """
     placements, parts = merged_links(description, floating_base)
-    known = {joint.name for joint in description.joints if joint.type in PAIR_OF_TYPE}
-    for name in positions or {}:
-        if name not in known:
-            raise UnknownNameError(f'no joint named {name!r} to place; there are {sorted(known)}')
+    check_positions(description, positions or {})
     joints = [
         tree_joint(joint, placements) for joint in description.joints if joint.type in PAIR_OF_TYPE
     ]
@@ -120,6 +120,28 @@ def absolute_system(
         return open_system
     closed = project_configuration(open_system, open_system.configuration)
     return system(closed)
+
+
+def check_positions(description: RobotDescription, positions: Mapping[str, float]) -> None:
+    """Raise errors about joints that cannot be placed."""
+    leaders = mimic_map(description)
+    types = {joint.name: joint.type for joint in description.joints}
+    placeable = sorted(
+        name for name, kind in types.items() if kind in PLACEABLE and leaders[name][0] == name
+    )
+    for name in positions:
+        if name not in types:
+            raise UnknownNameError(f'no joint named {name!r} to place; there are {placeable}')
+        leader = leaders[name][0]
+        if leader != name:
+            raise ArgumentError(
+                f'joint {name!r} follows {leader!r} and has no position of its own: place that one'
+            )
+        if name not in placeable:
+            raise ArgumentError(
+                f'joint {name!r} is {types[name]}: it has no single position; those that can be '
+                f'placed are {placeable}'
+            )
 
 
 def merged_links(

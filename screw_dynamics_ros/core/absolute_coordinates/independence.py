@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError
+from screw_dynamics_ros.core.lie import screw_systems
 from screw_dynamics_ros.core.types import Array
 
 Numbers = NDArray[np.intp]
@@ -122,11 +123,9 @@ def first_independent(J: Array, tolerance: float = TOLERANCE) -> Numbers:
 
 def admissible(J: Array, length: float) -> Array:
     """Return a displacement of that length that J admits: all free motions at once."""
-    _, values, V = np.linalg.svd(J)
-    rank = int((values > TOLERANCE * max(1.0, float(values[0]))).sum())
-    free = V[rank:]
-    if not len(free):
+    free = screw_systems.null_space(J, TOLERANCE)
+    if not free.shape[1]:
         return np.zeros(J.shape[1])
-    X = free.T @ (1.0 + np.arange(len(free)) / (1 + len(free)))
+    X = free @ (1.0 + np.arange(free.shape[1]) / (1 + free.shape[1]))
     direction: Array = X * (length / np.linalg.norm(X))
     return direction

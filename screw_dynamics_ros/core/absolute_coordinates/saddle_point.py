@@ -9,18 +9,18 @@ constraints are ordered so that eliminating them from the last to the first make
 chains and trees: the cost grows linearly with the number of bodies.
 
 Two ways for one elimination: recorded with its structural zeros, for compilation, and on sparse
-matrices (SuperLU) for systems that are too large to be recorded.
+matrices (SuperLU) for systems that are too large to be recorded. SciPy is imported by the functions
+that use it: that takes long, and all nodes import the names of this package for their parameters.
 
 Source: Müller and Terze (3) (I-20).
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
-from scipy.sparse.linalg import splu
 
 from screw_dynamics_ros.core.linear import (
     solve_positive_definite,
@@ -29,6 +29,9 @@ from screw_dynamics_ros.core.linear import (
     zeros,
 )
 from screw_dynamics_ros.core.types import Array
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Numbers = NDArray[np.intp]
 
@@ -83,6 +86,9 @@ class SaddlePoint:
         RuntimeError
             If A is singular: constraints depend on each other.
         """
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
         free = self._M_inv_times(r)
         if not len(blocks):
             return free, np.zeros(0)
@@ -139,6 +145,8 @@ class RowPattern:
 
     def matrix(self, blocks: Array) -> sparse.csr_array:
         """Return the matrix (m, 6 n) of rows in parts (m, s, 6)."""
+        from scipy import sparse
+
         entries = blocks[self._moving].reshape(-1)
         return sparse.csr_array((entries, self._columns, self._begins), shape=self._shape)
 
@@ -148,6 +156,9 @@ def elimination_order(bodies: Numbers, n: int) -> Numbers:
 
     Breadth-first from one end of the structure (Cuthill and McKee): leaves are eliminated first.
     """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     m = len(bodies)
     if not m:
         return np.zeros(0, dtype=np.intp)

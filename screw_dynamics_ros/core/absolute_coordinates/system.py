@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.absolute_coordinates.bodies import (
-    GROUND,
     AbsoluteBody,
     ConstraintJoint,
+    check_structure,
+    checked_configuration,
 )
 from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
     SHIFT,
@@ -21,10 +21,7 @@ from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
     Coupling,
     Motion,
     coordinate,
-    times,
 )
-from screw_dynamics_ros.core.absolute_coordinates.independence import independent_rows
-from screw_dynamics_ros.core.absolute_coordinates.saddle_point import RowPattern
 from screw_dynamics_ros.core.absolute_coordinates.system_equations import (
     Functions,
     SystemEquations,
@@ -32,13 +29,16 @@ from screw_dynamics_ros.core.absolute_coordinates.system_equations import (
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import choose_backend
 from screw_dynamics_ros.core.errors import (
-    ArgumentError,
     InfeasibleConstraintsError,
     UnknownNameError,
 )
 from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
 from screw_dynamics_ros.core.lie import quaternions, se3, so3
+from screw_dynamics_ros.core.linear import times
 from screw_dynamics_ros.core.types import Array
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 #: Bodies up to which the equations are recorded and compiled; larger systems use sparse matrices.
 MOST_RECORDED_BODIES = 16
@@ -162,10 +162,10 @@ class AbsoluteSystem:
         self._equations = SystemEquations(
             bodies, joints, couplings, *stabilization, sparse=self.backend == 'sparse'
         )
-        self.configuration = self._checked_configuration(
-            self.neutral() if configuration is None else configuration
+        self.configuration = checked_configuration(
+            self.bodies, self.neutral() if configuration is None else configuration
         )
-        self._equations.choose(self._independent_rows())
+        self._equations.choose(self._equations.independent_rows(self.configuration))
         names = self._constraint_names()
         self.redundant = tuple(np.delete(names, self._equations.active).tolist())
         self._functions = Functions(self._equations, self.backend)
@@ -477,37 +477,9 @@ class AbsoluteSystem:
         return blocks
 
     def _block_diagonal(self, blocks: Array) -> sparse.csr_array:
+        from scipy import sparse  # see `saddle_point`
+
         return sparse.csr_array(sparse.block_diag(list(blocks), format='csr'))
-
-    def _checked_configuration(self, q: ArrayLike) -> Array:
-        q = vector('configuration', self.nq, q)
-        lengths = np.linalg.norm(q.reshape(-1, 7)[:, 3:], axis=1)
-        if not np.isfinite(q).all() or not (np.abs(lengths - 1.0) < 1e-6).all():
-            body = self.bodies[int(np.argmax(~(np.abs(lengths - 1.0) < 1e-6)))].name
-            raise ArgumentError(
-                f'configuration: the pose of {body!r} is not finite, or its quaternion '
-                '(x, y, z, w) has not the length 1'
-            )
-        return q
-
-    def _independent_rows(self) -> NDArray[np.intp]:
-        """Return the constraints that do not follow from others at `configuration`."""
-        equations, constraints = self._equations, self._equations.constraints
-
-        def jacobian(q: Array) -> Array:
-            motion, everything = equations.still(q), np.arange(len(constraints.joint))
-            parts = equations.own_rows(motion, constraints.rows(motion).blocks, everything)
-            J: Array = RowPattern(constraints.bodies, len(self.bodies)).matrix(parts).toarray()
-            return J
-
-        return independent_rows(
-            np.stack([constraints.parent, constraints.child], axis=1),
-            constraints.joint,
-            len(self.bodies),
-            jacobian,
-            self.configuration,
-            equations.moved,
-        )
 
     def _constraint_names(self) -> list[str]:
         """Return what each constraint is, redundant ones included."""
@@ -520,24 +492,6 @@ class AbsoluteSystem:
             'each other at this configuration, or numbers overflow: the accelerations are not '
             'defined; start elsewhere, take shorter steps or remove a joint'
         )
-
-
-def check_structure(bodies: Sequence[AbsoluteBody], joints: Sequence[ConstraintJoint]) -> None:
-    """Raise errors about names that are taken twice or that nothing has."""
-    if not bodies:
-        raise ArgumentError('a system needs at least one body')
-    names = [body.name for body in bodies]
-    for kind, given in (('bodies', names), ('joints', [joint.name for joint in joints])):
-        twice = sorted({name for name in given if given.count(name) > 1})
-        if twice:
-            raise ArgumentError(f'two {kind} are named {twice[0]!r}; names must differ')
-    for joint in joints:
-        for end in (joint.parent, joint.child):
-            if end not in names and end != GROUND:
-                raise UnknownNameError(
-                    f'joint {joint.name!r} leads to {end!r}, which is no body; there are '
-                    f'{GROUND}, {", ".join(names)}'
-                )
 
 
 def check_increments(increments: str) -> None:

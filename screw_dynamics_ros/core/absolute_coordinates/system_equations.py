@@ -17,10 +17,10 @@ from screw_dynamics_ros.core.absolute_coordinates.body_equations import (
     Coupling,
     JointEquations,
     Motion,
-    times,
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.saddle_point import SaddlePoint
+from screw_dynamics_ros.core.absolute_coordinates.independence import independent_rows
+from screw_dynamics_ros.core.absolute_coordinates.saddle_point import RowPattern, SaddlePoint
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     KernelSpecification,
@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
 from screw_dynamics_ros.core.lie import se3, so3xr3
-from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.linear import times, zeros
 from screw_dynamics_ros.core.types import Array
 
 
@@ -69,6 +69,27 @@ class SystemEquations:
         """Keep only some of the constraints."""
         self.active = active
         self.saddle_point = SaddlePoint(self.bodies.M, self.constraints.bodies[active])
+
+    def independent_rows(self, configuration: Array) -> NDArray[np.intp]:
+        """Return the constraints that do not follow from others at a configuration (7 n,)."""
+        constraints = self.constraints
+        everything = np.arange(len(constraints.joint))
+        pattern = RowPattern(constraints.bodies, self.bodies.count)
+
+        def jacobian(q: Array) -> Array:
+            motion = self.still(q)
+            parts = self.own_rows(motion, constraints.rows(motion).blocks, everything)
+            J: Array = pattern.matrix(parts).toarray()
+            return J
+
+        return independent_rows(
+            np.stack([constraints.parent, constraints.child], axis=1),
+            constraints.joint,
+            self.bodies.count,
+            jacobian,
+            configuration,
+            self.moved,
+        )
 
     @property
     def needs_gaps(self) -> bool:

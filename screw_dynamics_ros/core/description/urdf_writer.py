@@ -67,8 +67,7 @@ def _inertial(link: ElementTree.Element, inertia: Inertia) -> None:
 
 def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) -> None:
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
-    rpy = _numbers(roll_pitch_yaw(joint.origin[:3, :3]))
-    ElementTree.SubElement(element, 'origin', xyz=_numbers(joint.origin[:3, 3]), rpy=rpy)
+    ElementTree.SubElement(element, 'origin', origin_attributes(joint.origin))
     ElementTree.SubElement(element, 'parent', link=joint.parent)
     ElementTree.SubElement(element, 'child', link=joint.child)
     if joint.type not in ('fixed', 'floating'):
@@ -102,6 +101,11 @@ def _limit(limits: Limits, continuous: bool, unlimited: float | None) -> dict[st
     if unlimited is not None:
         values = {key: min(max(x, -unlimited), unlimited) for key, x in values.items()}
     return {key: _number(x) for key, x in values.items() if key in bounds or math.isfinite(x)}
+
+
+def origin_attributes(C: Array) -> dict[str, str]:
+    """Return the attributes of an <origin> for a pose (4, 4), numbers to the last digit."""
+    return {'xyz': _numbers(C[:3, 3]), 'rpy': _numbers(roll_pitch_yaw(C[:3, :3]))}
 
 
 def roll_pitch_yaw(R: Array) -> tuple[float, float, float]:

@@ -121,11 +121,15 @@ class AllSolutions:
         return int(np.abs(self.q - np.asarray(q)).max(axis=1).argmin())
 
 
+#: Squared distance from a rigid motion that is rounding.
+ROUNDING = 1e-28
+
+
 def rigid(C: Array) -> Array:
     """Return the rigid motion (4, 4) next to a pose of few digits; raises `ArgumentError`."""
     defect = float(rigid_defect(C))
     check_targets([defect], ['the tool'])
-    if defect < 1e-30:
+    if defect < ROUNDING:
         return C
     U, _, V = np.linalg.svd(C[:3, :3])
     return se3.pose(U @ V, C[:3, 3])
@@ -175,7 +179,12 @@ class AllInverseKinematics:
             target = arm.target(C, positions)
         found = solver.direct(target, swivel)
         if found is None:
-            found = solver.solve(rigid(target), arm.inner_positions(positions), swivel)
+            inner = arm.inner_positions(positions)
+            found = solver.solve(target, inner, swivel)
+            if not len(found.q):
+                nearest = rigid(target)
+                if nearest is not target:
+                    found = solver.solve(nearest, inner, swivel)
         elif not len(found.q):
             rigid(target)  # no solution: out of reach, or no pose, which is refused
         limits = arm.limits(images, respect_limits)

@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.types import Array
 
 #: Joint positions [rad, m] below which two solutions are the same one.
 SAME = 1e-6
+PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
 NONE_LOST = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty(0))
 
 
@@ -46,15 +47,27 @@ class ChainSolutions:
 
 def merged(*several: ChainSolutions) -> ChainSolutions:
     """Return solutions together, each once, the one with the smallest residual."""
+    if len(several) == 1 and len(several[0].q) < 2:
+        return several[0]
+    if len(several) == 1 and are_distinct(several[0].q):
+        return several[0]
     q = np.concatenate([each.q for each in several])
     checks = np.concatenate([each.checks for each in several])
     branches = np.concatenate([each.branches for each in several])
     away = np.abs(q[:, None] - q)
     same = (np.abs(away - TURN * np.round(away / TURN)) <= SAME).all(axis=2)
+    if len(several) == 1 and np.count_nonzero(same) == len(q):
+        return several[0]
     rank = np.empty(len(q), dtype=int)
     rank[np.argsort(checks[:, 0], kind='stable')] = np.arange(len(q))
     kept = ~(same & (rank < rank[:, None])).any(axis=1)
     return replace(several[0], q=q[kept], checks=checks[kept], branches=branches[kept])
+
+
+def are_distinct(q: Array) -> bool:
+    """Return whether configurations (k, n) certainly differ, by one periodic number for each."""
+    number = np.sort(np.sin(q + PHASES[: q.shape[1]]).dot(WEIGHTS[: q.shape[1]]))
+    return bool((number[1:] - number[:-1]).min() > 1e3 * SAME)
 
 
 def distances(q: Array, other: Array) -> Array:

@@ -55,15 +55,17 @@ from screw_dynamics_ros.core.linear import is_zero, zeros
 from screw_dynamics_ros.core.types import Array
 
 DEGREE = 8  # of det M: 16 zeros
-#: log |z| of a zero up to which it may be a real angle: a pair of nearly equal solutions comes out
-#: as complex angles by rounding.
-NEARLY_REAL = 0.03
+#: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
+#: out as complex angles by rounding.
+NEARLY_REAL = 0.15
+#: The same for zeros that are real for sure, and the distance at which they may err more.
+ROUGHLY, CROWDED = 1e-3, 0.05
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
-#: Of a zero, from which on all of them are computed again in a better, slower way.
-UNCERTAIN = 1e-5
+#: Third singular value of M from the last, relative to the first, below which it is zero.
+DEGENERATE = 1e-7
 TINY = 1e-25
 UNDERFLOW = 1e-140
 SAMPLES = 24  # of det M, whole vectors; 17 would do
@@ -71,7 +73,7 @@ WAVES = trigonometric_polynomial.waves(SAMPLES)
 VANISHING = 1e-10
 #: det M, relative to what it is elsewhere, below which it vanishes at a pose.
 VANISHED = 1e-10
-#: log |z| of a zero up to which it is a real angle, to the rounding of multiple ones.
+#: |z|^2 - 1 of a refined zero up to which it is a real angle, to the rounding of multiple ones.
 REAL = 1e-5
 WEAK = 1e-24
 
@@ -436,17 +438,21 @@ class GeneralSixRevolute:
         self._chain = chain
         self._typical = [self._typical_determinant(k) for k in range(len(self.places))]
 
-    def candidates(self, C: Array, number: int = 0) -> tuple[Array, int]:
+    def candidates(self, C: Array, number: int, refined: bool) -> tuple[Array, int]:
         """Return approximate joint angles (m, 6) for a pose (4, 4), solutions among them.
 
-        And how many solutions there must be: zeros that are real, to rounding; -1 if the
-        elimination vanishes at this pose, which says nothing then.
+        And how many solutions there may be: zeros that are real, refined ones to rounding, others
+        roughly; -1 if the elimination cannot tell at this pose, as it vanishes, or as more than two
+        solutions share the angle theta.
 
         Parameters
         ----------
         C : (4, 4) array
         number : int
             That of the elimination, in the order of `places`.
+        refined : bool
+            Whether to compute the zeros by M itself, which takes longer, and which crowded ones
+            need.
         """
         elimination, run = self._eliminations[number], self._kernels[number]
         pose = C @ self._home_inverse
@@ -455,29 +461,30 @@ class GeneralSixRevolute:
         run.eliminate(*elimination.inputs(pose), forms, solution, rest)
         values = np.empty((SAMPLES, 1))
         run.determinant(WAVES, forms, values)
-        largest = np.abs(values).max()
-        if not largest > VANISHED * self._typical[number]:
+        if not max(values.max(), -values.min()) > VANISHED * self._typical[number]:
             return np.empty((0, 6)), -1
         z = trigonometric_polynomial.zeros(values[:, 0], run.aberth_steps, DEGREE)
-        uncertain = 0  # crowded zeros: one more is expected than there seem to be
-        errors = trigonometric_polynomial.errors(z, values[:, 0])
-        if not (errors[np.abs(np.abs(z) - 1.0) < 10.0 * NEARLY_REAL] < UNCERTAIN).all():
-            z, uncertain = refined_zeros(z, forms), 1
-        size = np.maximum(np.abs(z), TINY)
-        away = np.abs(np.log(size))
-        real = int(np.count_nonzero(away < REAL))
-        z = (z / size)[away < NEARLY_REAL]
-        if not len(z):
+        if refined:
+            z = refined_zeros(z, forms)
+        square = z.real * z.real + z.imag * z.imag
+        real = np.flatnonzero((square > 1.0 - NEARLY_REAL) & (square < 1.0 + NEARLY_REAL))
+        count = len(real)
+        if not count:
             return np.empty((0, 6)), 0
-        waves = np.zeros((2 * DEGREE, 3))
-        waves[:, 0] = waves[:, 1] = 1.0
-        waves[: len(z), 1], waves[: len(z), 2] = z.real, z.imag
-        angles = np.empty((2 * DEGREE, 2, 6))
-        orientation = pose[:3, :3].reshape(-1)
-        left = elimination.left.reshape(-1)
+        waves, angles = np.ones((2 * DEGREE, 3)), np.empty((2 * DEGREE, 2, 6))
+        z, square = z[real], square[real]
+        length = np.sqrt(square)
+        waves[:count, 1], waves[:count, 2] = z.real / length, z.imag / length
+        orientation, left = pose[:3, :3].reshape(9), elimination.left.reshape(-1)
         run.joint_angles(waves, forms, solution, rest, left, orientation, self._axes, angles)
-        found = angles[: len(z)].reshape(-1, 6)
-        return found[np.isfinite(found).all(axis=1)], real + uncertain
+        if refined:
+            count = int(np.count_nonzero(np.abs(square - 1.0) < REAL))
+            sigma = np.linalg.svd(
+                matrix(forms.reshape(6, 9, 3), waves[: len(real)]), compute_uv=False
+            )
+            if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+                return angles[: len(real)].reshape(-1, 6), -1
+        return angles[: len(real)].reshape(-1, 6), count
 
     def _typical_determinant(self, number: int) -> float:
         """Return how large det M is for random poses, the median of the largest samples."""

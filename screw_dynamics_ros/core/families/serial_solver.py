@@ -21,7 +21,8 @@ from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, Place
 from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import make_polisher
+from screw_dynamics_ros.core.families.polishing import TURN, make_polisher
+from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
 
@@ -35,9 +36,11 @@ ROUNDS = 16
 SMALL_DETERMINANT = 1e-6
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
+CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
+BATCH = 32  # configurations that take their steps together
 SEARCHES = 512  # random configurations where no method knows all solutions
 
 
@@ -67,6 +70,7 @@ class SerialSolver:
         self._places: tuple[Place, ...] = ()
         self._solvers: dict[tuple[float, ...], ClosedForm | GeneralSixRevolute | None] = {}
         self._direct: dict[int, Any] = {}
+        self._batches: dict[bool, Callable[..., None]] = {}
         self._method(np.zeros(len(self.held)))
 
     def _method(self, positions: Array) -> ClosedForm | GeneralSixRevolute | None:
@@ -148,6 +152,8 @@ class SerialSolver:
                     lost.append(k)
                 else:
                     return None
+            if not good:  # out of reach, or no pose at all
+                return None
             found = ChainSolutions(q, checks, places, labels=labels, name=name, bound=m)
             if lost:
                 found.q, found.checks, found.branches = q[good], checks[good], places[good]
@@ -202,11 +208,11 @@ class SerialSolver:
             q, branches = method.candidates(C, swivel)
             labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
         else:
-            q, wanted = method.candidates(C)
+            q, wanted = method.candidates(C, 0, False)
             branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), 'general 6R', method.bound
         steps = self._polisher if closed else self._coarse
-        found = self._exact(C, positions, q, branches, steps)
+        found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
         nearly = [] if self.redundant else self._nearly_singular(found)
         if len(self.free) < 6:
             wanted = 0
@@ -214,15 +220,17 @@ class SerialSolver:
         if nearly or (missing and not closed):
             found = self._search_nearby(C, found, nearly, steps)
             if isinstance(method, GeneralSixRevolute):
-                found, missing = self._second_look(C, positions, found, method, wanted)
+                found, missing = self._second_look(C, positions, found, method)
             nearly = self._nearly_singular(found)
         doubt = ''
         if any(sigma < SINGULAR for _, sigma, _ in nearly):
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
         elif missing and not closed:
             doubt = missing
-        lost = found.lost if closed else NONE_LOST
-        return replace(found, labels=labels, name=name, bound=bound, doubt=doubt, lost=lost)
+        found.labels, found.name, found.bound, found.doubt = labels, name, bound, doubt
+        found.lost = found.lost if closed else NONE_LOST
+        found.inside = not found.checks[:, 2].any()
+        return found
 
     def _second_look(
         self,
@@ -230,33 +238,31 @@ class SerialSolver:
         positions: Mapping[int, float],
         found: ChainSolutions,
         method: GeneralSixRevolute,
-        wanted: int,
     ) -> tuple[ChainSolutions, str]:
         """Return also what other eliminations find, or else a search, and what is missing still.
 
         Special arms have real zeros that belong to no solution: if another elimination, which has
         other such zeros, finds nothing more, there is nothing more.
         """
-        confirmed = False
-        for number in range(1, len(method.places)):
-            q, also = method.candidates(C, number)
+        told = False
+        for number in range(len(method.places)):
+            q, also = method.candidates(C, number, True)
+            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+            before, found = len(found), merged(found, more)
             if also < 0:
                 continue
-            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
-            before, found, wanted = len(found), merged(found, more), max(wanted, 0)
-            confirmed = len(found) == before
-            if confirmed or not self._missing(found, max(wanted, also)):
-                break
-        if not confirmed and self._missing(found, wanted):
-            found = merged(found, self._searched(C, positions, 64))
-        return found, self._missing(found, min(wanted, 0))
+            told = True
+            if not self._missing(found, also) or (number > 0 and len(found) == before):
+                return found, self._missing(found, 0)
+        found = merged(found, self._searched(C, positions, 256))
+        return found, self._missing(found, 0 if told else -1)
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""
         if len(self.free) < 6:
             return ''
         if wanted < 0:
-            return 'the elimination vanishes at this pose'
+            return 'at this pose the elimination cannot tell how many solutions there are'
         if len(found) < wanted:
             return f'{wanted} solutions are expected'
         if len(found) % 2:
@@ -264,34 +270,60 @@ class SerialSolver:
         return ''
 
     def _exact(
-        self, C: Array, positions: Mapping[int, float], q: Array, branches: Array, steps: Kernel
+        self,
+        C: Array,
+        positions: Mapping[int, float],
+        q: Array,
+        branches: Array,
+        steps: Kernel,
+        rounds: int = ROUNDS,
     ) -> ChainSolutions:
         """Return the different solutions that candidates (m, free joints) lead to."""
+        if len(self.free) == len(self.chain) == q.shape[1]:
+            return self._polished(C, q, branches, steps, rounds)
         full = np.empty((len(q), len(self.chain)))
         full[:, self.free] = q[:, : len(self.free)]
         for k, value in positions.items():
             full[:, k] = value
-        return self._polished(C, full, branches, steps)
+        return self._polished(C, full, branches, steps, rounds)
 
-    def _polished(self, C: Array, q: Array, branches: Array, steps: Kernel) -> ChainSolutions:
+    def _stepped(self, steps: Kernel, q: Array, target: Array) -> tuple[Array, ...]:
+        """Return configurations (m, n) after some steps, and what is to be said of them."""
+        if len(q) > BATCH:
+            return steps.stack([q, target])
+        run = self._batches.get(steps is self._coarse)
+        if run is None:
+            run = self._batches[steps is self._coarse] = stacked_into(steps, BATCH)
+        padded = np.zeros((BATCH, q.shape[1]))
+        padded[: len(q)] = q
+        moved, checks = np.empty((BATCH, q.shape[1])), np.empty((BATCH, 3))
+        run(padded, target, moved, checks)
+        return moved[: len(q)], checks[: len(q)]
+
+    def _polished(
+        self, C: Array, q: Array, branches: Array, steps: Kernel, rounds: int = ROUNDS
+    ) -> ChainSolutions:
         """Return the different solutions that configurations (m, n) lead to."""
         target = np.ascontiguousarray(C).reshape(16)
         if not len(q):
             return ChainSolutions(q, np.empty((0, 3)), branches)
-        start, (q, checks) = q, steps.stack([q, target])
-        for _ in range(ROUNDS):
+        start, (q, checks) = q, self._stepped(steps, q, target)
+        for _ in range(rounds):
             residuals = checks[:, 0]
             again = np.flatnonzero((residuals > ACCEPTED) & (residuals < HOPELESS))
             if not len(again):
                 break
-            moved, new = steps.stack([q[again], target])
+            moved, new = self._stepped(steps, q[again], target)
             better = new[:, 0] < residuals[again]
             if not better.any():
                 break
             q[again[better]], checks[again[better]] = moved[better], new[better]
         accepted = checks[:, 0] <= self._accepted
-        lost = start[~accepted], branches[~accepted], checks[~accepted, 0]
-        return merged(ChainSolutions(q[accepted], checks[accepted], branches[accepted], lost))
+        found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
+        if steps is self._polisher:
+            left = ~accepted
+            found.lost = start[left], branches[left], checks[left, 0]
+        return merged(found)
 
     def _nearly_singular(self, found: ChainSolutions) -> list[tuple[Array, float, Array]]:
         """Return (q, smallest singular value, direction lost) of solutions that are nearly so."""
@@ -328,7 +360,29 @@ class SerialSolver:
         if len(found) and len(near):
             closest = [int(distances(found.q, each).argmin()) for each in near.q]
             near.branches = found.branches[closest]
-        return merged(found, near)
+        return self._isolated(C, merged(found, near))
+
+    def _isolated(self, C: Array, found: ChainSolutions) -> ChainSolutions:
+        """Return solutions without those that rounding alone tells apart from another one.
+
+        Near a singular configuration residuals stay small over some distance; two solutions are
+        different only if what is halfway between them is none.
+        """
+        kept: list[int] = []
+        for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
+            away = found.q[kept] - found.q[k]
+            away = away - TURN * np.round(away / TURN)
+            near = np.abs(away).max(axis=1, initial=0.0) < CLOSE
+            halfway = found.q[k] + 0.5 * away[near]
+            if not any(self._residual(q, C) < 10.0 * self._accepted for q in halfway):
+                kept.append(k)
+        kept.sort()
+        return replace(
+            found, q=found.q[kept], checks=found.checks[kept], branches=found.branches[kept]
+        )
+
+    def _residual(self, q: Array, C: Array) -> float:
+        return float(np.sqrt(squared_distance(self.chain.pose(q), C)))
 
     def _searched(self, C: Array, positions: Mapping[int, float], count: int) -> ChainSolutions:
         """Return what Newton-Raphson steps from random configurations find."""

@@ -24,7 +24,7 @@ TINY = 1e-200
 
 
 #: Steps of the iteration between two looks, and at most.
-STEPS, MOST = 6, 60
+STEPS, MOST = 4, 80
 CONVERGED = 1e-9
 
 
@@ -144,21 +144,6 @@ def starts(count: int) -> Array:
 
 
 STARTS = {count: starts(count) for count in (2, 4, 16)}
-
-
-def errors(z: Array, values: Array) -> Array:
-    """Return how far zeros (m,) may be from the true ones, because samples are rounded.
-
-    To first order, at most the rounding of the values over the derivative at the zero; infinite
-    for a double zero. Rounding is taken as that of the largest sample.
-    """
-    difference = z[:, None] - z
-    np.fill_diagonal(difference, 1.0)
-    n = len(z) // 2
-    leading = np.abs(np.fft.rfft(values)[n]) / len(values)
-    with np.errstate(divide='ignore', over='ignore'):
-        slope = leading * np.abs(difference).prod(axis=1)
-        return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
 
 
 def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 8) -> Array:

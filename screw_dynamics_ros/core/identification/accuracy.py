@@ -3,8 +3,12 @@
 *Static* numbers come from poses at rest after the same command, *dynamic* ones from poses at the
 same instants of the same motion, repeated: one stack for each instant.
 
-Source: Bruyninckx 2010, section 5.6 (B-131); the limits of mean plus three standard deviations are
-those of ISO 9283 for positions, here also taken for angles.
+For positions these are the numbers of ISO 9283:1998: `accuracy` is the positional accuracy AP_P,
+the distance of the barycenter from the commanded position, `repeatability` the positional
+repeatability RP_l, mean plus three standard deviations of the distances from the barycenter. For
+orientations the standard takes each angle by itself, and here the angle of rotation is taken.
+
+Source: Bruyninckx 2010, section 5.6 (B-131, C-015).
 """
 
 from __future__ import annotations

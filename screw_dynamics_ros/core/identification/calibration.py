@@ -27,17 +27,16 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.geometry.link_table import Z_SCREWS, LinkTable
+from screw_dynamics_ros.core.identification.least_squares import CUTOFF, Fit, described
+from screw_dynamics_ros.core.identification.measurements import (
+    DISPLACEMENTS,
+    MeasuredPoints,
+    MeasuredPoses,
+    Measurements,
+)
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.types import Array
-
-#: Small displacements of the base and of the tool, in their own axes: about and along X, Y, Z.
-DISPLACEMENTS = ('rx', 'ry', 'rz', 'x', 'y', 'z')
-
-CUTOFF = 1e-6
-
-#: Coefficients of an unidentifiable combination, relative to the largest, below this are rounding.
-NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +198,12 @@ def calibrate(
         if not 0.0 < value < np.inf:
             raise ArgumentError(f'{name} = {value} must be positive and finite')
     _check_names(table)
-    weights = 1.0 / np.repeat([rotation_deviation, position_deviation], 3)
-    weights = weights[-3:] if measured.ndim == 2 else weights
+    seen: Measurements = (
+        MeasuredPoints(measured, position_deviation)
+        if measured.ndim == 2
+        else MeasuredPoses(measured, rotation_deviation, position_deviation)
+    )
+    weights = 1.0 / seen.deviations
 
     every, _ = error_jacobian(table, q[:0])
     for name in fixed:
@@ -219,19 +222,20 @@ def calibrate(
             'one parameter'
         )
 
-    before = _residuals(table, q, measured)
+    before = seen.residuals(table.pose(q))
     iterations, converged = 0, False
     while not converged and iterations < max_iterations:
-        e, A = _linearised(table, q, measured)
-        fit = _Fit((weights[:, None] * A[..., chosen]).reshape(equations, -1), cutoff)
+        e, A = seen.linearized(table.pose(q), error_jacobian(table, q)[1])
+        fit = Fit((weights[:, None] * A[..., chosen]).reshape(equations, -1), cutoff)
         step = fit.solve((weights * e).ravel())
         table = corrected(table, dict(zip(names, step.tolist())))
         iterations += 1
         converged = bool(np.abs(step).max() < tolerance)
-    after = _residuals(table, q, measured)
+    after = seen.residuals(table.pose(q))
 
     freedoms = equations - fit.rank
-    combinations, involved = fit.unidentifiable(names)
+    combinations = fit.combinations(names)
+    involved = np.isin(names, [name for combination in combinations for name in combination])
     deviations = np.where(involved, np.inf, np.sqrt(np.diag(fit.covariance)))
     return Calibration(
         table,
@@ -248,64 +252,6 @@ def calibrate(
         fit.rank,
         combinations,
     )
-
-
-class _Fit:
-    """Least squares by the singular values of A (m, k), m >= k, with columns of unit length."""
-
-    def __init__(self, A: Array, cutoff: float) -> None:
-        norms = np.linalg.norm(A, axis=0)
-        largest = norms.max() or 1.0
-        # A column of rounding errors must not be blown up to a column of unit length.
-        self.scale = np.where(norms > cutoff * largest, norms, largest)
-        self.U, self.s, self.V_T = np.linalg.svd(A / self.scale, full_matrices=False)
-        self.rank = int(np.sum(self.s > cutoff * self.s[0]))
-        # The pseudo-inverse of A is factor @ U[:, :rank].T.
-        self.factor = self.V_T[: self.rank].T / self.s[: self.rank] / self.scale[:, None]
-
-    def solve(self, b: Array) -> Array:
-        x: Array = self.factor @ (self.U[:, : self.rank].T @ b)
-        return x
-
-    @property
-    def covariance(self) -> Array:
-        return self.factor @ self.factor.T
-
-    def unidentifiable(self, names: tuple[str, ...]) -> tuple[tuple[dict[str, float], ...], Array]:
-        """Return a basis of the null space with few parameters each, and which take part."""
-        null: Array = self.V_T[self.rank :] / self.scale
-        if not len(null):
-            return (), np.zeros(len(names), dtype=bool)
-        from scipy.linalg import qr  # slow to import, few need it
-
-        # Each combination has one parameter of its own, the pivot; shared ones cancel.
-        pivots = qr(null, mode='r', pivoting=True)[1][: len(null)]
-        null = np.linalg.solve(null[:, pivots], null)
-        null = null / np.abs(null).max(axis=1, keepdims=True)
-        null[np.abs(null) < NEGLIGIBLE] = 0.0
-        combinations = tuple(
-            {names[k]: float(row[k]) for k in np.flatnonzero(row).tolist()} for row in null
-        )
-        return combinations, np.abs(null).max(axis=0) > 0.0
-
-
-def _residuals(table: LinkTable, q: Array, measured: Array) -> Array:
-    T = table.pose(q)
-    if measured.ndim == 2:
-        offset: Array = np.swapaxes(T[:, :3, :3], 1, 2) @ (measured - T[:, :3, 3])[..., None]
-        return offset[..., 0]
-    return se3.log(se3.inverse(T) @ measured)
-
-
-def _linearised(table: LinkTable, q: Array, measured: Array) -> tuple[Array, Array]:
-    """Return the residuals e and A, with e - A P to first order in P.
-
-    Of log(exp(-J_P P) exp(e)) the exact derivative is -dexp_inv(e) J_P. (5.30) leaves out dexp_inv,
-    which is right for small e but would bias the result if noise remains. The length of the
-    displacement of a point does not depend on the axes: there the lower rows of J_P are enough.
-    """
-    e, (_, J) = _residuals(table, q, measured), error_jacobian(table, q)
-    return e, J[:, 3:] if measured.ndim == 2 else se3.dexp_inv(e) @ J
 
 
 def _checked(table: LinkTable, q: ArrayLike, measured: ArrayLike) -> tuple[Array, Array]:
@@ -353,6 +299,5 @@ def _message(
             'parameters'
         ]
     if combinations:
-        sums = (' '.join(f'{x:+.3g} {k}' for k, x in c.items()) for c in combinations)
-        parts.append('these poses do not tell ' + ', '.join(sums))
+        parts.append('these poses do not tell ' + ', '.join(map(described, combinations)))
     return '; '.join(parts)

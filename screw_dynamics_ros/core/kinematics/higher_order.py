@@ -46,7 +46,7 @@ from screw_dynamics_ros.core.kinematics.twist_recursions import (
     to_root,
 )
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.linear import cross, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -101,11 +101,6 @@ def rotated(R: Array, omega: Derivatives, x: Derivatives) -> Derivatives:
         result.append(R @ x[0])
         x = [x[k + 1] + product_derivative(cross, omega, x, k) for k in range(len(x) - 1)]
     return result
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Return a x b, (3,)."""
-    return hat(a) @ b
 
 
 def acceleration(

@@ -31,15 +31,13 @@ import numpy.typing as npt
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, length
+from screw_dynamics_ros.core.linear import cross, times
 from screw_dynamics_ros.core.types import Array
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 
 # A screw whose axis or pitch is farther than this (m) is a translation (or a couple).
 FAR = 1e12
-
-# The axes that follow each axis, in a circle.
-_SECOND, _THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 class Screw(NamedTuple):
@@ -111,7 +109,7 @@ def screw_axis(X: npt.ArrayLike) -> Screw:
     scale = np.where(magnitude == 0.0, 1.0, magnitude)
     e = np.where(translates, eta, xi) / scale
     moment = eta / scale
-    point = np.where(translates, 0.0, _cross(e, moment)) + 0.0  # no negative zeros
+    point = np.where(translates, 0.0, cross(e, moment)) + 0.0  # no negative zeros
     pitch = np.where(translates, np.inf, (e * moment).sum(axis=-1, keepdims=True))
     pitch = np.where(magnitude == 0.0, np.nan, pitch)
     return Screw(e, point, pitch[..., 0][()], magnitude[..., 0][()])
@@ -210,7 +208,7 @@ def motor_product(X1: npt.ArrayLike, X2: npt.ArrayLike) -> Array:
     X1 = as_stack('screws.motor_product', 'X1', X1, 6)
     X2 = as_stack('screws.motor_product', 'X2', X2, 6)
     xi1, eta1, xi2, eta2 = X1[..., :3], X1[..., 3:], X2[..., :3], X2[..., 3:]
-    return np.concatenate([_cross(xi1, xi2), _cross(eta1, xi2) + _cross(xi1, eta2)], axis=-1)
+    return np.concatenate([cross(xi1, xi2), cross(eta1, xi2) + cross(xi1, eta2)], axis=-1)
 
 
 def dual_motor_product(V: npt.ArrayLike, W: npt.ArrayLike) -> Array:
@@ -226,7 +224,7 @@ def dual_motor_product(V: npt.ArrayLike, W: npt.ArrayLike) -> Array:
     V = as_stack('screws.dual_motor_product', 'V', V, 6)
     W = as_stack('screws.dual_motor_product', 'W', W, 6)
     omega, v, t, f = V[..., :3], V[..., 3:], W[..., :3], W[..., 3:]
-    return np.concatenate([_cross(t, omega) + _cross(f, v), _cross(f, omega)], axis=-1)
+    return np.concatenate([cross(t, omega) + cross(f, v), cross(f, omega)], axis=-1)
 
 
 # --- frame changes --------------------------------------------------------------------------------
@@ -244,8 +242,8 @@ def transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     array([ 0. ,  0. ,  1. ,  3. , -1. ,  0.5])
     """
     R, r, omega, v = _split('screws.transform_twist', C, V)
-    omega = _apply(R, omega)
-    return np.concatenate([omega, _apply(R, v) + _cross(r, omega)], axis=-1)
+    omega = times(R, omega)
+    return np.concatenate([omega, times(R, v) + cross(r, omega)], axis=-1)
 
 
 def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
@@ -261,7 +259,7 @@ def inverse_transform_twist(C: npt.ArrayLike, V: npt.ArrayLike) -> Array:
     """
     R, r, omega, v = _split('screws.inverse_transform_twist', C, V)
     R = np.swapaxes(R, -1, -2)
-    return np.concatenate([_apply(R, omega), _apply(R, v - _cross(r, omega))], axis=-1)
+    return np.concatenate([times(R, omega), times(R, v - cross(r, omega))], axis=-1)
 
 
 def transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
@@ -275,8 +273,8 @@ def transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
     array([  0.,  10.,   0.,   0.,   0., -10.])
     """
     R, r, t, f = _split('screws.transform_wrench', C, W)
-    f = _apply(R, f)
-    return np.concatenate([_apply(R, t) + _cross(r, f), f], axis=-1)
+    f = times(R, f)
+    return np.concatenate([times(R, t) + cross(r, f), f], axis=-1)
 
 
 def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
@@ -291,7 +289,7 @@ def inverse_transform_wrench(C: npt.ArrayLike, W: npt.ArrayLike) -> Array:
     """
     R, r, t, f = _split('screws.inverse_transform_wrench', C, W)
     R = np.swapaxes(R, -1, -2)
-    return np.concatenate([_apply(R, t - _cross(r, f)), _apply(R, f)], axis=-1)
+    return np.concatenate([times(R, t - cross(r, f)), times(R, f)], axis=-1)
 
 
 def infinitesimal_transform(t: npt.ArrayLike) -> Array:
@@ -337,7 +335,7 @@ def general_twist(V: npt.ArrayLike, C_point: npt.ArrayLike, R_axes: npt.ArrayLik
     """
     R, r, omega, v = _split('screws.general_twist', C_point, V)
     R = np.swapaxes(as_stack('screws.general_twist', 'R_axes', R_axes, 3, 3), -1, -2)
-    return np.concatenate([_apply(R, omega), _apply(R, v - _cross(r, omega))], axis=-1)
+    return np.concatenate([times(R, omega), times(R, v - cross(r, omega))], axis=-1)
 
 
 def relative_twist(V_i: npt.ArrayLike, V_j: npt.ArrayLike, C_ij: npt.ArrayLike) -> Array:
@@ -397,7 +395,7 @@ def convert_twist(V: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) 
     array([0., 0., 1., 0., 0., 0.])
     """
     V = as_stack('screws.convert_twist', 'V', V, 6)
-    return _apply(conversion_matrix(C, source, target), V)
+    return times(conversion_matrix(C, source, target), V)
 
 
 def convert_jacobian(J: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str) -> Array:
@@ -425,7 +423,7 @@ def convert_wrench(W: npt.ArrayLike, C: npt.ArrayLike, source: str, target: str)
     array([  0.,  10.,   0.,   0.,   0., -10.])
     """
     W = as_stack('screws.convert_wrench', 'W', W, 6)
-    return _apply(np.swapaxes(conversion_matrix(C, target, source), -1, -2), W)
+    return times(np.swapaxes(conversion_matrix(C, target, source), -1, -2), W)
 
 
 # --- helpers --------------------------------------------------------------------------------------
@@ -440,15 +438,6 @@ def _change_of_axes(R: Array, from_body: bool, to_body: bool) -> Array:
 def _split(function: str, C: npt.ArrayLike, X: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
     C, X = as_stack(function, 'C', C, 4, 4), as_stack(function, 'X', X, 6)
     return C[..., :3, :3], C[..., :3, 3], X[..., :3], X[..., 3:]
-
-
-def _apply(matrix: Array, x: Array) -> Array:
-    product: Array = (matrix @ x[..., None])[..., 0]
-    return product
-
-
-def _cross(x: Array, y: Array) -> Array:
-    return x.take(_SECOND, -1) * y.take(_THIRD, -1) - x.take(_THIRD, -1) * y.take(_SECOND, -1)
 
 
 def _sum(x: Array) -> Array:

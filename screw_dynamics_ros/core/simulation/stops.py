@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from screw_dynamics_ros.core.integration.integrator import Torques
 from screw_dynamics_ros.core.robot.robot import Robot
@@ -151,6 +150,8 @@ class Stops:
 
 def non_negative(A: Array, b: Array) -> Array:
     """Return the x >= 0 with the least |A x - b|; raises `LinAlgError` if there is none."""
+    from scipy.optimize import nnls  # slow to import, few need it
+
     try:
         x: Array = nnls(A, b)[0]
     except (ValueError, RuntimeError) as error:  # not finite, or no solution in time

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import BPoly
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -71,6 +70,8 @@ class JointPath:
         self._ends = rows[0][0], rows[0][-1]
         self._pieces = None
         if len(t) > 1:
+            from scipy.interpolate import BPoly  # slow to import, few need it
+
             positions = BPoly.from_derivatives(t, np.stack(rows, axis=1))
             self._pieces = positions, positions.derivative()
 

@@ -53,6 +53,7 @@ class MechanismOutputs:
     ) -> None:
         self._mechanism, self._forces = mechanism, forces
         self._publishers = Publishers(node)
+        self._wrenches: dict[str, Array] | None = None
         self.restart()
         self._topics = [
             *self._numbers_of_state(),
@@ -103,19 +104,24 @@ class MechanismOutputs:
             yield Topic(publishers, Float64MultiArray, '~/violation', template), violation
 
     def _reactions(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
-        mechanism, system = self._mechanism, self._mechanism.system
+        system = self._mechanism.system
         tokens = topic_tokens([joint.name for joint in system.joints])
         for joint in system.joints:
             to_body = se3.Ad(se3.inverse(joint.child_frame)).T
 
             def numbers(now: int, name: str = joint.name, to_body: Array = to_body) -> Array:
-                forces = self._forces(now)[0]
-                wrench = system.reactions(mechanism.q, mechanism.v, forces)[name]
-                return swap_linear_angular(to_body @ wrench)
+                return swap_linear_angular(to_body @ self._wrenches_at(now)[name])
 
             name = f'~/reaction/{tokens[joint.name]}'
             template = templates.wrench(joint.child)
             yield Topic(self._publishers, WrenchStamped, name, template), numbers
+
+    def _wrenches_at(self, now: int) -> dict[str, Array]:
+        """Return what all joints exert, solved for once for all of their topics."""
+        if self._wrenches is None:
+            mechanism, forces = self._mechanism, self._forces(now)[0]
+            self._wrenches = mechanism.system.reactions(mechanism.q, mechanism.v, forces)
+        return self._wrenches
 
     def _transforms(self, world_frame: str) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
         if TFMessage is None:
@@ -132,6 +138,7 @@ class MechanismOutputs:
 
     def publish(self, now: int) -> None:
         """Publish the state of a time [ns]."""
+        self._wrenches = None
         for topic, numbers in self._topics:
             if topic.listened:
                 topic.publish(numbers(now), now)

@@ -23,6 +23,7 @@ from screw_dynamics_ros.nodes.simulation.outputs import Topic
 from screw_dynamics_ros.nodes.simulation.parameters import WALL, check
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -47,7 +48,6 @@ class MechanismSimulator:
     """
 
     def __init__(self, node: Node) -> None:
-        self._node = node
         self.parameters = parameters = Parameters(node, TABLE, check)
         check(parameters.values)
         self._mechanism, text = make_mechanism(parameters)
@@ -64,6 +64,9 @@ class MechanismSimulator:
         factor = parameters['real_time_factor'] if self._time.is_simulated else 1.0
         self._pace = Pace(1.0 / (rate * factor) if factor else 0.0, MOST_LAG)
         self._state, self._failures = RunState(parameters['paused']), Events()
+        self._control = TimeControl(
+            self._state, self._time, self._pace, lambda: node.get_clock().now().nanoseconds
+        )
         self._lost = 0.0
         self._prepare()
 
@@ -81,7 +84,7 @@ class MechanismSimulator:
             qos.OUTPUT,
         )
         services = ControlServices(node)
-        services.add_switch('~/pause', self._pause)
+        services.add_switch('~/pause', self._control.pause)
         services.add_trigger('~/step', self._step)
         services.add_trigger('~/reset', self._reset)
         if text:
@@ -155,40 +158,21 @@ class MechanismSimulator:
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._loads.on_wrench(message, self._time.stamp)
 
-    def _pause(self, wanted: bool) -> str:
-        if wanted:
-            self._state.pause()
-        elif self._state.paused:
-            self._state.resume(time.monotonic())
-            self._restart_clocks()
-        return f'{"paused" if wanted else "running"} at {self._seconds} s'
-
     def _step(self) -> str:
         self._state.check_step()
         for _ in range(self.parameters['steps_per_request']):
             self._move()
             self._state.check_step()
             self._publish()
-        return f'at {self._seconds} s'
+        return f'at {self._control.seconds} s'
 
     def _reset(self) -> str:
         self._mechanism.set_state(*self._initial)
         self._loads.end()
         self._outputs.restart()
-        if self._state.stopped:
-            self._restart_clocks()
-        self._state.replaced()
+        self._control.replaced()
         self._time.restart()
-        return f'the initial state, at {self._seconds} s'
-
-    def _restart_clocks(self) -> None:
-        """Go on from now, after time has stood still."""
-        self._pace.start(time.monotonic())
-        self._time.skip_to(self._node.get_clock().now().nanoseconds)
-
-    @property
-    def _seconds(self) -> str:
-        return f'{self._time.stamp / NANOSECONDS:.9g}'
+        return f'the initial state, at {self._control.seconds} s'
 
     # --- report ---------------------------------------------------------------------------------
 

@@ -102,6 +102,8 @@ class ConstraintWrenches:
 
     def _compile(self, robot: Robot) -> None:
         """Compile what is needed; a robot for which it cannot be has no constraint wrenches."""
+        import scipy.linalg.lapack  # noqa: F401 - slow: no state is to wait for its first use
+
         start, rest = robot.neutral(), np.zeros(robot.nv)
         try:
             robot.constraint_terms(start, rest, rest, self._constraints)

@@ -1,4 +1,4 @@
-"""Services of the node `kinematics`: forward and inverse kinematics, Jacobian, contacts.
+"""Services of the node `kinematics`: kinematics, Jacobian, contacts, calibration.
 
 Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,
 poses in any of the robot's frames, and a reason where there is no answer.
@@ -15,6 +15,7 @@ from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.services.calibration_service import calibrate
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
@@ -40,6 +41,7 @@ def register(host: ServiceHost, node: Node) -> None:
     host.serve(node, 'InverseKinematics', '~/inverse_kinematics', inverse_kinematics)
     host.serve(node, 'FilterTwist', '~/filter_twist', filter_twist)
     host.serve(node, 'Jacobian', '~/jacobian', jacobian)
+    host.serve(node, 'Calibrate', '~/calibrate', calibrate)
 
 
 def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:

@@ -53,6 +53,9 @@ def make_robot(node: Node, parameters: Parameters, text: str) -> Robot:
 
 def make_simulated(node: Node, parameters: Parameters, robot: Robot) -> SimulatedRobot:
     """Return the robot at its initial configuration, with what it touches."""
+    import scipy.interpolate  # slow: no tick is to wait for the first use
+    import scipy.optimize  # noqa: F401
+
     world = read_world(node, parameters)
     return SimulatedRobot(
         robot,

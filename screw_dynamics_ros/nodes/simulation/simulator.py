@@ -30,6 +30,7 @@ from screw_dynamics_ros.nodes.simulation.pushes import Pushes
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
 from screw_dynamics_ros.nodes.simulation.status import Report
+from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Value
@@ -67,7 +68,6 @@ class Simulator:
     """
 
     def __init__(self, node: Node) -> None:
-        self._node = node
         self.parameters = Parameters(node, TABLE, parameters.check, self._on_parameters)
         parameters.check(self.parameters.values)
         text = description_text(self.parameters)
@@ -96,6 +96,9 @@ class Simulator:
         self._time = SimulationTime(rate, origin)
         self._pace = Pace(self._period(), MOST_LAG)
         self._state = RunState(self.parameters['paused'])
+        self._control = TimeControl(
+            self._state, self._time, self._pace, lambda: node.get_clock().now().nanoseconds
+        )
         self._is_published = False
         self._topics = CommandTopics(
             node,
@@ -187,19 +190,11 @@ class Simulator:
     def _serve(self, node: Node) -> None:
         """Offer the services."""
         services = ControlServices(node)
-        services.add_switch('~/pause', self._pause)
+        services.add_switch('~/pause', self._control.pause)
         services.add_trigger('~/step', self._step)
         services.add_trigger('~/reset', self._reset)
         services.add_trigger('~/clear_faults', self._clear_faults)
         services.add_switch('~/freeze_commands', self._freeze)
-
-    def _pause(self, wanted: bool) -> str:
-        if wanted:
-            self._state.pause()
-        elif self._state.paused:
-            self._state.resume(time.monotonic())
-            self._restart_clocks()
-        return f'{"paused" if wanted else "running"} at {self._seconds} s'
 
     def _step(self) -> str:
         self._state.check_step()
@@ -209,14 +204,14 @@ class Simulator:
             self._move()
             self._state.check_step()
             self._publish()
-        return f'at {self._seconds} s'
+        return f'at {self._control.seconds} s'
 
     def _reset(self) -> str:
         self._plant.reset()
         self._sensor.restart()
         self._topics.forget()
         self._on_replaced(restart=True)
-        return f'the initial state, at {self._seconds} s'
+        return f'the initial state, at {self._control.seconds} s'
 
     def _clear_faults(self) -> str:
         self._faults.clear()
@@ -228,9 +223,7 @@ class Simulator:
 
     def _on_replaced(self, restart: bool = False) -> None:
         """Publish a state that has been set as the next one; during a pause at once."""
-        if self._state.stopped:
-            self._restart_clocks()
-        self._state.replaced()
+        self._control.replaced()
         if self._is_published:
             self._time.tick += 1  # no two states of one time
         self._is_published = False
@@ -240,15 +233,6 @@ class Simulator:
             self._publish()
 
     # --- the rest -------------------------------------------------------------------------------
-
-    def _restart_clocks(self) -> None:
-        """Go on from now, after time has stood still."""
-        self._pace.start(time.monotonic())
-        self._time.skip_to(self._node.get_clock().now().nanoseconds)
-
-    @property
-    def _seconds(self) -> str:
-        return f'{self._time.stamp / NANOSECONDS:.9g}'
 
     def _timeouts(self) -> Timeouts:
         return Timeouts(self.parameters['command_timeout'], self.parameters['wrench_timeout'])

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.absolute_coordinates.from_description import (
 )
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import (
+    ArgumentError,
     DescriptionError,
     InertiaError,
     InfeasibleConstraintsError,
@@ -155,6 +156,11 @@ def test_loops_that_do_not_close(closures: list[ConstraintJoint]) -> None:
         absolute_system(description, closures=[ConstraintJoint('d', SPHERICAL, 'base', 'hand')])
     with pytest.raises(UnknownNameError, match="no joint named 'x'"):
         absolute_system(description, closures=closures, positions={'x': 1.0})
+    with pytest.raises(ArgumentError, match="'panda_finger_joint2' follows 'panda_finger_joint1'"):
+        absolute_system(read_urdf(ARM), positions={'panda_finger_joint2': 0.01})
+    sliding = FOUR_BAR.replace('name="a" type="continuous"', 'name="a" type="planar"')
+    with pytest.raises(ArgumentError, match="joint 'a' is planar: it has no single position"):
+        absolute_system(read_urdf(sliding), positions={'a': 1.0})
     massless = FOUR_BAR.replace(bar('crank', 0.2), '<link name="crank"/>')
     with pytest.raises(InertiaError, match="body 'crank' has mass 0"):
         absolute_system(read_urdf(massless))

@@ -127,6 +127,17 @@ def test_velocity_is_the_rate_of_the_configuration() -> None:
         np.testing.assert_allclose(linear, v[place + 3 : place + 6], atol=1e-8)
 
 
+def test_rate_of_the_mass_matrix() -> None:
+    """Only hybrid bodies off their center of mass have one; by finite differences."""
+    system, q, v = random_system(np.random.default_rng(6), SPHERICAL, (SE3, SO3xR3))
+    h = 1e-6
+    ahead, behind = (system.mass_matrix(system.integrate(q, s * v)) for s in (h, -h))
+    rate = system.mass_matrix_rate(q, v).toarray()
+    np.testing.assert_allclose(rate, (ahead - behind).toarray() / (2 * h), atol=1e-8)
+    assert not rate[:6].any()
+    assert np.abs(rate[6:]).max() > 0.01
+
+
 def test_power_of_joint_torques() -> None:
     """tau^T v of the generalized forces is torque times joint rate, for all pairs (I-12)."""
     rng = np.random.default_rng(5)

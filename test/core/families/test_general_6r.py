@@ -11,7 +11,13 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families import general_6r, trigonometric_polynomial
 from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.general_6r import PLACES, Elimination, GeneralSixRevolute
+from screw_dynamics_ros.core.families.general_6r import (
+    PLACES,
+    Elimination,
+    GeneralSixRevolute,
+    reflected,
+    right_side,
+)
 from screw_dynamics_ros.core.families.line_coordinates import (
     displacement_matrix,
     line_coordinates,
@@ -73,10 +79,12 @@ def test_both_sides_of_the_closure_agree(place):
         return product
 
     i, j, k = place.triple
-    left = elimination.left.reshape(14, 9, 3) @ waves(i) @ waves(j, k)
-    right = elimination.right(C) @ waves(*place.pair[0], *place.pair[1])
+    left = elimination.left @ waves(i) @ waves(j, k)
+    right = right_side(place, C, elimination.before, elimination.after) @ waves(
+        *place.pair[0], *place.pair[1]
+    )
     np.testing.assert_allclose(left, right, atol=1e-11)
-    forms = elimination.equations(C).forms
+    forms = elimination.equations(C).forms.reshape(6, 9, 3)
     singular = np.linalg.svd(general_6r.matrix(forms, waves(i)), compute_uv=False)
     assert singular[-1] < 1e-13 * singular[0] < singular[-2]
     turned = np.array([1.0, np.cos(q[i] + 0.7), np.sin(q[i] + 0.7)])
@@ -89,7 +97,7 @@ def test_the_determinant_is_of_degree_eight():
     chain = random_chain(rng)
     C = chain.pose(rng.uniform(-3, 3, 6)) @ se3.inverse(chain.home)
     for place in PLACES:
-        forms = Elimination(chain.screws, place).equations(C).forms
+        forms = Elimination(chain.screws, place).equations(C).forms.reshape(6, 9, 3)
         angles = 2 * np.pi / 32 * np.arange(32)
         waves = np.stack([np.ones(32), np.cos(angles), np.sin(angles)], axis=1)
         values = [general_6r.determinant(wave, forms.reshape(-1))[0][0] for wave in waves]
@@ -107,8 +115,10 @@ def test_candidates_of_every_place(backend):
     for _ in range(2 if backend == 'reference' else 20):
         q = rng.uniform(-3, 3, 6)
         for number in range(len(PLACES)):
-            found = solver.candidates(chain.pose(q), number)
-            assert apart(found, q).min() < 1e-4
+            for refined in (False, True):
+                found, count = solver.candidates(chain.pose(q), number, refined)
+                assert apart(found, q).min() < 1e-4
+                assert 0 < count <= 16
 
 
 def test_chains_that_cannot_be_eliminated_are_refused():
@@ -127,34 +137,49 @@ def polynomial(zeros):
     return lambda theta: np.prod([np.sin((theta - z) / 2) for z in zeros], axis=0)
 
 
-def test_zeros_of_trigonometric_polynomials():
+def test_reflections_make_a_triangle():
+    rng = np.random.default_rng(7)
+    A = rng.normal(size=(14, 8))
+    A[0, 0] = 0.0
+    R, Qt = reflected(A)
+    np.testing.assert_allclose(Qt @ Qt.T, np.eye(14), atol=1e-13)
+    np.testing.assert_allclose(Qt @ A, np.vstack([np.triu(R), np.zeros((6, 8))]), atol=1e-13)
+
+
+STEPS = {n: trigonometric_polynomial.aberth_steps(n, 'reference') for n in (2, 4, 16)}
+
+
+@pytest.mark.parametrize('degree', [1, 2, 8])
+def test_zeros_of_trigonometric_polynomials(degree):
+    """By both methods: simultaneous iteration and eigenvalues."""
     rng = np.random.default_rng(5)
-    for degree in (1, 2, 8):
-        zeros = rng.uniform(-np.pi, np.pi, 2 * degree)
-        f = polynomial(zeros)
-        z = trigonometric_polynomial.zeros(f(trigonometric_polynomial.sample_angles(degree)))
+    zeros = rng.uniform(-np.pi, np.pi, 2 * degree)
+    values = polynomial(zeros)(trigonometric_polynomial.sample_angles(24))
+    c = np.fft.rfft(values)[: degree + 1]
+    for z in (
+        trigonometric_polynomial.zeros(values, STEPS[2 * degree], degree),
+        trigonometric_polynomial.simultaneous(c, STEPS[2 * degree]),
+        trigonometric_polynomial.by_companion(c),
+    ):
         np.testing.assert_allclose(np.abs(z), 1.0, atol=1e-7)
         assert apart(np.sort(np.angle(z))[:, None], np.sort(zeros)[:, None]).max() < 1e-7
-    constant = trigonometric_polynomial.zeros(np.ones(18))
-    assert len(constant) == 0
 
 
 def test_lower_degrees_have_fewer_zeros():
-    """cos(theta) sampled for degree 8: two zeros, not sixteen."""
-    angles = trigonometric_polynomial.sample_angles(8)
-    z = trigonometric_polynomial.zeros(np.cos(angles))
+    """cos(theta) as one of degree 8: two zeros, not sixteen; a constant has none."""
+    angles = trigonometric_polynomial.sample_angles(24)
+    z = trigonometric_polynomial.zeros(np.cos(angles), STEPS[16], 8)
     np.testing.assert_allclose(np.sort(np.angle(z)), [-np.pi / 2, np.pi / 2], atol=1e-12)
+    for values in (np.ones(24), np.zeros(24), np.full(24, np.nan)):
+        assert len(trigonometric_polynomial.zeros(values, STEPS[16], 8)) == 0
 
 
-def test_crowded_zeros_are_told_uncertain_and_refined():
+def test_crowded_zeros_are_refined():
     """Six zeros within 0.1 rad beside values 1e10 times as large: samples have lost them."""
     rng = np.random.default_rng(6)
     zeros = np.concatenate([1.0 + 0.1 * rng.uniform(size=6), rng.uniform(2.5, 4.0, 10)])
-    f = polynomial(zeros)
-    values = f(trigonometric_polynomial.sample_angles(8))
-    z = trigonometric_polynomial.zeros(values)
-    crowded = np.abs(np.angle(z) - 1.05) < 0.2
-    assert trigonometric_polynomial.errors(z, values)[crowded].max() > 1e-5
+    values = polynomial(zeros)(trigonometric_polynomial.sample_angles(24))
+    z = trigonometric_polynomial.zeros(values, STEPS[16], 8)
     before = np.abs(np.exp(1j * zeros)[:, None] - z).min(axis=1).max()
 
     def logarithmic_derivative(z):

@@ -8,14 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
-from screw_dynamics_ros.core.integration import AlphaState, GeneralizedAlpha, RungeKutta
-from support import heavy_top
+from screw_dynamics_ros.core.integration import AlphaState, GeneralizedAlpha
+from support import driven_arm, heavy_top
 from support.compilation import close
 from support.free_body_motion import Q0, V0, errors, free_body, orders
 from support.heavy_top import GROUPS, HeavyTop
-from support.models import random_configuration, random_description, random_wrenches
 
 ALL_GROUPS = pytest.mark.parametrize('group', GROUPS)
 RHO = pytest.mark.parametrize('rho', [0.0, 0.5, 0.9, 1.0])
@@ -95,23 +93,8 @@ def test_order_on_a_free_body(rho):
 @pytest.mark.parametrize('floating', [False, True])
 def test_order_on_an_arm(floating):
     """I-47: torques of t, q, v and a wrench on a link; the motion of Runge-Kutta steps."""
-    robot = Robot(random_description(1, 3), floating_base=floating, backend='python')
-    rng = np.random.default_rng(0)
-    q0, v0 = random_configuration(robot, rng), rng.uniform(-1, 1, robot.nv)
-    wrenches = random_wrenches(robot, rng)
-
-    def torques(t, q, v):
-        return np.cos(3 * t + np.arange(robot.nv)) + 0.3 * np.sin(q[-1]) - 0.1 * v
-
-    def run(integrator, steps):
-        q, v, dt = q0, v0, 0.2 / steps
-        for k in range(steps):
-            q, v = integrator.step(q, v, torques, dt, wrenches, t=k * dt)
-        return np.append(q, v)
-
-    exact = run(RungeKutta(robot), 200)
-    error = [np.abs(run(GeneralizedAlpha(robot), n) - exact).max() for n in (20, 40, 80)]
-    np.testing.assert_allclose(orders(np.array(error)), 2, atol=0.15)
+    error = driven_arm.errors(GeneralizedAlpha, floating)
+    np.testing.assert_allclose(orders(error), 2, atol=0.15)
 
 
 def amplification(integrator: GeneralizedAlpha, w2: float) -> np.ndarray:

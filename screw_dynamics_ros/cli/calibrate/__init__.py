@@ -1,0 +1,1 @@
+"""Calibration of a robot from recorded measurements."""

@@ -1,0 +1,252 @@
+"""Calibrate a robot: correct its URDF by measured poses, points or distances.
+
+    calibrate robot.urdf measurements.csv --link tool0 --position-deviation 1e-4
+        --rotation-deviation 2e-4 --output calibrated.urdf --picture residuals.png
+
+MEASUREMENTS has the joint positions by name [rad, m] and what the instrument saw: poses of a target
+on the link (columns measured.x, .y, .z [m], .qx, .qy, .qz, .qw), points (measured.x, .y, .z) or
+distances from --center (measured.distance). Where the instrument stands and where on the link the
+target sits is found with the errors of the robot, unless --estimate says otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from screw_dynamics_ros.cli.calibrate import picture, report
+from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
+from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.description.urdf_origins import with_origins
+from screw_dynamics_ros.core.identification.chain_errors import GROUPS, ChainErrors
+from screw_dynamics_ros.core.identification.measurements import (
+    MeasuredDistances,
+    MeasuredPoints,
+    MeasuredPoses,
+    Measurements,
+)
+from screw_dynamics_ros.core.identification.robot_calibration import (
+    ESTIMATE,
+    RobotCalibration,
+    calibrate_robot,
+)
+from screw_dynamics_ros.core.lie import poses
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.entry import INTERRUPTED
+
+WRITTEN, REFUSED, BROKEN = 0, 1, 3
+FAR = 0.1  # rad or m beyond a limit that no mounting explains
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
+    f'refused, or the fit did not converge (nothing is written), {BROKEN} a file cannot be read or '
+    f'written, {INTERRUPTED} it was interrupted'
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the corrected URDF and the picture, print the report; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        text = read_description(options.description)
+        result, kind = calibrated(text, options)
+        print('\n'.join(report.lines(result, kind, options.link)))
+        if not result.success:
+            print('calibrate: not converged, nothing is written', file=sys.stderr)
+            return REFUSED
+        if options.output is not None:
+            write(options.output, '--output', with_origins(text, result.origins))
+        if options.picture is not None:
+            draw(options.picture, result, kind)
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except UnusableError as error:
+        print(f'calibrate: {error}', file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        print('\ncalibrate: interrupted', file=sys.stderr)
+        return INTERRUPTED
+    return WRITTEN
+
+
+def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration, str]:
+    """Return the result, and the kind of measurements."""
+    description = read_urdf(text)
+    model = ChainErrors(description, options.link, options.estimate)
+    known = [joint.name for joint in description.joints if joint.type != 'fixed']
+    file = read_measurements(options.measurements, known)
+    for line in beyond_limits(file, description):
+        print(line)
+    measured = measurements(file, options)
+    every = round(1 / options.held_out) if options.held_out else 0
+    result = calibrate_robot(
+        description,
+        options.link,
+        file.configurations(model.coordinates, model.moving),
+        measured,
+        estimate=options.estimate,
+        base=pose(options.base),
+        target=pose(options.target),
+        fixed=options.fixed,
+        held_out=range(every - 1, len(measured), every) if every else (),
+        robust=options.robust,
+    )
+    return result, file.kind
+
+
+def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Iterator[str]:
+    """Yield a warning for each joint that was far from where it can be, as if in degrees."""
+    for joint in description.joints:
+        q, limits = file.positions.get(joint.name), joint.limits
+        if q is None or (limits.lower - FAR <= q.min() and q.max() <= limits.upper + FAR):
+            continue
+        yield (
+            f'WARNING joint {joint.name}: positions {q.min():.4g} to {q.max():.4g} are beyond its '
+            f'limits {limits.lower:.4g} to {limits.upper:.4g}; rad and m are expected'
+        )
+
+
+def measurements(file: MeasurementFile, options: argparse.Namespace) -> Measurements:
+    """Return the measurements with the deviations of the options; raises `UnusableError`."""
+    needed = {'poses': 'rotation_deviation', 'distances': 'center'}.get(file.kind)
+    if needed and getattr(options, needed) is None:
+        raise UnusableError(
+            f'argument --{needed.replace("_", "-")}: needed for measured {file.kind}'
+        )
+    if file.kind == 'poses':
+        return MeasuredPoses(file.values, options.rotation_deviation, options.position_deviation)
+    if file.kind == 'points':
+        return MeasuredPoints(file.values, options.position_deviation)
+    return MeasuredDistances(file.values, options.center, options.position_deviation)
+
+
+def pose(numbers: Sequence[float] | None) -> Array | None:
+    """Return the pose (4, 4) for x, y, z, roll, pitch, yaw as of a URDF."""
+    if numbers is None:
+        return None
+    x, y, z, roll, pitch, yaw = numbers
+    return poses.from_displacement('zyx', np.array([yaw, pitch, roll, x, y, z]))
+
+
+def write(path: Path, option: str, content: str) -> None:
+    """Write a text file; raises `UnusableError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding='utf-8')
+    except OSError as error:
+        raise UnusableError(
+            f'argument {option}: cannot write {path}: {error.strerror}; name a file that can be '
+            'written'
+        ) from None
+    print(f'written: {path}')
+
+
+def draw(path: Path, result: RobotCalibration, kind: str) -> None:
+    """Draw the residuals; raises `UnusableError`."""
+    try:
+        picture.save_picture(result, kind, path)
+    except ImportError:
+        raise UnusableError('argument --picture: drawing takes matplotlib; install it') from None
+    except (OSError, ValueError) as error:
+        raise UnusableError(f'argument --picture: cannot write {path}: {error}') from None
+    print(f'written: {path}')
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='calibrate',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add('description', type=Path, metavar='FILE', help='a URDF')
+    add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
+    add('--link', required=True, help='what carries the target')
+    add(
+        '--position-deviation',
+        type=positive,
+        required=True,
+        metavar='M',
+        help='standard deviation of the instrument along each axis, or of distances [m]',
+    )
+    add(
+        '--rotation-deviation',
+        type=positive,
+        metavar='RAD',
+        help='the same about each axis [rad], for poses',
+    )
+    add('--center', type=number, nargs=3, metavar=('X', 'Y', 'Z'), help='of distances [m]')
+    add(
+        '--estimate',
+        type=groups,
+        default=ESTIMATE,
+        metavar='A,B',
+        help=f'what may be wrong, of {", ".join(GROUPS)} (default: {",".join(ESTIMATE)})',
+    )
+    add(
+        '--fixed', type=names, default=(), metavar='A,B', help='known parameters or joints, by name'
+    )
+    six = ('X', 'Y', 'Z', 'ROLL', 'PITCH', 'YAW')
+    add('--base', type=number, nargs=6, metavar=six, help='the root, seen by the instrument')
+    add('--target', type=number, nargs=6, metavar=six, help='the target on the link [m, rad]')
+    add(
+        '--held-out',
+        type=share,
+        default=0.0,
+        metavar='SHARE',
+        help='share of the measurements kept for validation, at most 0.5 (default: 0)',
+    )
+    add('--robust', action='store_true', help='find outliers, name them and leave them out')
+    add('--output', type=Path, metavar='FILE', help='the corrected URDF')
+    add('--picture', type=Path, metavar='FILE', help='residuals before and after (PNG, SVG, PDF)')
+    return parser.parse_args(own_arguments(arguments))
+
+
+def number(text: str) -> float:
+    """Return a finite number; raises `argparse.ArgumentTypeError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
+    return value
+
+
+def positive(text: str) -> float:
+    """Return a positive number; raises `argparse.ArgumentTypeError`."""
+    value = number(text)
+    if value <= 0.0:
+        raise argparse.ArgumentTypeError(f'{text!r} is not positive')
+    return value
+
+
+def share(text: str) -> float:
+    """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
+    value = number(text)
+    if not 0.0 <= value <= 0.5:
+        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and 0.5')
+    return value
+
+
+def names(words: str) -> tuple[str, ...]:
+    """Return words separated by commas."""
+    return tuple(word.strip() for word in words.split(',') if word.strip())
+
+
+def groups(words: str) -> tuple[str, ...]:
+    """Return groups of parameters; raises `argparse.ArgumentTypeError`."""
+    chosen = names(words)
+    if not chosen or not set(chosen) <= set(GROUPS):
+        raise argparse.ArgumentTypeError(
+            f'{words!r}: expected names of {", ".join(GROUPS)}, separated by commas'
+        )
+    return chosen

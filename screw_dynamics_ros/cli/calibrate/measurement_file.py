@@ -1,0 +1,215 @@
+"""Files of measurements: joint positions by name, and what an instrument saw then.
+
+CSV, a column for each joint that matters and for what was measured:
+
+    shoulder_pan_joint, ..., measured.x, measured.y, measured.z, measured.qx, ..., measured.qw
+
+with x, y, z [m] and a unit quaternion for poses, x, y, z alone for points, `measured.distance` [m]
+for distances. YAML, the same as a list:
+
+    measurements:
+      - positions: {shoulder_pan_joint: 0.1, ...}
+        measured: {x: 0.4, y: 0.1, z: 0.3, qx: 0.0, qy: 0.0, qz: 0.0, qw: 1.0}
+
+Joint positions are in rad or m. Joints that do not move the target may be there or not.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.types import Array
+
+PREFIX = 'measured.'
+POSITION, ORIENTATION = ('x', 'y', 'z'), ('qx', 'qy', 'qz', 'qw')
+
+#: What a file may have measured: kind, and the columns.
+KINDS = {
+    'poses': (*POSITION, *ORIENTATION),
+    'points': POSITION,
+    'distances': ('distance',),
+}
+
+ENTRIES = ('positions', 'measured')  # of a measurement in YAML
+UNIT = 1e-2  # largest deviation of the norm of a quaternion that is put down to rounding
+LARGEST = 16_000_000  # bytes
+
+
+class MeasurementFile(NamedTuple):
+    """The content of a file.
+
+    Attributes
+    ----------
+    positions : {joint: (N,) array}
+        [rad or m]
+    kind : {'poses', 'points', 'distances'}
+    values : (N, 4, 4), (N, 3) or (N,) array
+        [m]
+    """
+
+    positions: dict[str, Array]
+    kind: str
+    values: Array
+
+    def configurations(self, joint_names: Sequence[str], needed: Sequence[str]) -> Array:
+        """Return q (N, n) for the joints of a robot; those neither given nor needed are at zero.
+
+        Raises UnknownNameError for a needed joint that the file does not have.
+        """
+        missing = [name for name in needed if name not in self.positions]
+        if missing:
+            raise UnknownNameError(
+                f'the measurements have no positions of {", ".join(missing)}; give a column for '
+                'every joint that moves the link'
+            )
+        zero = np.zeros(len(self.values))
+        return np.stack([self.positions.get(name, zero) for name in joint_names], axis=1)
+
+
+def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFile:
+    """Return the content of a CSV or YAML file.
+
+    Raises
+    ------
+    UnusableError
+        The file cannot be read, or is neither CSV nor YAML.
+    UnknownNameError
+        A column is neither a joint of the robot nor a measurement.
+    ArgumentError
+        Columns that make up no measurement, cells that are no finite numbers, rows of other
+        lengths, no rows, quaternions that are not of unit length; names row and column.
+    """
+    text = _text(path)
+    rows = _from_yaml(text, path) if path.suffix.lower() in ('.yaml', '.yml') else _from_csv(text)
+    if not rows:
+        raise ArgumentError(f'{path} has no measurements')
+    names = list(rows[0])
+    for number, row in enumerate(rows, 1):
+        if set(row) != set(names):
+            odd = ', '.join(sorted(map(str, set(row) ^ set(names))))
+            raise ArgumentError(
+                f'measurement {number} does not have the names of the first one; differs in {odd}'
+            )
+    kind = _kind([name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)])
+    joints = [name for name in names if not name.startswith(PREFIX)]
+    unknown = [name for name in joints if name not in known_joints]
+    if unknown:
+        raise UnknownNameError(
+            f'{path}: {", ".join(unknown)}: neither a joint of the robot nor a measurement; the '
+            f'joints are {", ".join(known_joints)}, measurements start with {PREFIX!r}'
+        )
+    table = {
+        name: np.array([_number(row[name], name, k) for k, row in enumerate(rows, 1)])
+        for name in names
+    }
+    seen = np.stack([table[PREFIX + column] for column in KINDS[kind]], axis=1)
+    values = _poses(seen) if kind == 'poses' else seen[:, 0] if kind == 'distances' else seen
+    return MeasurementFile({name: table[name] for name in joints}, kind, values)
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UnusableError(f'argument MEASUREMENTS: {path} is larger than {LARGEST} bytes')
+        return path.read_text(encoding='utf-8-sig')
+    except UnicodeDecodeError:
+        reason = 'it is not UTF-8 text'
+    except OSError as error:
+        reason = str(error.strerror)
+    raise UnusableError(f'argument MEASUREMENTS: cannot read {path}: {reason}; name a CSV or YAML')
+
+
+def _from_csv(text: str) -> list[dict[str, Any]]:
+    """Return a dict for each row; empty lines and lines after # do not count."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith('#')]
+    reader = csv.reader(io.StringIO('\n'.join(lines)), skipinitialspace=True)
+    header = [cell.strip() for cell in next(reader, [])]
+    doubled = {name for name in header if header.count(name) > 1}
+    if doubled:
+        raise ArgumentError(f'columns named twice: {", ".join(sorted(doubled))}')
+    rows = []
+    for number, cells in enumerate(reader, 1):
+        if len(cells) != len(header):
+            raise ArgumentError(
+                f'measurement {number} has {len(cells)} cells under {len(header)} columns'
+            )
+        rows.append(dict(zip(header, cells)))
+    return rows
+
+
+def _from_yaml(text: str, path: Path) -> list[dict[str, Any]]:
+    try:
+        import yaml
+    except ImportError:
+        raise UnusableError(
+            f'argument MEASUREMENTS: {path}: reading YAML takes PyYAML; install it, or give a CSV'
+        ) from None
+    try:
+        content = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise UnusableError(f'argument MEASUREMENTS: {path} is not YAML: {error}') from None
+    listed = content.get('measurements') if isinstance(content, Mapping) else None
+    if not isinstance(listed, list):
+        raise ArgumentError(f'{path} has no list "measurements"')
+    rows = []
+    for number, each in enumerate(listed, 1):
+        positions, measured = (
+            each.get(key) if isinstance(each, Mapping) else None for key in ENTRIES
+        )
+        if not (isinstance(positions, Mapping) and isinstance(measured, Mapping)):
+            raise ArgumentError(
+                f'measurement {number}: expected {" and ".join(ENTRIES)}, each with names and '
+                'numbers'
+            )
+        rows.append(
+            {str(k): v for k, v in positions.items()}
+            | {f'{PREFIX}{k}': v for k, v in measured.items()}
+        )
+    return rows
+
+
+def _kind(columns: Sequence[str]) -> str:
+    for kind, expected in KINDS.items():
+        if set(columns) == set(expected):
+            return kind
+    choices = '; '.join(
+        f'{kind}: {", ".join(PREFIX + column for column in each)}' for kind, each in KINDS.items()
+    )
+    raise ArgumentError(
+        f'measured {", ".join(columns) or "nothing"}: give the columns of one kind, {choices}'
+    )
+
+
+def _number(cell: Any, name: str, row: int) -> float:
+    try:
+        value = math.nan if isinstance(cell, bool) else float(cell)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentError(
+            f'measurement {row}, {name}: {str(cell)[:40]!r} is not a finite number; correct it or '
+            'leave the measurement out'
+        )
+    return value
+
+
+def _poses(seen: Array) -> Array:
+    """Return poses (N, 4, 4) for x, y, z, qx, qy, qz, qw (N, 7)."""
+    norms = np.linalg.norm(seen[:, 3:], axis=1)
+    wrong = np.flatnonzero(np.abs(norms - 1.0) > UNIT)
+    if len(wrong):
+        raise ArgumentError(
+            f'measurement {wrong[0] + 1}: the quaternion (qx, qy, qz, qw) = '
+            f'{seen[wrong[0], 3:].tolist()} has norm {norms[wrong[0]]:.6g}; it must be 1'
+        )
+    return se3.pose(quaternions.to_matrix(seen[:, 3:] / norms[:, None]), seen[:, :3])

@@ -1,0 +1,112 @@
+"""The report of `calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
+from screw_dynamics_ros.core.identification.least_squares import described
+from screw_dynamics_ros.core.identification.robot_calibration import RobotCalibration
+from screw_dynamics_ros.core.types import Array
+
+#: Root mean square of the weighted residuals above which deviations or model are wrong.
+SUSPICIOUS = 1.5
+
+
+def lines(result: RobotCalibration, kind: str, link: str) -> Iterator[str]:
+    """Yield the lines of the report."""
+    left = [f'{len(result.used)} fitted']
+    left += [f'{len(result.held_out)} held out'] if result.held_out else []
+    yield (
+        f'robot {result.description.name}, link {link}: {len(result.residuals_after)} measured '
+        f'{kind}, {", ".join(left)}; {result.message.split(";")[0]}'
+    )
+    for row in result.outliers:
+        yield f'OUTLIER measurement {row + 1} is left out: {size(result.residuals_after[row])}'
+    yield from residual_table(result)
+    yield from parameter_table(result)
+    for combination in result.held:
+        name = next(iter(combination))
+        yield f'HELD    {name} at its nominal value; these {kind} do not tell the sum'
+        yield f'        {described(combination)}'
+    yield from frames(result)
+
+
+def residual_table(result: RobotCalibration) -> Iterator[str]:
+    """Yield root mean squares and maxima, before and after."""
+    used = [('fitted', result.used), ('held out', result.held_out)]
+    yield f'  {"residuals":<12}{"":<18}{"before":>12}{"after":>12}'
+    for name, rows in used:
+        if not rows:
+            continue
+        before, after = (r[list(rows)] for r in (result.residuals_before, result.residuals_after))
+        for what, part, factor in parts(before.shape[1]):
+            lengths = [factor * np.linalg.norm(e[:, part], axis=1) for e in (before, after)]
+            for statistic, of in (('rms', rms), ('largest', np.max)):
+                cells = ''.join(f'{of(x):12.4g}' for x in lengths)
+                yield f'  {name:<12}{statistic + " " + what:<18}{cells}'
+    yield (
+        f'  misfit {result.misfit:.3g} with {result.degrees_of_freedom} degrees of freedom '
+        '(1: residuals are what the deviations say)'
+    )
+    if result.misfit > SUSPICIOUS:
+        yield (
+            'WARNING the residuals are larger than the deviations say: the instrument is worse, '
+            'the robot has other errors (elasticity, backlash), or there are outliers (--robust); '
+            'intervals are from the residuals'
+        )
+
+
+def parameter_table(result: RobotCalibration) -> Iterator[str]:
+    """Yield each correction with its confidence interval."""
+    if not result.parameters:
+        return
+    by_residuals = result.misfit > SUSPICIOUS
+    intervals = result.intervals(0.95, from_residuals=by_residuals)
+    width = max(map(len, result.parameters))
+    yield f'  {"parameter":<{width}}{"correction":>14}{"95 % +-":>12}'
+    for name, value, (low, high) in zip(result.parameters, result.values, intervals):
+        yield f'  {name:<{width}}{value:14.6g}{(high - low) / 2:12.2g}  {unit(name)}'
+
+
+def frames(result: RobotCalibration) -> Iterator[str]:
+    """Yield what has no place in a URDF."""
+    yield f'  base in the frame of the instrument: {pose_text(result.base)}'
+    yield f'  target on the link: {pose_text(result.target)}'
+    for joint, scale in result.scales.items():
+        yield f'  {joint} moves by {1 + scale:.9g} times its reading: to be corrected in the driver'
+
+
+def parts(size: int) -> Sequence[tuple[str, slice, float]]:
+    """Return the parts of a residual: unit, columns, factor."""
+    position = ('[mm]', slice(-3, None) if size > 1 else slice(None), 1e3)
+    return (('[mrad]', slice(3), 1e3), position) if size == 6 else (position,)
+
+
+def unit(parameter: str) -> str:
+    """Return the unit of a parameter."""
+    kind = parameter.rpartition('.')[2]
+    return '' if kind == 'scale' else 'rad' if kind.startswith('r') else 'm' * (kind != 'offset')
+
+
+def size(residual: Array) -> str:
+    """Return the lengths of one residual as text."""
+    return ', '.join(
+        f'{factor * np.linalg.norm(residual[part]):.3g} {what[1:-1]}'
+        for what, part, factor in parts(len(residual))
+    )
+
+
+def pose_text(C: Array) -> str:
+    """Return xyz and rpy of a pose."""
+    xyz, rpy = (
+        ' '.join(f'{x + 0.0:.9g}' for x in v) for v in (C[:3, 3], roll_pitch_yaw(C[:3, :3]))
+    )
+    return f'xyz="{xyz}" rpy="{rpy}"'
+
+
+def rms(x: Array) -> float:
+    """Return the root mean square."""
+    return float(np.sqrt(np.mean(x**2)))

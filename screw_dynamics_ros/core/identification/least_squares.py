@@ -1,0 +1,113 @@
+"""Linear least squares that says what it cannot determine, by the names of the unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.types import Array
+
+#: Singular values below this share of the largest count as zero.
+CUTOFF = 1e-6
+
+#: Coefficients of an unidentifiable combination, relative to the largest, below this are rounding.
+NEGLIGIBLE = 1e-6
+
+#: Coefficients that a text does not mention.
+SMALL = 1e-3
+
+
+class Fit:
+    """Least squares by the singular values of A (m, k), m >= k.
+
+    Parameters
+    ----------
+    A : (m, k) array
+    cutoff : float
+        Singular values below this share of the largest count as zero.
+    largest_deviation : float, optional
+        If given, directions in which x has a larger standard deviation, for errors of b with
+        standard deviation 1, count as undetermined, too; columns then keep their lengths.
+
+    Attributes
+    ----------
+    s : (k,) array
+        Singular values, falling, of A with columns of unit length, unless these keep theirs.
+    rank : int
+        How many of them count.
+
+    Examples
+    --------
+    >>> fit = Fit(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]]), CUTOFF)
+    >>> fit.rank
+    2
+    >>> {name: round(x, 12) for name, x in fit.combinations(('a', 'b', 'c'))[0].items()}
+    {'a': 1.0, 'b': -1.0}
+    """
+
+    def __init__(self, A: Array, cutoff: float, largest_deviation: float = np.inf) -> None:
+        norms = np.linalg.norm(A, axis=0)
+        largest = norms.max() or 1.0
+        # A column of rounding errors must not be blown up to a column of unit length.
+        self.scale = np.where(norms > cutoff * largest, norms, largest)
+        if largest_deviation < np.inf:
+            self.scale = np.ones(A.shape[1])
+        self.U, self.s, self.V_T = np.linalg.svd(A / self.scale, full_matrices=False)
+        self.rank = int(np.sum(self.s > max(cutoff * self.s[0], 1.0 / largest_deviation)))
+        # The pseudo-inverse of A is factor @ U[:, :rank].T.
+        self.factor = self.V_T[: self.rank].T / self.s[: self.rank] / self.scale[:, None]
+
+    def solve(self, b: Array) -> Array:
+        """Return the x (k,) with the smallest |A x - b| that has no part in the null space."""
+        x: Array = self.factor @ (self.U[:, : self.rank].T @ b)
+        return x
+
+    @property
+    def covariance(self) -> Array:
+        """Of x, (k, k), for errors of b with standard deviation 1, without the null space."""
+        return self.factor @ self.factor.T
+
+    def null_basis(self, preference: ArrayLike = 1.0) -> tuple[list[int], Array]:
+        """Return a basis (k - rank, k) of the null space and the unknown that each row has alone.
+
+        `preference` (k,): how willingly an unknown is chosen; factors of 10 and more decide.
+        """
+        null: Array = self.V_T[self.rank :] / self.scale
+        if not len(null):
+            return [], null
+        from scipy.linalg import qr  # slow to import, few need it
+
+        # Each combination has one parameter of its own, the pivot; shared ones cancel.
+        weighted = null * np.asarray(preference, dtype=np.float64)
+        pivots = qr(weighted, mode='r', pivoting=True)[1][: len(null)]
+        return pivots.tolist(), np.linalg.solve(null[:, pivots], null)
+
+    def combinations(
+        self, names: Sequence[str], preference: ArrayLike = 1.0
+    ) -> tuple[dict[str, float], ...]:
+        """Return a basis of the null space by the names of few unknowns, largest coefficient 1."""
+        _, null = self.null_basis(preference)
+        null = null / np.abs(null).max(axis=1, keepdims=True, initial=0.0)
+        null[np.abs(null) < NEGLIGIBLE] = 0.0
+        return tuple(
+            {names[k]: float(row[k]) for k in np.flatnonzero(row).tolist()} for row in null
+        )
+
+
+def described(combination: Mapping[str, float], most: int = 8) -> str:
+    """Return a linear combination as text: the first term, then others, the largest first.
+
+    Terms that count for less than a thousandth are left out.
+
+    >>> described({'a': 0.5, 'b': -0.1, 'c': 1.0, 'd': 1e-5})
+    '+0.5 a +1 c -0.1 b'
+    """
+    first, *others = combination.items()
+    others.sort(key=lambda term: -abs(term[1]))
+    largest = max(abs(x) for x in combination.values())
+    kept = [first, *(term for term in others if abs(term[1]) > SMALL * largest)]
+    left = len(kept) - most
+    text = ' '.join(f'{x:+.3g} {name}' for name, x in kept[:most])
+    return text + (f' and {left} more' if left > 0 else '')

@@ -1,0 +1,51 @@
+"""Measurements that are too far off to be noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.types import Array
+
+#: Weighted residuals up to this count fully; beyond, Huber's weights fall. 1.345 keeps 95 % of the
+#: efficiency of least squares where there are no outliers.
+HUBER = 1.345
+
+#: How likely it may be that any good measurement of a set is taken for an outlier.
+FALSE_ALARM = 0.01
+
+
+def huber_weights(e: Array) -> Array:
+    """Return weights (N,) in (0, 1] for weighted residuals e (N, d) [1].
+
+    Source: Huber 1964, *Robust estimation of a location parameter*, here for the length of each
+    residual, with the spread of most of them as unit.
+    """
+    size = np.linalg.norm(e, axis=1) / np.sqrt(e.shape[1] * spread(e))
+    weights: Array = np.minimum(1.0, HUBER / np.maximum(size, HUBER))
+    return weights
+
+
+def doubtful(e: Array) -> Array:
+    """Return which (N,) of the weighted residuals e (N, d) are not noise.
+
+    Squared lengths have a chi-square distribution with d degrees of freedom; beyond the quantile
+    that any of N good ones exceeds with `FALSE_ALARM` is an outlier. If most residuals are larger
+    than the deviations say, deviations are taken to be too small, not most measurements wrong.
+
+    >>> doubtful(np.array([[1.0], [-0.5], [0.3], [-1.2], [40.0]]))
+    array([False, False, False, False,  True])
+    """
+    from scipy.stats import chi2
+
+    N, d = e.shape
+    limit = chi2.ppf(1.0 - FALSE_ALARM / N, d) * spread(e)
+    wrong: Array = np.sum(e**2, axis=1) > limit
+    return wrong
+
+
+def spread(e: Array) -> float:
+    """Return the variance of most of the weighted residuals e (N, d), at least 1."""
+    from scipy.stats import chi2
+
+    median = float(np.median(np.sum(e**2, axis=1)))
+    return max(1.0, median / float(chi2.median(e.shape[1])))

@@ -1,0 +1,50 @@
+"""Platforms on wheels and arms on them; doc/mobile_robots.md."""
+
+from screw_dynamics_ros.core.mobile.base_dynamics import BaseDynamics
+from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
+from screw_dynamics_ros.core.mobile.description import on_planar_joint, platform_from
+from screw_dynamics_ros.core.mobile.mobile_kinematics import MobileKinematics
+from screw_dynamics_ros.core.mobile.mobile_manipulator import MobileManipulator
+from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise, turn_drive_turn
+from screw_dynamics_ros.core.mobile.platforms import (
+    ackermann,
+    ackermann_angles,
+    bicycle,
+    differential_drive,
+    mecanum,
+    omnidirectional,
+    steering_for,
+    swerve,
+)
+from screw_dynamics_ros.core.mobile.tool_kinematics import ToolKinematics
+from screw_dynamics_ros.core.mobile.trailers import Trailer, TrailerChain
+from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
+from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
+from screw_dynamics_ros.core.mobile.wheels import Wheel
+
+__all__ = [
+    'AxisLimits',
+    'BaseDynamics',
+    'MobileKinematics',
+    'MobileManipulator',
+    'Odometry',
+    'ToolKinematics',
+    'Trailer',
+    'TrailerChain',
+    'TwistLimiter',
+    'Wheel',
+    'WheelNoise',
+    'WheeledPlatform',
+    'ackermann',
+    'ackermann_angles',
+    'admissible_twist',
+    'bicycle',
+    'differential_drive',
+    'mecanum',
+    'omnidirectional',
+    'on_planar_joint',
+    'platform_from',
+    'steering_for',
+    'swerve',
+    'turn_drive_turn',
+]

@@ -1,0 +1,132 @@
+"""The operations of `KinematicModel` for platforms on wheels.
+
+Wheel rotations alone do not tell where a platform is: its constraints cannot be integrated.
+Position kinematics is therefore that of one arc: q are the wheel rotations, at constant rates and
+without slip, since the platform stood at a known pose (`seed`, by default the root frame), and the
+steering angles meanwhile. For anything longer there is `odometry.Odometry`, and for poses that no
+arc reaches `odometry.turn_drive_turn`.
+
+Source: Bruyninckx 2010, sections 9.3 to 9.7 (C-012, C-131, C-132).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mobile import planar
+from screw_dynamics_ros.core.mobile.platforms import steering_for
+from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
+from screw_dynamics_ros.core.types import Array
+
+SLIP = 1e-6  # m per m and rad: what counts as rounding
+
+
+class MobileKinematics:
+    """A platform with the calls of every kinematic model (`core.kinematic_model`).
+
+    q and v hold the n driven wheels [rad, rad/s], then the k steering angles and their rates; tau
+    the torques of both [N m]. Steering about the point of contact moves nothing. Twists and
+    wrenches are hybrid: at the origin of the platform, along the axes of the frame in which it
+    started.
+
+    Parameters
+    ----------
+    platform : WheeledPlatform
+
+    Examples
+    --------
+    >>> from screw_dynamics_ros.core.mobile.platforms import differential_drive
+    >>> base = MobileKinematics(differential_drive(0.5, 0.1))
+    >>> base.forward_velocity([0.0, 0.0], [8.0, 5.0]).round(9) + 0.0
+    array([0.  , 0.  , 0.6 , 0.65, 0.  , 0.  ])
+    """
+
+    def __init__(self, platform: WheeledPlatform) -> None:
+        self.platform = platform
+        self.n, self.k = len(platform.driven), len(platform.steered)
+
+    def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the pose (4, 4) at the end of one arc that began at `seed` (4, 4)."""
+        rotations, steering = self._split('q', q)
+        return planar.to_space(self._arc(rotations, steering, seed))
+
+    def inverse_position(self, pose: ArrayLike, seed: ArrayLike | None = None) -> Array:
+        """Return the q (n + k,) of the one arc from the root frame to a pose (4, 4).
+
+        `seed` (n + k,) holds the steering angles before; each wheel turns to the nearer side.
+        Raises `ArgumentError` if no arc leads there.
+        """
+        displacement = planar.log(planar.from_space(pose))
+        before = np.zeros(self.k) if seed is None else self._split('seed', seed)[1]
+        return self._joints(displacement, before, 'one arc', 'use odometry.turn_drive_turn')
+
+    def forward_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the twist (6,) for wheel and steering rates, of least squares if they disagree."""
+        rotations, steering = self._split('q', q)
+        rates = self._split('v', v)[0]
+        t = self.platform.twist(rates, steering)
+        return planar.EMBEDDING @ self._turned(t, self._heading(rotations, steering))
+
+    def inverse_velocity(self, q: ArrayLike, twist: ArrayLike) -> Array:
+        """Return wheel rates, and zero steering rates, for a twist (6,).
+
+        Raises `ArgumentError` if wheels would slip at the steering angles of q.
+        """
+        rotations, steering = self._split('q', q)
+        t = self._turned(planar.plane_twist(twist), -self._heading(rotations, steering))
+        self._check(t, steering, 'the twist', 'use twist_filter.admissible_twist, or steer')
+        return np.concatenate([self.platform.wheel_rates(t, steering), np.zeros(self.k)])
+
+    def forward_force(self, q: ArrayLike, tau: ArrayLike) -> Array:
+        """Return the wrench (6,) that the platform exerts by its wheel torques.
+
+        The forces across the wheels are zero: what they bear is not determined by the torques.
+        """
+        rotations, steering = self._split('q', q)
+        w = self.platform.wrench(self._split('tau', tau)[0], steering=steering)
+        return planar.EMBEDDING @ self._turned(w, self._heading(rotations, steering))
+
+    def inverse_force(self, q: ArrayLike, wrench: ArrayLike) -> Array:
+        """Return the torques (n + k,) that exert a wrench (6,): B^T w; steering bears nothing.
+
+        Components along constraints, and those out of the plane, are borne by the ground.
+        """
+        rotations, steering = self._split('q', q)
+        W = vector('the wrench', 6, wrench)
+        if not np.isfinite(W).all():
+            raise ArgumentError(f'the wrench must be finite, got {W.tolist()}')
+        w = self._turned(planar.EMBEDDING.T @ W, -self._heading(rotations, steering))
+        return np.concatenate([self.platform.twist_map(steering).T @ w, np.zeros(self.k)])
+
+    def _split(self, name: str, value: ArrayLike) -> tuple[Array, Array]:
+        x = vector(name, self.n + self.k, value)
+        if not np.isfinite(x).all():
+            raise ArgumentError(f'{name} must be finite, got {x.tolist()}')
+        return x[: self.n], x[self.n :]
+
+    def _arc(self, rotations: Array, steering: Array, seed: ArrayLike | None) -> Array:
+        start = np.zeros(3) if seed is None else planar.from_space(seed)
+        return planar.compose(start, planar.exp(self.platform.twist(rotations, steering)))
+
+    def _heading(self, rotations: Array, steering: Array) -> float:
+        return float(self._arc(rotations, steering, None)[0])
+
+    def _turned(self, t: Array, angle: float) -> Array:
+        return np.concatenate([t[:1], planar.rotated(angle, t[1:])])
+
+    def _joints(self, t: Array, before: Array, what: str, remedy: str) -> Array:
+        steering = steering_for(self.platform, t, before)
+        self._check(t, steering, what, remedy)
+        return np.concatenate([self.platform.wheel_rates(t, steering) + 0.0, steering])
+
+    def _check(self, t: Array, steering: Array, what: str, remedy: str) -> None:
+        slips = self.platform.slip_matrix(steering) @ t
+        if np.abs(slips).max(initial=0.0) > SLIP * max(1.0, np.abs(t).max()):
+            k = int(np.argmax(np.abs(slips)))
+            raise ArgumentError(
+                f'{what} is not one the platform can make: wheel {self.platform.slip_names[k]!r} '
+                f'would slip by {slips[k]:.4g} across; {remedy}'
+            )

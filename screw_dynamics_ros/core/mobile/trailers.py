@@ -1,0 +1,149 @@
+r"""Trailers behind a platform: rates, steady circles, forces.
+
+Trailer k has its axle a length L behind its hinge, and the hinge is a distance m behind the axle of
+what pulls it (m = 0: on the axle; negative: ahead of it). With the angle alpha = phi - phi_k from
+trailer to tractor and the velocities (omega, v) of the tractor's axle,
+
+    omega_k = (v sin(alpha) - m omega cos(alpha)) / L,
+    v_k     =  v cos(alpha) + m omega sin(alpha),
+
+and the next trailer is pulled by this one. The axle of no vehicle slips.
+
+Source: Bruyninckx 2010, section 9.2.3, filled in (C-137).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import check_number, is_number, vector
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mobile import planar
+from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class Trailer:
+    """One trailer.
+
+    Attributes
+    ----------
+    length : float
+        From hinge to axle [m], positive.
+    hinge : float
+        How far the hinge is behind the axle of what pulls it [m].
+    """
+
+    length: float
+    hinge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number('length of the trailer [m]', self.length, positive=True)
+        if not (is_number(self.hinge) and math.isfinite(self.hinge)):
+            raise ArgumentError(f'hinge must be a finite number [m], got {self.hinge!r}')
+
+    def transfer(self, angle: float) -> Array:
+        """Return (2, 2): (omega, v) of the trailer for those of its tractor, at the angle alpha.
+
+        Its transpose takes (moment, force) on the trailer to those on the tractor.
+        """
+        c, s = math.cos(angle), math.sin(angle)
+        return np.array([[-self.hinge * c / self.length, s / self.length], [self.hinge * s, c]])
+
+    def steady(self, radius: float) -> tuple[float, float]:
+        """Return (angle alpha, turning radius) in steady motion behind a tractor on a circle.
+
+        The radius is that of the middle of the axle, positive to the left, infinite if straight.
+        Raises `ArgumentError` if the circle is too tight for the trailer to follow.
+
+        >>> angle, own = Trailer(0.6).steady(2.5)
+        >>> round(own, 8), round(angle, 6)
+        (2.42693222, 0.242366)
+        """
+        if math.isinf(radius):
+            return 0.0, radius
+        reach = math.hypot(radius, self.hinge)
+        if self.length > reach:
+            raise ArgumentError(
+                f'a trailer of length {self.length:g} m cannot follow a circle of radius '
+                f'{radius:g} m with its hinge {self.hinge:g} m behind the axle: it jackknifes'
+            )
+        size = abs(radius)
+        angle = math.copysign(math.atan2(self.hinge, size) + math.asin(self.length / reach), radius)
+        return angle, radius * math.cos(angle) + self.hinge * math.sin(angle)
+
+
+class TrailerChain:
+    """Any number of trailers, one behind the other.
+
+    Parameters
+    ----------
+    trailers : sequence of Trailer
+        From the one behind the platform to the last one.
+    """
+
+    def __init__(self, trailers: Sequence[Trailer]) -> None:
+        self.trailers = tuple(trailers)
+
+    def transfers(self, angles: ArrayLike) -> Array:
+        """Return (k, 2, 2): (omega, v) of each trailer for those of the platform.
+
+        `angles` (k,) are those between each trailer and what pulls it [rad].
+        """
+        result, whole = [], np.eye(2)
+        for trailer, angle in zip(self.trailers, self._angles(angles)):
+            whole = trailer.transfer(angle) @ whole
+            result.append(whole)
+        return np.array(result).reshape(-1, 2, 2)
+
+    def angle_rates(self, angles: ArrayLike, omega: float, speed: float) -> Array:
+        """Return the rates of the angles (k,) [rad/s] for (omega, v) of the platform's axle."""
+        turning = (self.transfers(angles) @ [omega, speed])[:, 0]
+        return np.concatenate([[omega], turning[:-1]])[: len(turning)] - turning
+
+    def resistance(self, angles: ArrayLike, loads: ArrayLike) -> Array:
+        """Return (moment [N m], force [N]) at the platform's axle for loads (k, 2) on the trailers.
+
+        Power balance: (omega, v) times it is the power of all loads (moment, force).
+        """
+        loads = np.asarray(loads, dtype=float).reshape(len(self.trailers), 2)
+        return np.einsum('kij,ki->j', self.transfers(angles), loads)
+
+    def steady(self, radius: float) -> tuple[Array, Array]:
+        """Return angles (k,) and turning radii (k,) in steady motion behind a circling platform."""
+        angles, radii = [], []
+        for trailer in self.trailers:
+            angle, radius = trailer.steady(radius)
+            angles.append(angle)
+            radii.append(radius)
+        return np.array(angles), np.array(radii)
+
+    def poses(self, pose: ArrayLike, angles: ArrayLike) -> Array:
+        """Return the poses (k, 3) of the axles for that of the platform's axle, (phi, x, y)."""
+        result, x = [], planar.triple('the pose', pose)
+        for trailer, angle in zip(self.trailers, self._angles(angles)):
+            hinge = planar.compose(x, [-angle, -trailer.hinge, 0.0])
+            x = planar.compose(hinge, [0.0, -trailer.length, 0.0])
+            result.append(x)
+        return np.array(result).reshape(-1, 3)
+
+    def advance(self, angles: ArrayLike, omega: float, speed: float, dt: float) -> Array:
+        """Return the angles (k,) after dt [s] of a steady twist, by one step of order four."""
+        check_number('dt [s]', dt)
+
+        def rate(x: Array) -> Array:
+            return self.angle_rates(x, omega, speed)
+
+        x = self._angles(angles)
+        k1 = rate(x)
+        k2 = rate(x + 0.5 * dt * k1)
+        k3 = rate(x + 0.5 * dt * k2)
+        return x + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + rate(x + dt * k3))
+
+    def _angles(self, angles: ArrayLike) -> Array:
+        return vector('angles', len(self.trailers), angles)

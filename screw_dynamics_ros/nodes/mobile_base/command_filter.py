@@ -1,0 +1,88 @@
+"""Commanded twists on their way to the wheels: filtered, limited, ended in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mobile.command_limits import TwistLimiter
+from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
+from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.mobile_base.parameters import axis_limits
+
+CHANGED = 1e-9  # rad/s, m/s
+
+
+class CommandFilter:
+    """Passes on the newest command, as far as the platform can follow it.
+
+    Parameters
+    ----------
+    platform : WheeledPlatform
+    values : callable
+        Returns the parameters in force.
+
+    Attributes
+    ----------
+    acting : str
+        What changes the command at present, '' for nothing.
+    """
+
+    def __init__(self, platform: WheeledPlatform, values: Callable[[], Mapping[str, Any]]) -> None:
+        self._platform, self._values = platform, values
+        self._limiter = TwistLimiter(axis_limits(values()))
+        self._command, self._until = np.zeros(3), -math.inf
+        self._resting, self.acting = True, ''
+
+    def adapt(self) -> None:
+        """Take over changed limits; the motion goes on from the last twist."""
+        self._limiter = self._limiter.with_axes(axis_limits(self._values()))
+
+    def take(self, twist: ArrayLike, now: float) -> None:
+        """Let a command (omega, v_x, v_y) be in force from now [s], for cmd_vel_timeout.
+
+        Raises `ArgumentError` if it is not finite; the one before stays in force.
+        """
+        wanted = vector('the command', 3, twist)
+        if not np.isfinite(wanted).all():
+            raise ArgumentError(f'a component is not finite: {wanted.tolist()}')
+        self._command, self._until = wanted, now + self._values()['cmd_vel_timeout']
+        self._resting = False
+
+    def next(self, now: float, dt: float) -> Array | None:
+        """Return the twist to be made now, dt [s] after the one before; None at rest.
+
+        The last twist before that is zero.
+        """
+        if self._resting:
+            return None
+        values, is_fresh = self._values(), now <= self._until
+        wanted = self._command if is_fresh else np.zeros(3)
+        possible = self._curved(admissible_twist(self._platform, wanted, values['filter_length']))
+        given = self._curved(self._limiter.limit(possible, dt))
+        reasons = [] if is_fresh else ['the command has timed out']
+        if np.abs(possible - wanted).max() > CHANGED:
+            reasons.append('the platform cannot make the twist')
+        if self._limiter.acted:
+            reasons.append('limits')
+        self.acting = ', '.join(reasons)
+        if not is_fresh and not given.any():
+            self._resting, self.acting = True, ''
+            self._limiter.restart()
+        return given
+
+    def _curved(self, twist: Array) -> Array:
+        """Return the twist with a curvature that the steering can reach."""
+        values = self._values()
+        angle = values['max_steering_angle']
+        if not angle or values['platform'] not in ('bicycle', 'ackermann'):
+            return twist
+        most = abs(twist[1]) * math.tan(angle) / values['wheelbase']
+        return np.array([min(max(twist[0], -most), most), *twist[1:]])

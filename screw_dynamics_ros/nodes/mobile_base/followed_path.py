@@ -1,0 +1,91 @@
+"""The path of a platform as joint states tell it, until it is lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.mobile.odometry import Odometry
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.mobile_base.wheel_readings import (
+    PathLostError,
+    Step,
+    WheelReadings,
+)
+
+
+class FollowedPath:
+    """Moves an odometry by what wheels do between two messages.
+
+    Parameters
+    ----------
+    odometry : Odometry
+    readings : WheelReadings
+
+    Attributes
+    ----------
+    odometry : Odometry
+    lost : str
+        Why the pose is not known any more; '' while it is.
+    twist : (3,) array
+        Mean twist (omega, v_x, v_y) of the last step.
+    distance : float
+        Since the last restart [m].
+    slip : float
+        Largest slip that remains in the last step because wheels disagree [m/s].
+    """
+
+    def __init__(self, odometry: Odometry, readings: WheelReadings) -> None:
+        self.odometry, self._readings = odometry, readings
+        self.restart()
+
+    def restart(self) -> None:
+        """Go on from the pose that the odometry has been given; the next message begins."""
+        self.lost, self.twist, self.distance, self.slip = '', np.zeros(3), 0.0, 0.0
+        self._readings.forget()
+
+    def follow(
+        self,
+        names: Sequence[str],
+        positions: ArrayLike,
+        velocities: ArrayLike,
+        stamp: int,
+        max_gap: float,
+        max_rate: float,
+    ) -> Step | None:
+        """Move by a message; return the step, None if there is none or the path is lost.
+
+        Parameters as of `WheelReadings.read`. Raises `ArgumentError` for a message that cannot be
+        used; it changes nothing.
+        """
+        try:
+            step = self._readings.read(names, positions, velocities, stamp, max_gap, max_rate)
+        except PathLostError as error:
+            self.lost = self.lost or str(error)
+            return None
+        if step is None or self.lost:
+            return None
+        try:
+            self.odometry.update(step.displacements, step.steering)
+        except ScrewDynamicsError as error:  # the wheels do not tell where they went
+            self.lost = str(error)
+            return None
+        platform, rates = self.odometry.platform, step.displacements / step.dt
+        self.moved(platform.twist(rates, step.steering), step.dt)
+        left = platform.slips(self.twist, rates, step.steering)
+        self.slip = float(np.abs(np.concatenate([left.along, left.across])).max())
+        return step
+
+    def drive(self, twist: Array, dt: float) -> None:
+        """Move by a twist for dt [s], where nothing is measured."""
+        self.odometry.move(twist * dt)
+        self.moved(twist, dt)
+
+    def moved(self, twist: Array, dt: float) -> None:
+        """Take note of a motion."""
+        self.twist = twist
+        self.distance += math.hypot(twist[1], twist[2]) * dt

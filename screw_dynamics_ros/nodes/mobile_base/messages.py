@@ -1,0 +1,128 @@
+"""Messages of the node `odometry`: planar poses and twists in three dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import (
+    Point,
+    Pose,
+    PoseWithCovariance,
+    PoseWithCovarianceStamped,
+    Quaternion,
+    Twist,
+    TwistWithCovariance,
+)
+from nav_msgs.msg import Odometry as OdometryMessage
+from numpy.typing import ArrayLike
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.mobile import planar
+from screw_dynamics_ros.core.mobile.odometry import Odometry
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.messages.templates import vector
+
+#: Where (phi, x, y) stand in the order x, y, z, roll, pitch, yaw of covariances in ROS.
+PLACES = (5, 0, 1)
+FLAT = 1e-3  # of a quaternion: how far a pose that is set may be tilted
+
+
+def stamp_of(nanoseconds: int) -> Time:
+    """Return a stamp [ns] as message."""
+    return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def twist_message(twist: Sequence[float]) -> Twist:
+    """Return geometry_msgs/Twist of (omega, v_x, v_y)."""
+    omega, vx, vy = map(float, twist)
+    return Twist(linear=vector((vx, vy, 0.0)), angular=vector((0.0, 0.0, omega)))
+
+
+def odometry_message(
+    odometry: Odometry,
+    twist: Array,
+    twist_covariance: Array,
+    frames: tuple[str, str],
+    stamp: int,
+    diagonals: tuple[Sequence[float], Sequence[float]],
+) -> OdometryMessage:
+    """Return nav_msgs/Odometry.
+
+    Parameters
+    ----------
+    odometry : Odometry
+        With the pose.
+    twist, twist_covariance : (3,), (3, 3) arrays
+        (omega, v_x, v_y) in the frame of the platform.
+    frames : tuple of str
+        header.frame_id and child_frame_id.
+    stamp : int
+        [ns].
+    diagonals : two sequences of six numbers
+        Variances added to pose and twist.
+    """
+    phi, x, y = odometry.pose
+    pose = Pose(position=Point(x=x, y=y, z=0.0), orientation=heading(phi))
+    return OdometryMessage(
+        header=Header(stamp=stamp_of(stamp), frame_id=frames[0]),
+        child_frame_id=frames[1],
+        pose=PoseWithCovariance(
+            pose=pose, covariance=covariance(odometry.reference_covariance, diagonals[0])
+        ),
+        twist=TwistWithCovariance(
+            twist=twist_message(twist.tolist()),
+            covariance=covariance(twist_covariance, diagonals[1]),
+        ),
+    )
+
+
+def joint_state(names: Sequence[str], odometry: Odometry, twist: Array, stamp: int) -> JointState:
+    """Return sensor_msgs/JointState of three joints for x, y and heading, and their rates."""
+    phi, x, y = odometry.pose.tolist()
+    vx, vy = planar.rotated(phi, twist[1:]).tolist()
+    return JointState(
+        header=Header(stamp=stamp_of(stamp)),
+        name=list(names),
+        position=[x, y, phi],
+        velocity=[vx, vy, float(twist[0])],
+    )
+
+
+def covariance(P: Array, diagonal: ArrayLike) -> list[float]:
+    """Return the 36 numbers of a covariance of (phi, x, y) with variances added."""
+    whole = np.diag(np.asarray(diagonal, dtype=float))
+    whole[np.ix_(PLACES, PLACES)] += P
+    return [float(number) for number in whole.ravel()]
+
+
+def heading(phi: float) -> Quaternion:
+    """Return the quaternion of a turn about z [rad]."""
+    return Quaternion(x=0.0, y=0.0, z=math.sin(0.5 * phi), w=math.cos(0.5 * phi))
+
+
+def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Array, Array]:
+    """Return (phi, x, y) and its covariance in the frame of the platform.
+
+    Raises `ArgumentError` for another frame, a tilted pose, or numbers that are not finite.
+    """
+    if message.header.frame_id != frame:
+        raise ArgumentError(f'header.frame_id is {message.header.frame_id!r} instead of {frame!r}')
+    p, o = message.pose.pose.position, message.pose.pose.orientation
+    q = np.array([o.x, o.y, o.z, o.w])
+    numbers = np.array([p.x, p.y, *q, *message.pose.covariance])
+    if not np.isfinite(numbers).all() or not abs(q @ q - 1.0) < FLAT:
+        raise ArgumentError('numbers must be finite and the orientation a unit quaternion')
+    if max(abs(o.x), abs(o.y)) > FLAT:
+        raise ArgumentError('the pose is tilted; a platform turns about z only')
+    R = quaternions.to_matrix(q / np.sqrt(q @ q))
+    phi = math.atan2(R[1, 0], R[0, 0])
+    turn = np.eye(3)
+    turn[1:, 1:] = R[:2, :2].T
+    P = np.reshape(message.pose.covariance, (6, 6))[np.ix_(PLACES, PLACES)]
+    return np.array([phi, p.x, p.y]), turn @ P @ turn.T

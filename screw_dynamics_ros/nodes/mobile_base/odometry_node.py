@@ -1,0 +1,213 @@
+"""The node `odometry`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
+from screw_dynamics_ros.nodes.mobile_base import messages
+from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
+from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter
+from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
+from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
+from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
+from screw_dynamics_ros.nodes.mobile_base.wheel_readings import NANOSECONDS, WheelReadings
+from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
+from screw_dynamics_ros.nodes.simulation.events import Events
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+
+STATES, SET_POSE = 'joint_states', '~/set_pose'
+COMMANDS, UNSTAMPED = '~/cmd_vel', '~/cmd_vel_unstamped'
+
+
+class OdometryNode:
+    """Publishes where a platform is, and the commands that it can follow.
+
+    When the path is lost (a gap, a clock set back, a jump of an encoder) nothing is published until
+    ~/reset or ~/set_pose: a pose that continues as if nothing had happened would be wrong.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.parameters = values = Parameters(node, TABLE, self._check, self._adapt)
+        self._base = base = make_base(values.values)
+        noise = WheelNoise(values['wheel_noise_along'], values['wheel_noise_across'])
+        readings = WheelReadings(base, values['position_feedback'])
+        self._path = FollowedPath(Odometry(base.platform, noise), readings)
+        self._commands = CommandFilter(base.platform, lambda: values.values)
+        self._ticked = math.nan
+        self._refused: dict[str, str] = {}
+        self._failures = Events()
+
+        self._outputs = PoseOutputs(node, values)
+        self._limited = (
+            node.create_publisher(TwistStamped, '~/cmd_vel_out', qos.COMMAND)
+            if values['publish_limited_velocity']
+            else None
+        )
+        self._subscribe()
+        services = ControlServices(node)
+        services.add_trigger('~/reset', self._reset)
+        Diagnostics(node).add(self.status)
+
+    def _subscribe(self) -> None:
+        node, guarded, open_loop = self._node, self._failures.guarded, self.parameters['open_loop']
+
+        def listen(kind: type, topic: str, callback: Any, profile: Any) -> None:
+            node.create_subscription(
+                kind, topic, guarded(f'a message on {topic}', callback), profile
+            )
+
+        if not open_loop:
+            listen(JointState, STATES, self._on_states, qos.JOINT_STATES)
+        listen(PoseWithCovarianceStamped, SET_POSE, self._on_pose, qos.COMMAND)
+        if open_loop or self._limited is not None:
+            listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)
+            listen(Twist, UNSTAMPED, self._on_twist, qos.COMMAND)
+            every(node, 1.0 / self.parameters['publish_rate'], guarded('a command', self._tick))
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def _check(self, changes: dict[str, Any]) -> None:
+        """Refuse values that do not fit the others."""
+        make_base({**self.parameters.values, **changes})
+
+    def _adapt(self, changes: dict[str, Any]) -> None:
+        if any('.max_' in name or '.min_' in name for name in changes):
+            self._commands.adapt()
+
+    # --- odometry -------------------------------------------------------------------------------
+
+    def _on_states(self, message: JointState) -> None:
+        stamp = message.header.stamp
+        try:
+            step = self._path.follow(
+                message.name,
+                message.position,
+                message.velocity,
+                stamp.sec * NANOSECONDS + stamp.nanosec,
+                self.parameters['max_gap'],
+                self.parameters['max_wheel_velocity'],
+            )
+        except ScrewDynamicsError as error:
+            self._refused[STATES] = f'{STATES}: {error}'
+            return
+        if step is not None:
+            self._refused.pop(STATES, None)
+            self._outputs.publish(self._path, step.dt, step.steering, step.stamp)
+
+    def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
+        try:
+            pose = messages.read_pose(message, self._outputs.frames[0])
+            self._path.odometry.reset(*pose)
+        except ScrewDynamicsError as error:
+            self._refused[SET_POSE] = f'{SET_POSE}: {error}'
+        else:
+            self._refused.pop(SET_POSE, None)
+            self._restart()
+
+    def _reset(self) -> str:
+        self._path.odometry.reset()
+        self._restart()
+        parent, platform = self._outputs.frames
+        return f'{platform} is at the origin of {parent}'
+
+    def _restart(self) -> None:
+        self._path.restart()
+        self._outputs.restart()
+
+    # --- commands -------------------------------------------------------------------------------
+
+    def _on_stamped(self, message: TwistStamped) -> None:
+        stamp = message.header.stamp
+        sent = stamp.sec + 1e-9 * stamp.nanosec
+        self._obey(COMMANDS, message.twist, self._now - sent if sent else 0.0)
+
+    def _on_twist(self, message: Twist) -> None:
+        self._obey(UNSTAMPED, message, 0.0)
+
+    def _obey(self, topic: str, twist: Twist, age: float) -> None:
+        """Let a command be in force from now, or keep why not."""
+        components = twist.angular.z, twist.linear.x, twist.linear.y
+        try:
+            if age > self.parameters['cmd_vel_timeout']:
+                raise ArgumentError(f'it is {age:.3f} s old, more than cmd_vel_timeout')
+            self._commands.take(components, self._now)
+        except ScrewDynamicsError as error:
+            self._refused[topic] = f'{topic}: {error}'
+        else:
+            self._refused.pop(topic, None)
+
+    def _tick(self) -> None:
+        """Pass on a command; integrate it where there is no feedback."""
+        now = self._now
+        dt = now - self._ticked
+        self._ticked = now
+        if not 0.0 < dt <= self.parameters['max_gap']:  # the first one, or the clock was set
+            return
+        twist = self._commands.next(now, dt)
+        stamp = round(now * NANOSECONDS)
+        if twist is not None and self._limited is not None:
+            header = Header(stamp=messages.stamp_of(stamp), frame_id=self._outputs.frames[1])
+            self._limited.publish(
+                TwistStamped(header=header, twist=messages.twist_message(twist.tolist()))
+            )
+        if self.parameters['open_loop']:
+            self._path.drive(np.zeros(3) if twist is None else twist, dt)
+            steering = np.zeros(len(self._base.platform.steered))
+            self._outputs.publish(self._path, dt, steering, stamp)
+
+    @property
+    def _now(self) -> float:
+        """Time of the clock of the node [s]."""
+        return 1e-9 * self._node.get_clock().now().nanoseconds
+
+    # --- report ---------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Report where the platform is, how sure that is, and what was refused."""
+        status, path = Status('odometry'), self._path
+        odometry = path.odometry
+        phi, x, y = odometry.pose
+        deviations = np.sqrt(np.diag(odometry.covariance))
+        status.values.update(
+            {
+                'pose [m, m, rad]': f'{x:.4f}, {y:.4f}, {phi:.4f}',
+                'standard deviation, ahead, across, heading [m, m, rad]': ', '.join(
+                    f'{deviations[k]:.3g}' for k in (1, 2, 0)
+                ),
+                'distance [m]': f'{path.distance:.3f}',
+                'slip by wheels that disagree [m/s]': f'{path.slip:.3g}',
+                'published': str(self._outputs.count),
+                'command': self._commands.acting or 'passed on as it is',
+                'failures': str(self._failures),
+            }
+        )
+        if path.lost:
+            status.report(
+                Level.ERROR,
+                f'the path is lost, {path.lost}; nothing is published until ~/reset or ~/set_pose',
+            )
+        news = self._failures.news()
+        if news:
+            status.report(
+                Level.ERROR, f'failed and was skipped, {news} times; {self._failures.last}'
+            )
+        for refusal in list(self._refused.values()):
+            status.report(Level.WARN, f'refused {refusal}')
+        return status

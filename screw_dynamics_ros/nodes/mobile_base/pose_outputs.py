@@ -1,0 +1,82 @@
+"""What the node `odometry` publishes about the pose."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry as OdometryMessage
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.mobile_base import messages
+from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
+from screw_dynamics_ros.nodes.mobile_base.wheel_readings import NANOSECONDS
+from screw_dynamics_ros.ros.messages.templates import vector
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.topics import qos
+
+LONG_AGO = -(2**62)
+
+
+class PoseOutputs:
+    """~/odom, /tf, and joints that stand for the pose on `joint_states`.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    parameters : Parameters
+
+    Attributes
+    ----------
+    frames : tuple of str
+        Those of parent and platform.
+    count : int
+        Messages so far.
+    """
+
+    def __init__(self, node: Node, parameters: Parameters) -> None:
+        self._values, self.count = parameters, 0
+        self.frames = parameters['odom_frame_id'], parameters['base_frame_id']
+        self._period, self._due = round(NANOSECONDS / parameters['publish_rate']), LONG_AGO
+        self._names = parameters['odom_joint_names']
+        self._poses = node.create_publisher(OdometryMessage, '~/odom', qos.OUTPUT)
+        self._transforms = self._joints = None
+        if parameters['enable_odom_tf']:
+            self._transforms = node.create_publisher(TFMessage, '/tf', qos.OUTPUT)
+        if self._names:
+            self._joints = node.create_publisher(JointState, 'joint_states', qos.OUTPUT)
+
+    def restart(self) -> None:
+        """Let the next pose be due."""
+        self._due = LONG_AGO
+
+    def publish(self, path: FollowedPath, dt: float, steering: Array, stamp: int) -> None:
+        """Publish the pose after a step of dt [s], unless the last one was published just now."""
+        if self._due - self._period < stamp < self._due:
+            return
+        earliest = max(self._due + self._period, stamp + self._period // 2)
+        self._due = min(earliest, stamp + self._period)
+        odometry, values = path.odometry, self._values
+        message = messages.odometry_message(
+            odometry,
+            path.twist,
+            odometry.twist_covariance(path.twist, dt, steering),
+            self.frames,
+            stamp,
+            (values['pose_covariance_diagonal'], values['twist_covariance_diagonal']),
+        )
+        self._poses.publish(message)
+        self.count += 1
+        if self._joints is not None:
+            state = messages.joint_state(self._names, odometry, path.twist, stamp)
+            self._joints.publish(state)
+        if self._transforms is not None:
+            self._transforms.publish(TFMessage(transforms=[self._transform(message)]))
+
+    def _transform(self, message: OdometryMessage) -> TransformStamped:
+        pose = message.pose.pose
+        transform = TransformStamped(header=message.header, child_frame_id=self.frames[1])
+        transform.transform.translation = vector((pose.position.x, pose.position.y, 0.0))
+        transform.transform.rotation = pose.orientation
+        return transform

@@ -1,0 +1,110 @@
+"""The service `calibrate` of the node `kinematics`: a corrected description from measurements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.description.urdf_origins import with_origins
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.identification.chain_errors import ChainErrors
+from screw_dynamics_ros.core.identification.measurements import (
+    MeasuredPoints,
+    MeasuredPoses,
+    Measurements,
+)
+from screw_dynamics_ros.core.identification.robot_calibration import (
+    ESTIMATE,
+    RobotCalibration,
+    calibrate_robot,
+)
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot
+from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
+from screw_dynamics_ros.ros.messages.conversions import matrix, pose
+
+MOST = 10_000  # measurements of a request: the other services wait meanwhile
+
+
+def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
+    """Answer a Calibrate request."""
+    given = request.robot_description
+    description = read_urdf(given) if given else queried.robot.description
+    link = request.frame if given else queried.find_link(request.frame, 'frame')
+    estimate = tuple(request.estimate) or ESTIMATE
+    measured = measurements(request)
+    target = matrix(request.target, 'target')
+    model = ChainErrors(description, link, estimate)
+    result = calibrate_robot(
+        description,
+        link,
+        configurations(model, request.joint_states, len(measured)),
+        measured,
+        estimate=estimate,
+        target=None if (target == np.eye(4)).all() else target,
+        fixed=list(request.fixed),
+        robust=request.robust,
+    )
+    response.success, response.message = result.success, result.message
+    if result.success:
+        response.robot_description = (
+            with_origins(given, result.origins) if given else write_urdf(result.description)
+        )
+    fill_in(response, result)
+
+
+def measurements(request: Any) -> Measurements:
+    """Return the measurements of a request; raises `ArgumentError`."""
+    count = len(request.joint_states)
+    if bool(request.poses) == bool(request.points) or count > MOST:
+        raise ArgumentError(
+            f'the request has {len(request.poses)} poses and {len(request.points)} points for '
+            f'{count} joint states; give poses or points, one for each of at most {MOST}'
+        )
+    if request.poses:
+        C = np.stack([matrix(each, f'poses[{k}]') for k, each in enumerate(request.poses)])
+        return MeasuredPoses(C, request.rotation_deviation, request.position_deviation)
+    points = [[point.x, point.y, point.z] for point in request.points]
+    return MeasuredPoints(points, request.position_deviation)
+
+
+def configurations(model: ChainErrors, messages: Any, count: int) -> Array:
+    """Return q (N, nq); joints that do not move the link are at zero where they are not named."""
+    if len(messages) != count:
+        raise ArgumentError(f'{len(messages)} joint_states for {count} measurements')
+    joints = model.coordinates
+    known = {joint.name for joint in model.description.joints} - set(joints)
+    nothing = np.zeros(len(joints))
+    elsewhere = JointState(nothing, nothing, nothing, nothing)
+    rows = []
+    for k, message in enumerate(messages):
+        missing = [name for name in model.moving if name not in message.name]
+        if missing:
+            raise ArgumentError(
+                f'joint_states[{k}] does not name {", ".join(missing)}; name every joint that '
+                'moves the link'
+            )
+        rows.append(read_requested_state(message, joints, known=known, measured=elsewhere).q)
+    return np.array(rows)
+
+
+def fill_in(response: Any, result: RobotCalibration) -> None:
+    """Write numbers into the response."""
+    response.parameters = list(result.parameters)
+    response.corrections = result.values.tolist()
+    response.deviations = result.deviations.tolist()
+    response.held = [next(iter(combination)) for combination in result.held]
+    for message, C in ((response.base, result.base), (response.target, result.target)):
+        fields = pose(C).tolist()
+        message.position.x, message.position.y, message.position.z = fields[:3]
+        turn = message.orientation
+        turn.x, turn.y, turn.z, turn.w = fields[3:]
+    for when, e in (('before', result.residuals_before), ('after', result.residuals_after)):
+        if e.shape[1] == 6:
+            setattr(response, f'angles_{when}', np.linalg.norm(e[:, :3], axis=1).tolist())
+        setattr(response, f'distances_{when}', np.linalg.norm(e[:, -3:], axis=1).tolist())
+    response.outliers = list(result.outliers)
+    response.misfit = result.misfit

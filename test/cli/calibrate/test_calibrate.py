@@ -1,0 +1,217 @@
+"""The command `calibrate`: URDF and recorded measurements to a corrected URDF (C-018)."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+from screw_dynamics_ros.cli.calibrate.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.doctor.command import main as doctor
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.lie import se3
+from support.robots import urdf_path
+
+UR5 = urdf_path('ur_description/urdf/ur5_robot')
+LINK = 'tool0'
+JOINTS = Robot.from_urdf(UR5, backend='reference').joint_names
+SEEN = [f'measured.{c}' for c in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')]
+BASE = expm(se3.hat([0.3, -0.2, 2, 1.5, 0.4, 0.2]))
+TARGET = expm(se3.hat([0.1, 0, 0, 0.05, 0, 0.04]))
+ANGLE, DISTANCE = 2e-4, 1e-4
+
+
+@pytest.fixture(scope='module')
+def truth():
+    """Return a UR5 with errors of about a millimeter in each joint after the first."""
+    text = UR5.read_text()
+    rng = np.random.default_rng(0)
+    for name in JOINTS[1:]:
+        start = text.index('<origin', text.index(f'<joint name="{name}"'))
+        end = text.index('/>', start)
+        numbers = [float(x) for x in re.findall(r'[-\d.e]+(?=[ "])', text[start:end])]
+        moved = np.array(numbers) + rng.uniform(-1e-3, 1e-3, 6)
+        new = '<origin rpy="{} {} {}" xyz="{} {} {}"'.format(*moved)
+        text = text[:start] + new + text[end:]
+    return Robot.from_urdf(text, backend='reference')
+
+
+@pytest.fixture(scope='module')
+def table(truth):
+    """Return q (40, 6) and what a camera saw (40, 7), with noise."""
+    rng = np.random.default_rng(1)
+    q = rng.uniform(-2, 2, (40, 6))
+    C = BASE @ truth.link_pose(q, LINK) @ TARGET
+    turns = Rotation.from_matrix(C[:, :3, :3]) * Rotation.from_rotvec(rng.normal(0, ANGLE, (40, 3)))
+    return q, np.hstack([C[:, :3, 3] + rng.normal(0, DISTANCE, (40, 3)), turns.as_quat()])
+
+
+def write_csv(path: Path, header, rows) -> Path:
+    with path.open('w', newline='') as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows([[repr(float(x)) for x in row] for row in rows])
+    return path
+
+
+@pytest.fixture
+def recorded(tmp_path, table):
+    return write_csv(tmp_path / 'poses.csv', [*JOINTS, *SEEN], np.hstack(table))
+
+
+def run(*arguments, link=LINK):
+    known = ('--link', link, '--position-deviation', DISTANCE)
+    return main([str(argument) for argument in (UR5, *arguments, *known)])
+
+
+def test_corrected_urdf(tmp_path, recorded, truth, capsys):
+    """C-018: the file predicts poses never measured ten times better, keeps the rest of the
+    description, and passes the doctor; the report and the picture say how well."""
+    output, picture = tmp_path / 'new' / 'ur5.urdf', tmp_path / 'residuals.png'
+    arguments = ('--rotation-deviation', ANGLE, '--held-out', 0.2, '--output', output)
+    assert run(recorded, *arguments, '--picture', picture) == WRITTEN
+    text = capsys.readouterr().out
+    assert '40 measured poses, 32 fitted, 8 held out; converged in' in text
+    assert 'HELD    shoulder_pan_joint.rx' in text
+    assert f'written: {output}' in text
+    misfit = float(re.search(r'misfit ([\d.]+)', text).group(1))
+    assert misfit == pytest.approx(1.0, abs=0.15)
+    assert picture.read_bytes()[:4] == b'\x89PNG'
+
+    old, new = UR5.read_text(), output.read_text()
+    assert old.count('<mesh') == new.count('<mesh') > 0
+    assert old.count('<!--') == new.count('<!--') > 0
+    nominal, result = (Robot.from_urdf(x, backend='reference') for x in (old, new))
+    assert result.limits.upper.tolist() == nominal.limits.upper.tolist()
+    # The gauge of base and target is free: compare the poses relative to each other.
+    q = np.random.default_rng(9).uniform(-2, 2, (20, 6))
+    base = [float(x) for x in re.search(r'instrument: xyz="(.*?)"', text).group(1).split()]
+    assert np.linalg.norm(np.array(base) - BASE[:3, 3]) < 0.01
+    worst = [misplaced(robot, truth, q) for robot in (nominal, result)]
+    assert worst[1] < 0.3 * worst[0]
+
+    assert doctor([str(output), '--strict']) == 0
+
+
+def misplaced(robot, truth, q):
+    """Return the largest error of distances between points of a tool in different poses [m]."""
+    points = [(r.link_pose(q, LINK) @ TARGET)[:, :3, 3] for r in (robot, truth)]
+    apart = [np.linalg.norm(p[:, None] - p[None], axis=-1) for p in points]
+    return np.abs(apart[0] - apart[1]).max()
+
+
+def test_yaml_and_csv_are_the_same(tmp_path, recorded, table, capsys):
+    measurements = [
+        {
+            'positions': dict(zip(JOINTS, map(float, q))),
+            'measured': dict(zip([c.removeprefix('measured.') for c in SEEN], map(float, x))),
+        }
+        for q, x in zip(*table)
+    ]
+    path = tmp_path / 'poses.yaml'
+    path.write_text(yaml.safe_dump({'measurements': measurements}))
+    arguments = ('--rotation-deviation', ANGLE)
+    assert run(recorded, *arguments) == run(path, *arguments) == WRITTEN
+    first, second = re.split(r'(?=robot ur5)', capsys.readouterr().out)[1:]
+    assert first == second
+
+
+def test_points_and_distances(tmp_path, table, capsys):
+    """C-018: the kind of measurement follows from the columns."""
+    q, seen = table
+    points = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], np.hstack([q, seen[:, :3]]))
+    beside = ('--target', 0.05, 0, 0.04, 0, 0, 0)
+    assert run(points, *beside) == WRITTEN
+    assert '40 measured points' in capsys.readouterr().out
+    center = np.array([1.0, 0.5, 0.3])
+    distances = np.linalg.norm(seen[:, :3] - center, axis=1)[:, None]
+    header = [*JOINTS, 'measured.distance']
+    path = write_csv(tmp_path / 'distances.csv', header, np.hstack([q, distances]))
+    assert run(path, *beside) == BROKEN
+    assert '--center: needed for measured distances' in capsys.readouterr().err
+    yaw, pitch, roll = Rotation.from_matrix(BASE[:3, :3]).as_euler('ZYX')
+    base = ('--base', *BASE[:3, 3], roll, pitch, yaw)
+    assert run(path, *beside, *base, '--center', *center, '--estimate', 'axes') == WRITTEN
+    assert '40 measured distances' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (lambda t: t.replace('elbow_joint', 'knee'), 'knee: neither a joint of the robot nor'),
+        (lambda t: t.replace('elbow_joint,', 'wrist_1_joint,'), 'named twice: wrist_1_joint'),
+        (lambda t: t.replace('measured.qw', 'measured.w'), 'give the columns of one kind, poses:'),
+        (lambda t: '\n'.join(t.split('\n')[:4]), '3 poses give 18 equations for 36 parameters'),
+        (lambda t: t.split('\n')[0], 'has no measurements'),
+        (lambda t: '', 'has no measurements'),
+        (lambda t: t + '1,2,3\n', 'measurement 41 has 3 cells under 13 columns'),
+        (lambda t: re.sub(r'\n[^,]*,', '\nnan,', t, count=1), "shoulder_pan_joint: 'nan' is not"),
+        (lambda t: re.sub(r'\n[^,]*,', '\n1 2,', t, count=1), "'1 2' is not a finite number"),
+        (lambda t: re.sub(r'[^,]*\r?\n$', '7.0\n', t), 'measurement 40: the quaternion'),
+    ],
+)  # fmt: skip
+def test_unusable_measurements(recorded, change, message, capsys, tmp_path):
+    """C-018: wrong columns, rows and numbers are refused by name, and nothing is written."""
+    recorded.write_text(change(recorded.read_text()))
+    output = tmp_path / 'out.urdf'
+    assert run(recorded, '--rotation-deviation', ANGLE, '--output', output) == REFUSED
+    assert message in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_missing_joints(recorded, table, capsys):
+    """A joint that moves the link must have a column; one beyond it need not."""
+    rows = np.hstack(table)
+    path = write_csv(recorded, [*JOINTS[:5], *SEEN], np.delete(rows, 5, axis=1))
+    assert run(path, '--rotation-deviation', ANGLE) == REFUSED
+    assert 'no positions of wrist_3_joint' in capsys.readouterr().err
+    assert run(path, '--rotation-deviation', ANGLE, link='wrist_2_link') == WRITTEN
+
+
+@pytest.mark.parametrize(
+    ('text', 'message', 'status'),
+    [
+        ('measurements: 3', 'no list "measurements"', REFUSED),
+        ('measurements: [1]', 'measurement 1: expected positions and measured', REFUSED),
+        ('a: [', 'is not YAML', BROKEN),
+    ],
+)
+def test_unusable_yaml(tmp_path, text, message, status, capsys):
+    path = tmp_path / 'm.yaml'
+    path.write_text(text)
+    assert run(path, '--rotation-deviation', ANGLE) == status
+    assert message in capsys.readouterr().err
+
+
+def test_degrees_are_suspected(tmp_path, table, capsys):
+    """Positions beyond the limits are told before anything else."""
+    q, seen = table
+    rows = np.hstack([np.degrees(q), seen])
+    path = write_csv(tmp_path / 'degrees.csv', [*JOINTS, *SEEN], rows)
+    assert run(path, '--rotation-deviation', ANGLE) in (WRITTEN, REFUSED)
+    text = capsys.readouterr().out
+    assert 'WARNING joint elbow_joint: positions' in text
+    assert 'rad and m are expected' in text
+
+
+def test_files_and_options(tmp_path, recorded, capsys):
+    for arguments, status, message in [
+        ((tmp_path / 'none.csv', '--rotation-deviation', 1), BROKEN, 'No such file'),
+        ((recorded,), BROKEN, 'argument --rotation-deviation: needed for measured poses'),
+        ((recorded, '--rotation-deviation', ANGLE, '--output', recorded / 'x'), BROKEN, '--output'),
+        ((recorded, '--rotation-deviation', ANGLE, '--fixed', 'hand'), REFUSED, "'hand'"),
+    ]:
+        assert run(*arguments) == status
+        assert message in capsys.readouterr().err
+    for wrong in (('--estimate', 'axis'), ('--held-out', '0.9'), ('--center', 'x', '0', '0')):
+        with pytest.raises(SystemExit) as ended:
+            run(recorded, *wrong)
+        assert ended.value.code == 2
+    assert run(recorded, '--rotation-deviation', ANGLE, link='hand') == REFUSED
+    assert "no link 'hand'" in capsys.readouterr().err
