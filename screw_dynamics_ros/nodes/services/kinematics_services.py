@@ -1,4 +1,4 @@
-"""Services of the node `kinematics`: kinematics, Jacobian, contacts, calibration.
+"""Services of `kinematics`: forward and inverse kinematics, Jacobian, contacts, calibration.
 
 Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,
 poses in any of the robot's frames, and a reason where there is no answer.
