@@ -435,6 +435,17 @@ def posed(request: Any, rng: random.Random) -> None:
     target.pose.position.x, target.pose.position.z = rng.choice([0.4, 3.0, float('nan')]), 0.5
     request.targets = [target]
     request.timeout.nanosec = 10**8
+    request.method = rng.choice([request.NUMERIC, request.ALL, request.NEAREST])
+
+
+def pushed(request: Any, rng: random.Random) -> None:
+    """Ask what a contact leaves of a twist, of a length that is none, too."""
+    from geometry_msgs.msg import WrenchStamped
+
+    wrench = WrenchStamped()
+    wrench.wrench.force.z, request.twist.twist.linear.z = 1.0, rng.uniform(-1.0, 1.0)
+    request.wrenches, request.unilateral = [wrench], rng.random() < 0.5
+    request.length = rng.choice([0.1, 0.0, float('nan')])
 
 
 def bare(request: Any, rng: random.Random) -> None:
@@ -445,6 +456,7 @@ REQUESTS: Sequence[tuple[str, str, Callable[[Any, random.Random], None]]] = (
     ('/kinematics/forward_kinematics', 'screw_dynamics_msgs/srv/ForwardKinematics', framed),
     ('/kinematics/jacobian', 'screw_dynamics_msgs/srv/Jacobian', framed),
     ('/kinematics/inverse_kinematics', 'screw_dynamics_msgs/srv/InverseKinematics', posed),
+    ('/kinematics/filter_twist', 'screw_dynamics_msgs/srv/FilterTwist', pushed),
     ('/dynamics/mass_matrix', 'screw_dynamics_msgs/srv/MassMatrix', bare),
     ('/dynamics/inverse_dynamics', 'screw_dynamics_msgs/srv/InverseDynamics', bare),
     ('/dynamics/payload_capacity', 'screw_dynamics_msgs/srv/PayloadCapacity', framed),

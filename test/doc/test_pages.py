@@ -17,9 +17,9 @@ PAGES = (
     'doc/dynamics_derivatives.md',
     'doc/formulations.md',
     'doc/integration.md',
-    'doc/serial_families.md',
-    'doc/redundancy.md',
     'doc/mobile_robots.md',
+    'doc/redundancy.md',
+    'doc/serial_families.md',
     'doc/trajectories.md',
 )
 PAGES_OF_DOC = sorted(str(page.relative_to(ROOT)) for page in (ROOT / 'doc').rglob('*.md'))

@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
-pytest.importorskip('screw_dynamics_msgs.srv._inverse_kinematics')
+pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Pose, PoseStamped, TwistStamped
+from geometry_msgs.msg import Pose, PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 
 from oracles.pinocchio_model import Pinocchio
-from screw_dynamics_msgs.srv import ForwardKinematics, InverseKinematics, Jacobian
+from screw_dynamics_msgs.srv import FilterTwist, ForwardKinematics, InverseKinematics, Jacobian
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from support.robots import urdf_path
 from support.ros_harness import ERROR, WARN, stamp_of, vector
 
@@ -26,6 +28,7 @@ SWAP = [3, 4, 5, 0, 1, 2]
 FK, IK, JACOBIAN = (
     f'kinematics/{name}' for name in ('forward_kinematics', 'inverse_kinematics', 'jacobian')
 )
+FILTER = 'kinematics/filter_twist'
 
 
 @pytest.fixture(scope='module')
@@ -236,6 +239,93 @@ def test_slow_requests_do_not_hold_up_joint_states(client, robot, q):
     assert answered > 0  # none, if the search came first
 
 
+def test_solutions_with_a_joint_held(client, robot, oracle, q):
+    """C-101: all of an arm with seven joints, the nearest one first; out of reach."""
+    C = dict(zip(robot.link_names, oracle.link_poses(q)))[TOOL]
+    request = target_request([TOOL], [pose_message(C)], robot.joint_names, q)
+    request.method = request.ALL
+    refused = client.call(InverseKinematics, IK, request)
+    assert not refused.success
+    assert 'lock all but six of panda_joint1' in refused.message
+    request.locked.name = ['panda_joint7']
+    answer = client.call(InverseKinematics, IK, request)
+    assert answer.success, answer.message
+    assert answer.complete
+    assert 'of at most 8 solutions' in answer.message
+    np.testing.assert_allclose(answer.solution.position, q, atol=1e-8)
+    for solution in answer.solutions:
+        assert solution.position[6] == pytest.approx(q[6], abs=1e-15)
+        found = np.array(solution.position)
+        assert ((robot.limits.lower <= found) & (found <= robot.limits.upper)).all()
+        reached = dict(zip(robot.link_names, oracle.link_poses(found)))[TOOL]
+        np.testing.assert_allclose(reached, C, atol=1e-11)
+    request.method = request.NEAREST
+    nearest = client.call(InverseKinematics, IK, request)
+    assert nearest.solution == answer.solution
+    assert len(nearest.solutions) == 0
+    C[0, 3] += 3.0
+    request.targets = [pose_message(C)]
+    far = client.call(InverseKinematics, IK, request)
+    assert not far.success
+    assert '0 of at most 8 solutions' in far.message
+
+
+def test_all_eight_solutions(start, connect):
+    """C-101: of an arm with six joints, with names, through DDS."""
+    node = start('kinematics', {}, ['-r', '__ns:=/eight'])
+    client = connect('eight')
+    description = ThreeTwoOne(l1=0.4, l2=0.5, l3=0.45, l6=0.1).description('arm')
+    arm, q = Robot(description, backend='reference'), np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
+    client.describe(write_urdf(description))
+    C = arm.link_pose(q, 'tool')
+    request = target_request(['tool'], [pose_message(C)], arm.joint_names, q)
+    request.method = request.ALL
+
+    def solved():
+        found = client.call(InverseKinematics, IK, request)
+        return 'no robot' not in found.message and found
+
+    answer = client.wait(solved, what='a robot')
+    assert answer.success, answer.message
+    assert len(answer.solutions) == len(set(answer.labels)) == 8
+    np.testing.assert_allclose(answer.solutions[0].position, q, atol=1e-8)
+    for solution in answer.solutions:
+        np.testing.assert_allclose(arm.link_pose(solution.position, 'tool'), C, atol=1e-11)
+    client.close()
+    assert node.stop() == 0
+
+
+# --- twists in contact ---------------------------------------------------------------------------
+
+
+def test_filter_twist(client, robot, q):
+    """C-046: a finger on a table lets pass what slides and what parts."""
+    push = WrenchStamped()
+    push.header.frame_id, push.wrench.force.z = f'left_{TOOL}', 1.0
+    command = TwistStamped()
+    command.header.frame_id = TOOL
+    command.twist.linear.x, command.twist.linear.z = 0.2, -0.1
+    request = FilterTwist.Request(
+        joint_state=joint_state(robot.joint_names, q),
+        twist=command,
+        wrenches=[push],
+        unilateral=True,
+        length=0.3,
+    )
+    answer = client.call(FilterTwist, FILTER, request)
+    assert answer.success, answer.message
+    linear = answer.twist.twist.linear
+    np.testing.assert_allclose([linear.x, linear.y, linear.z], [0.2, 0.0, 0.0], atol=1e-15)
+    assert answer.removed.linear.z == pytest.approx(-0.1)
+    assert list(answer.pushing) == [True]
+    command.twist.linear.z = 0.1
+    assert client.call(FilterTwist, FILTER, request).twist.twist == command.twist
+    request.length = 0.0
+    refused = client.call(FilterTwist, FILTER, request)
+    assert not refused.success
+    assert 'length must be within 0.001 and' in refused.message
+
+
 # --- measured state ------------------------------------------------------------------------------
 
 
@@ -366,7 +456,13 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
 
 #: Which node has which services, wherever they are answered.
 OWNED = {
-    'kinematics': ('Calibrate', 'ForwardKinematics', 'InverseKinematics', 'Jacobian'),
+    'kinematics': (
+        'Calibrate',
+        'FilterTwist',
+        'ForwardKinematics',
+        'InverseKinematics',
+        'Jacobian',
+    ),
     'dynamics': (
         'AnnotateTrajectory',
         'ForwardDynamics',

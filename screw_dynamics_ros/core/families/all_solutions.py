@@ -46,7 +46,8 @@ class AllSolutions:
     branch_labels : tuple of str
     family : str
     bound : int
-        The most solutions that an arm of the family can have, whole turns not counted.
+        The most solutions that an arm of the family can have, whole turns not counted; 0 where that
+        is not known.
     found : int
         Solutions without regard to limits and whole turns.
     doubt : str
@@ -105,7 +106,8 @@ class AllSolutions:
     @property
     def message(self) -> str:
         """The certificate: method, how many solutions of how many possible, why not complete."""
-        text = f'{self.family}: {self.found} of at most {self.bound} solutions'
+        most = f' of at most {self.bound}' if self.bound else ''
+        text = f'{self.family}: {self.found}{most} solutions'
         if len(self._outside[0]):
             text += f', {len(self._outside[0])} outside the limits'
         return f'{text}; {self.doubt}' if self.doubt else text
@@ -189,6 +191,8 @@ class AllInverseKinematics:
                 nearest = rigid(target)
                 if nearest is not target:
                     found = solver.solve(nearest, inner, swivel)
+        elif not len(found.q):
+            rigid(target)  # no solution: out of reach, or no pose, which is refused
         limits = arm.limits(images, respect_limits)
         q, source, outside = limits.apply(found)
         return AllSolutions(
@@ -224,7 +228,11 @@ class _LockedArm:
         locked = [chain.joint_names.index(name) for name in names]
         free = [k for k in range(len(chain)) if k not in locked]
         if not free:
-            raise ArgumentError(f'all joints of the chain are locked: {", ".join(names)}')
+            raise ArgumentError(
+                f'all joints that carry the link are locked: {", ".join(names)}'
+                if names
+                else 'no joint carries the link'
+            )
         self._before = [(i, k) for i, k in enumerate(locked) if k < free[0]]
         self._after = [(i, k) for i, k in enumerate(locked) if k > free[-1]]
         self._inner = [(i, k) for i, k in enumerate(locked) if free[0] < k < free[-1]]

@@ -925,8 +925,8 @@ class Robot(CompiledFunctions):
         Raises
         ------
         ArgumentError
-            For a pose that is not a rigid motion, and for more than six joints without `locked` or
-            `swivel`.
+            For a pose that is not a rigid motion, for more than six joints without `locked` or
+            `swivel`, and for none that is free.
         DescriptionError
             If the chain to the link has mimic joints or a floating base.
         UnknownNameError

@@ -1,4 +1,4 @@
-"""Services of the node `kinematics`: forward and inverse kinematics, Jacobian, calibration.
+"""Services of `kinematics`: forward and inverse kinematics, Jacobian, contacts, calibration.
 
 Shaped like moveit_msgs/GetPositionFK and GetPositionIK: the state by joint names, links by name,
 poses in any of the robot's frames, and a reason where there is no answer.
@@ -6,47 +6,40 @@ poses in any of the robot's frames, and a reason where there is no answer.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
-from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.services.calibration_service import calibrate
+from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
     ServiceHost,
     finite,
     requested_state,
 )
+from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import (
-    matrix,
     pose,
     swap_linear_angular,
     time_message,
 )
-from screw_dynamics_ros.ros.names import shorten, twist_frame
+from screw_dynamics_ros.ros.names import twist_frame
 
 DEFAULT_REPRESENTATION = 'hybrid'
-DEFAULT_TOLERANCE = 1e-9  # of inverse kinematics: angle [rad] and distance [m] in one norm
-DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
-RESTARTS = 20  # random starts between looks at the clock
 
 
 def register(host: ServiceHost, node: Node) -> None:
     """Offer the services of `node`."""
     host.serve(node, 'ForwardKinematics', '~/forward_kinematics', forward_kinematics)
     host.serve(node, 'InverseKinematics', '~/inverse_kinematics', inverse_kinematics)
+    host.serve(node, 'FilterTwist', '~/filter_twist', filter_twist)
     host.serve(node, 'Jacobian', '~/jacobian', jacobian)
     host.serve(node, 'Calibrate', '~/calibrate', calibrate)
 
@@ -91,48 +84,6 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         ]
 
 
-def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
-    """Answer an InverseKinematics request."""
-    robot = queried.robot
-    links = [queried.find_link(name, 'frames') for name in request.frames]
-    if not links or len(request.targets) != len(links):
-        raise ArgumentError(
-            f'there are {len(request.targets)} targets for {len(links)} frames; '
-            'give one target for each, and at least one'
-        )
-    if len(set(links)) < len(links):
-        raise ArgumentError('frames name a link twice; give one target for each link')
-    if queried.held:
-        raise ArgumentError(
-            'joint positions alone do not determine the pose of the robot: it has planar or '
-            f'floating joints ({shorten(queried.held)})'
-        )
-    timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
-    if not 0.0 <= request.tolerance < np.inf:
-        raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
-    if not 0.0 < timeout <= LONGEST_TIMEOUT:
-        raise ArgumentError(
-            f'timeout must be within 0 and {LONGEST_TIMEOUT:g} s: the other '
-            f'services wait meanwhile; got {timeout:g}'
-        )
-    state = requested_state(queried, request.joint_state)
-    targets = []
-    for link, target in zip(links, request.targets):
-        frame = target.header.frame_id
-        C = matrix(target.pose, f'target of {link}')
-        if frame:
-            reference = queried.find_link(frame, f'target of {link}: frame_id')
-            C = finite('a target', robot.link_pose(state.q, reference) @ C)
-        targets.append(C)
-    tolerance = request.tolerance or DEFAULT_TOLERANCE
-    best = solve(robot, np.array(targets), links, state.q, tolerance, timeout)
-    response.success, response.residual = best.success, best.residual
-    response.iterations, response.message = best.iterations, best.message
-    if best.success:
-        response.solution.name = list(queried.joints)
-        response.solution.position = queried.positions_of_joints(best.q).tolist()
-
-
 def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a Jacobian request."""
     robot = queried.robot
@@ -147,36 +98,3 @@ def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
 def velocities(robot: Robot, links: tuple[str, ...], representation: str) -> FusedKernel:
     """Return the twists (omega, v) of links, (6,) each, as a function of (q, v)."""
     return robot.fuse(*(('velocity', link, representation) for link in links))
-
-
-def solve(
-    robot: Robot,
-    targets: Array,
-    links: Sequence[str],
-    q: Array,
-    tolerance: float,
-    timeout: float,
-) -> InverseKinematicsResult:
-    """Return a configuration for the targets (k, 4, 4), or the best one found within `timeout` [s].
-
-    Compiling the solver, at the first request for these links, is not counted.
-    """
-    best = robot.inverse_kinematics(targets, links, q, tolerance=tolerance, restarts=0)
-    iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
-    while not best.success and time.monotonic() < end:
-        result = robot.inverse_kinematics(
-            targets, links, q, tolerance=tolerance, restarts=RESTARTS, seed=seed
-        )
-        iterations, seed = iterations + result.iterations, seed + 1
-        if result.residual < best.residual:
-            best = result
-    message = (
-        best.message
-        if best.success
-        else (
-            f'no solution within the joint limits and {timeout:g} s: the smallest pose error is '
-            f'{best.residual:.3g} (tolerance {tolerance:.3g}); the target is out of reach, or more '
-            'time is needed'
-        )
-    )
-    return replace(best, iterations=iterations, message=message)

@@ -1,0 +1,224 @@
+"""The service `inverse_kinematics`: one solution by steps from a start, or all of them.
+
+By steps (NUMERIC) any robot is solved for one or several links, by what is found first; all
+solutions (ALL, NEAREST) are those of one link, with a certificate that there are no others
+(`core.families.all_solutions`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.families.all_solutions import AllSolutions
+from screw_dynamics_ros.core.families.branches import nearest_image
+from screw_dynamics_ros.core.families.chain import SerialChain
+from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
+from screw_dynamics_ros.ros.messages.conversions import matrix
+from screw_dynamics_ros.ros.names import shorten, shown
+
+DEFAULT_TOLERANCE = 1e-9  # angle [rad] and distance [m] in one norm
+DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
+RESTARTS = 20  # random starts between looks at the clock
+FARTHEST = 1e4  # rad, to where joints without limits are turned: angles have 12 digits there
+
+
+def inverse_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
+    """Answer an InverseKinematics request."""
+    links = wanted_links(queried, request)
+    if request.method == request.NUMERIC:
+        by_steps(queried, request, response, links)
+    elif request.method in (request.ALL, request.NEAREST):
+        all_at_once(queried, request, response, links)
+    else:
+        raise ArgumentError(
+            f'method {request.method} does not exist; it is NUMERIC ({request.NUMERIC}), '
+            f'ALL ({request.ALL}) or NEAREST ({request.NEAREST})'
+        )
+
+
+def wanted_links(queried: QueriedRobot, request: Any) -> list[str]:
+    """Return the links of the request, one for each target."""
+    links = [queried.find_link(name, 'frames') for name in request.frames]
+    if not links or len(request.targets) != len(links):
+        raise ArgumentError(
+            f'there are {len(request.targets)} targets for {len(links)} frames; '
+            'give one target for each, and at least one'
+        )
+    if len(set(links)) < len(links):
+        raise ArgumentError('frames name a link twice; give one target for each link')
+    if queried.held:
+        raise ArgumentError(
+            'joint positions alone do not determine the pose of the robot: it has planar or '
+            f'floating joints ({shorten(queried.held)})'
+        )
+    return links
+
+
+def target_poses(queried: QueriedRobot, request: Any, links: Sequence[str], q: Array) -> Array:
+    """Return the wanted poses in the root frame, (k, 4, 4)."""
+    targets = []
+    for link, target in zip(links, request.targets):
+        frame = target.header.frame_id
+        C = matrix(target.pose, f'target of {link}')
+        if frame:
+            reference = queried.find_link(frame, f'target of {link}: frame_id')
+            C = finite('a target', queried.robot.link_pose(q, reference) @ C)
+        targets.append(C)
+    return np.array(targets)
+
+
+# --- one solution, by steps -----------------------------------------------------------------------
+
+
+def by_steps(queried: QueriedRobot, request: Any, response: Any, links: Sequence[str]) -> None:
+    """Answer a request with method NUMERIC."""
+    timeout = request.timeout.sec + 1e-9 * request.timeout.nanosec or DEFAULT_TIMEOUT
+    if not 0.0 <= request.tolerance < np.inf:
+        raise ArgumentError(f'tolerance must be finite and >= 0, got {request.tolerance}')
+    if not 0.0 < timeout <= LONGEST_TIMEOUT:
+        raise ArgumentError(
+            f'timeout must be within 0 and {LONGEST_TIMEOUT:g} s: the other '
+            f'services wait meanwhile; got {timeout:g}'
+        )
+    if request.locked.name or len(request.swivel):
+        raise ArgumentError('locked joints and swivel angles need the method ALL or NEAREST')
+    q = requested_state(queried, request.joint_state).q
+    targets = target_poses(queried, request, links, q)
+    tolerance = request.tolerance or DEFAULT_TOLERANCE
+    best = solve(queried.robot, targets, links, q, tolerance, timeout)
+    response.success, response.residual = best.success, best.residual
+    response.iterations, response.message = best.iterations, best.message
+    if best.success:
+        response.solution = solution_message(queried, best.q)
+
+
+def solve(
+    robot: Robot,
+    targets: Array,
+    links: Sequence[str],
+    q: Array,
+    tolerance: float,
+    timeout: float,
+) -> InverseKinematicsResult:
+    """Return a configuration for the targets (k, 4, 4), or the best one found within `timeout` [s].
+
+    Compiling the solver, at the first request for these links, is not counted.
+    """
+    best = robot.inverse_kinematics(targets, links, q, tolerance=tolerance, restarts=0)
+    iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
+    while not best.success and time.monotonic() < end:
+        result = robot.inverse_kinematics(
+            targets, links, q, tolerance=tolerance, restarts=RESTARTS, seed=seed
+        )
+        iterations, seed = iterations + result.iterations, seed + 1
+        if result.residual < best.residual:
+            best = result
+    message = (
+        best.message
+        if best.success
+        else (
+            f'no solution within the joint limits and {timeout:g} s: the smallest pose error is '
+            f'{best.residual:.3g} (tolerance {tolerance:.3g}); the target is out of reach, or more '
+            'time is needed'
+        )
+    )
+    return replace(best, iterations=iterations, message=message)
+
+
+# --- all solutions --------------------------------------------------------------------------------
+
+
+def all_at_once(queried: QueriedRobot, request: Any, response: Any, links: Sequence[str]) -> None:
+    """Answer a request with method ALL or NEAREST."""
+    if len(links) > 1:
+        raise ArgumentError(
+            f'all solutions are those of one link, and frames name {len(links)}: ask for one, or '
+            'take the method NUMERIC'
+        )
+    (link,) = links
+    robot = queried.robot
+    seed = requested_state(queried, request.joint_state).q
+    (C,) = target_poses(queried, request, links, seed)
+    chain = SerialChain.of(robot.tree, link)
+    locked = held_joints(chain, request.locked, seed)
+    swivel = np.array(request.swivel)
+    if not np.isfinite(swivel).all():
+        raise ArgumentError(f'swivel angles must be finite [rad], got {swivel.tolist()}')
+    images = request.method == request.ALL and request.images
+    found = robot.all_inverse_kinematics(
+        C, link, locked=locked, swivel=swivel if len(swivel) else None, q0=seed, images=images
+    )
+    assert isinstance(found, AllSolutions)
+    q = turned_next_to(seed, found.q, chain, locked, images)
+    order = np.argsort(np.abs(q - seed).max(axis=1, initial=0.0), kind='stable')
+    if request.method == request.NEAREST:
+        order = order[:1]
+    solutions = [solution_message(queried, q[k]) for k in order]
+    response.success, response.complete = bool(solutions), found.complete
+    response.message = (
+        found.message if solutions else f'no solution within the joint limits: {found.message}'
+    )
+    response.residual = float(found.residuals[order[0]]) if solutions else np.inf
+    labels = found.labels
+    response.labels = [labels[k] for k in order]
+    response.residuals = found.residuals[order].tolist()
+    response.discarded = [
+        f'{each.label}: {each.reason}' if each.label else each.reason for each in found.discarded
+    ]
+    if solutions:
+        response.solution = solutions[0]
+    if request.method == request.ALL:
+        response.solutions = solutions
+
+
+def held_joints(chain: SerialChain, message: Any, q: Array) -> dict[str, float]:
+    """Return the positions of the joints that a request holds, those of q (nq,) by default."""
+    names, positions = list(message.name), list(message.position)
+    own = dict(zip(chain.joint_names, q[chain.places].tolist()))
+    for name in names:
+        if name not in own:
+            raise UnknownNameError(
+                f"locked names joint '{shown(name)}', which does not carry the link; those that do "
+                f'are {shorten(chain.joint_names, 30)}'
+            )
+    if len(set(names)) < len(names):
+        raise ArgumentError('locked names a joint twice')
+    if len(positions) not in (0, len(names)):
+        raise ArgumentError(f'locked has {len(positions)} of position for {len(names)} names')
+    held = dict(zip(names, positions or [own[name] for name in names]))
+    for name, value in held.items():
+        if not np.isfinite(value):
+            raise ArgumentError(f'locked: position of joint {name!r} is {value}; must be finite')
+    return held
+
+
+def turned_next_to(
+    seed: Array, q: Array, chain: SerialChain, locked: dict[str, float], images: bool
+) -> Array:
+    """Return configurations (k, nq) with joints moved by whole turns to be next to a seed (nq,).
+
+    Within the limits, and within +-1e4 rad. Where q has the images of joints with limits already,
+    only joints without limits are turned; joints that are locked never are.
+    """
+    endless = np.isinf(chain.lower) & np.isinf(chain.upper)
+    turns = endless if images else np.ones(len(chain), dtype=bool)
+    turns &= [name not in locked for name in chain.joint_names]
+    near = np.clip(seed[chain.places], -FARTHEST, FARTHEST)
+    own = nearest_image(q[:, chain.places], near, chain)
+    turned = q.copy()
+    turned[:, chain.places[turns]] = np.clip(own, chain.lower, chain.upper)[:, turns]
+    return turned
+
+
+def solution_message(queried: QueriedRobot, q: Array) -> JointState:
+    """Return a configuration (nq,) as sensor_msgs/JointState."""
+    return JointState(name=list(queried.joints), position=queried.positions_of_joints(q).tolist())

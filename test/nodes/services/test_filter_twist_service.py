@@ -1,0 +1,143 @@
+"""The service `filter_twist`, without ROS running (C-046)."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
+
+from geometry_msgs.msg import TwistStamped, Vector3, WrenchStamped
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_msgs.srv import FilterTwist
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, pickled
+from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
+from support.robots import urdf_path
+
+TOOL, ROOT = 'panda_hand_tcp', 'panda_link0'
+Q = np.array([0.2, -0.4, 0.3, -2.0, 0.1, 1.8, 0.6, 0.02])
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return Robot.from_urdf(urdf_path('panda').read_text(), backend='reference')
+
+
+def twist_message(frame, numbers):
+    """Return (omega, v) as TwistStamped."""
+    message = TwistStamped()
+    message.header.frame_id = frame
+    message.twist.angular, message.twist.linear = xyz(numbers[:3]), xyz(numbers[3:])
+    return message
+
+
+def wrench_message(frame, numbers):
+    """Return (m, f) as WrenchStamped."""
+    message = WrenchStamped()
+    message.header.frame_id = frame
+    message.wrench.torque, message.wrench.force = xyz(numbers[:3]), xyz(numbers[3:])
+    return message
+
+
+def xyz(numbers):
+    x, y, z = map(float, numbers)
+    return Vector3(x=x, y=y, z=z)
+
+
+def numbers_of(twist):
+    a, v = twist.angular, twist.linear
+    return np.array([a.x, a.y, a.z, v.x, v.y, v.z])
+
+
+def ask(robot, twist, wrenches, **fields):
+    request = FilterTwist.Request(
+        twist=twist,
+        wrenches=wrenches,
+        **{
+            'length': 0.5,
+            'joint_state': JointState(name=list(robot.joint_names), position=Q.tolist()),
+            **fields,
+        },
+    )
+    response = FilterTwist.Response()
+    situation = Situation(pickled(robot), robot.gravity, 'left_', None)
+    filter_twist(QueriedRobot(situation), request, response)
+    return response
+
+
+def test_the_metric_decides(panda):
+    """A force beside the origin: the minimum of 0.25 omega^2 + v^2 of what is taken off."""
+    command = [0.0, 0.0, 0.0, 0.2, 0.0, -0.1]
+    push = [0.0, -0.3, 0.0, 0.0, 0.0, 1.0]  # a force along z at x = 0.3
+    answer = ask(panda, twist_message(TOOL, command), [wrench_message(TOOL, push)])
+    weight = np.array([0.25, 0.25, 0.25, 1.0, 1.0, 1.0])
+    w = np.array(push)
+    removed = (w @ command) / (w @ (w / weight)) * w / weight
+    np.testing.assert_allclose(numbers_of(answer.removed), removed, atol=1e-14)
+    np.testing.assert_allclose(numbers_of(answer.twist.twist), command - removed, atol=1e-14)
+    assert answer.twist.header.frame_id == TOOL
+    assert list(answer.pushing) == [True]
+
+
+def test_a_contact_that_only_pushes(panda):
+    table = [wrench_message(TOOL, [0, 0, 0, 0, 0, 1])]
+    for speed, allowed, acts in ((-0.1, 0.0, True), (0.1, 0.1, False)):
+        command = twist_message(TOOL, [0, 0, 0.3, 0.2, 0, speed])
+        answer = ask(panda, command, table, unilateral=True)
+        np.testing.assert_allclose(
+            numbers_of(answer.twist.twist), [0, 0, 0.3, 0.2, 0, allowed], atol=1e-14
+        )
+        assert list(answer.pushing) == [acts]
+
+
+def test_wrenches_in_other_frames(panda):
+    """The allowed twist does no work on a wrench, whichever frames the two are in."""
+    wrench, command = np.array([0.1, 0.2, -0.3, 1.0, 0.5, 2.0]), [0.3, -0.2, 0.1, 0.2, 0.1, -0.4]
+    for frame in (f'left_{TOOL}', TOOL, ''):
+        for other in ('', 'panda_link4', TOOL):
+            answer = ask(panda, twist_message(frame, command), [wrench_message(other, wrench)])
+            link, own = frame.removeprefix('left_') or ROOT, other or ROOT
+            to_own = se3.inverse(panda.link_pose(Q, own)) @ panda.link_pose(Q, link)
+            assert wrench @ se3.Ad(to_own) @ numbers_of(answer.twist.twist) == pytest.approx(
+                0.0, abs=1e-13
+            )
+            assert abs(wrench @ se3.Ad(to_own) @ command) > 0.05
+
+
+def test_one_frame_needs_no_joints(panda):
+    """Only frames apart need the joints; without a measured state that is told."""
+    command, push = twist_message(TOOL, [0, 0, 0, 0, 0, -1]), [0, 0, 0, 0, 0, 1]
+    unknown = {'joint_state': JointState()}
+    answer = ask(panda, command, [wrench_message(TOOL, push)], **unknown)
+    np.testing.assert_array_equal(numbers_of(answer.twist.twist), np.zeros(6))
+    with pytest.raises(ArgumentError, match='joint_state does not name panda_joint1'):
+        ask(panda, command, [wrench_message('', push)], **unknown)
+
+
+PUSH = [0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ('fields', 'reason'),
+    [
+        ({'length': 0.0}, 'length must be within 0.001 and'),
+        ({'length': 1e200}, 'length must be within 0.001 and'),
+        ({'length': float('nan')}, 'length must be within 0.001 and'),
+        ({'wrenches': []}, 'wrenches is empty'),
+        ({'wrenches': [wrench_message('', np.zeros(6))]}, r'wrenches\[0\] must be .* not zero'),
+        ({'wrenches': [wrench_message('', [np.nan] * 6)]}, r'wrenches\[0\] must be finite'),
+        ({'wrenches': [wrench_message('map', PUSH)]}, r"wrenches\[0\]: frame_id: .* no link 'map'"),
+        ({'twist': twist_message('map', PUSH)}, "twist: frame_id: .* no link 'map'"),
+        ({'twist': twist_message('', [np.inf] * 6)}, 'the twist'),
+    ],
+)
+def test_requests_that_cannot_be_answered(panda, fields, reason):
+    fields = {
+        'twist': twist_message('', PUSH),
+        'wrenches': [wrench_message('', PUSH)],
+        **fields,
+    }
+    with pytest.raises((ArgumentError, UnknownNameError), match=reason):
+        ask(panda, fields.pop('twist'), fields.pop('wrenches'), **fields)
