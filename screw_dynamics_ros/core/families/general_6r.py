@@ -74,6 +74,8 @@ WAVES = trigonometric_polynomial.waves(SAMPLES)
 VANISHING = 1e-10
 #: det M, relative to what it is elsewhere, below which it vanishes at a pose.
 VANISHED = 1e-10
+#: Largest ratio of samples of det M beside which the smallest have digits left.
+DIGITS = 1e13
 #: |z|^2 - 1 of a refined zero up to which it is a real angle, to the rounding of multiple ones.
 REAL = 1e-5
 WEAK = 1e-24
@@ -462,7 +464,9 @@ class GeneralSixRevolute:
         run.eliminate(*elimination.inputs(pose), forms, solution, rest)
         values = np.empty((SAMPLES, 1))
         run.determinant(WAVES, forms, values)
-        if not max(values.max(), -values.min()) > VANISHED * self._typical[number]:
+        size = np.abs(values)
+        largest = size.max()
+        if not largest > VANISHED * self._typical[number]:
             return np.empty((0, 6)), -1
         z = trigonometric_polynomial.zeros(values[:, 0], run.aberth_steps, DEGREE)
         if refined:
@@ -471,7 +475,7 @@ class GeneralSixRevolute:
         real = np.flatnonzero((square > 1.0 - NEARLY_REAL) & (square < 1.0 + NEARLY_REAL))
         count = len(real)
         if not count:
-            return np.empty((0, 6)), 0
+            return np.empty((0, 6)), 0 if largest < DIGITS * size.min() else 2 * DEGREE + 1
         waves, angles = np.ones((2 * DEGREE, 3)), np.empty((2 * DEGREE, 2, 6))
         z, square = z[real], square[real]
         length = np.sqrt(square)
@@ -484,6 +488,8 @@ class GeneralSixRevolute:
             if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
                 return found, -1
             return found, int(np.count_nonzero(away < REAL))
+        if largest > DIGITS * size.min():
+            return found, 2 * DEGREE + 1  # more than there can be
         near = np.abs(z[:, None] - z)
         near.reshape(-1)[:: count + 1] = 1.0
         near.sort(axis=1)
