@@ -19,7 +19,8 @@ from screw_dynamics_ros.core.families.chain_solutions import (
 )
 from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
-from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, Place
+from screw_dynamics_ros.core.families.elimination import Place
+from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute
 from screw_dynamics_ros.core.families.pieper import Pieper
 from screw_dynamics_ros.core.families.polishing import TURN, make_polisher
 from screw_dynamics_ros.core.inverse.position import squared_distance

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.families.spherical_shoulder_elbow_wrist import (
 from screw_dynamics_ros.core.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.lie import se3
 from support import arm_321
+from support.arms import arm
 from support.compilation import needs_llvmlite
 from support.robots import urdf_path
 
@@ -192,6 +193,24 @@ def test_general_arms_have_even_numbers_of_solutions():
                 assert distances(np.delete(found.q, k, axis=0), row).min() > 1e-5
             counts.add(len(found))
     assert all(count % 2 == 0 for count in counts)
+
+
+@needs_llvmlite
+def test_poses_at_which_the_elimination_cannot_tell():
+    """Right angles of a real arm: solutions share joint angles; none is certified to be lacking."""
+    robot = arm('Yaskawa HC10').robot()
+    half = np.pi / 2
+    for q in (
+        [half, -np.pi, 3 * half, -half, half, 0],
+        [-np.pi, half, 3 * half, -half, np.pi, -np.pi],
+        [0, np.pi, 6.1959, -half, 0, -half],
+    ):
+        found = robot.all_inverse_kinematics(
+            robot.link_pose(q, 'tool'), 'tool', respect_limits=False, images=False
+        )
+        there = len(found) > 0 and distances(found.q, np.array(q)).min() < 1e-6
+        assert there or not found.complete
+        assert found.residuals.max(initial=0.0) < 1e-10
 
 
 def test_nearly_coinciding_solutions():

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families import general_6r, trigonometric_polynomial
+from screw_dynamics_ros.core.families import elimination as equations
+from screw_dynamics_ros.core.families import trigonometric_polynomial
 from screw_dynamics_ros.core.families.chain import SerialChain
-from screw_dynamics_ros.core.families.general_6r import (
+from screw_dynamics_ros.core.families.elimination import (
     PLACES,
     Elimination,
-    GeneralSixRevolute,
     reflected,
     right_side,
 )
+from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute
 from screw_dynamics_ros.core.families.line_coordinates import (
     displacement_matrix,
     line_coordinates,
@@ -85,10 +86,10 @@ def test_both_sides_of_the_closure_agree(place):
     )
     np.testing.assert_allclose(left, right, atol=1e-11)
     forms = elimination.equations(C).forms.reshape(6, 9, 3)
-    singular = np.linalg.svd(general_6r.matrix(forms, waves(i)), compute_uv=False)
+    singular = np.linalg.svd(equations.matrix(forms, waves(i)), compute_uv=False)
     assert singular[-1] < 1e-13 * singular[0] < singular[-2]
     turned = np.array([1.0, np.cos(q[i] + 0.7), np.sin(q[i] + 0.7)])
-    singular = np.linalg.svd(general_6r.matrix(forms, turned), compute_uv=False)
+    singular = np.linalg.svd(equations.matrix(forms, turned), compute_uv=False)
     assert singular[-1] > 1e-7 * singular[0]
 
 
@@ -100,8 +101,8 @@ def test_the_determinant_is_of_degree_eight():
         forms = Elimination(chain.screws, place).equations(C).forms.reshape(6, 9, 3)
         angles = 2 * np.pi / 32 * np.arange(32)
         waves = np.stack([np.ones(32), np.cos(angles), np.sin(angles)], axis=1)
-        values = [general_6r.determinant(wave, forms.reshape(-1))[0][0] for wave in waves]
-        np.testing.assert_allclose(values, np.linalg.det(general_6r.matrix(forms, waves)))
+        values = [equations.determinant(wave, forms.reshape(-1))[0][0] for wave in waves]
+        np.testing.assert_allclose(values, np.linalg.det(equations.matrix(forms, waves)))
         c = np.abs(np.fft.fft(values))[:17]
         assert c[8] > 1e-5 * c.max() > 1e6 * c[9:].max()
 
