@@ -33,6 +33,7 @@ ORDER = """
     core.integration  core.identification
     core.constraints  core.formulations
     core.absolute_coordinates
+    core.parallel
     core.robot
     core.control  core.trajectory  core.simulation  core.estimation
     core
