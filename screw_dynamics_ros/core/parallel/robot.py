@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.types import Array
 #: Length errors of a pose that is right, in sizes of the mechanism.
 ROUNDING = 1e-12
 #: Length errors of the rods of one leg that count as agreement, in sizes of the mechanism.
-AGREEMENT = 1e-9
+AGREEMENT = 1e-6
 MAX_UPDATES = 50
 
 
