@@ -47,6 +47,7 @@ setup(
                 'wrench_estimator',
                 'simulator',
                 'mechanism_simulator',
+                'parallel_robot',
                 'bringup',
                 'demo',
                 'doctor',

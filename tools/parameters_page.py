@@ -22,8 +22,9 @@ HEAD = """\
 # Parameters of the nodes
 
 Generated from the declarations by `python tools/parameters_page.py`; `ros2 param describe` prints
-the same texts. `config/model.yaml`, `config/simulator.yaml` and `config/mechanism_simulator.yaml`
-contain all parameters with their defaults, as a template; [nodes.md](nodes.md) explains their use.
+the same texts. `config/model.yaml`, `config/simulator.yaml`, `config/mechanism_simulator.yaml` and
+`config/parallel_robot.yaml` contain all parameters with their defaults, as a template;
+[nodes.md](nodes.md) explains their use.
 
 The type of a parameter never changes. Integers are accepted for doubles at startup and, except in
 humble, while the node runs. An empty list of strings is written `['']`. "Changes" tells whether a
@@ -59,6 +60,7 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
     ('dynamics', '', TABLES['dynamics']),
     ('wrench_estimator', '', TABLES['wrench_estimator']),
     ('mechanism_simulator', '', (*TABLES['mechanism_simulator'], *diagnostics.TABLE)),
+    ('parallel_robot', '', (*TABLES['parallel_robot'], *diagnostics.TABLE)),
     ('simulator', '', (*TABLES['simulator'], *diagnostics.TABLE)),
     *(
         (

@@ -15,6 +15,7 @@ from support.robots import urdf_path
 
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
 MECHANISM = CONFIG / 'mechanism_simulator.yaml'
+PARALLEL = CONFIG / 'parallel_robot.yaml'
 #: Parameters that rclpy declares by itself.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 
@@ -54,7 +55,7 @@ def plain(value):
 
 @pytest.fixture(scope='module')
 def client(start, connect):
-    for name in ('bringup', 'simulator', 'mechanism_simulator'):
+    for name in ('bringup', 'simulator', 'mechanism_simulator', 'parallel_robot'):
         start(name, DEFAULT if name == 'bringup' else {}, ['-r', '__ns:=/config'])
     start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
     return connect('config')
@@ -68,6 +69,7 @@ CASES = [
     ('alone/dynamics', MODEL, ('/**', '/**/dynamics')),
     ('simulator', SIMULATOR, ('/**/simulator',)),
     ('mechanism_simulator', MECHANISM, ('/**/mechanism_simulator',)),
+    ('parallel_robot', PARALLEL, ('/**/parallel_robot',)),
 ]
 
 

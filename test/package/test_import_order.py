@@ -51,6 +51,7 @@ ORDER = """
     nodes.hosting
     nodes.outputs  nodes.simulation
     nodes.mechanism
+    nodes.parallel
     nodes
     cli.command_line
     cli.doctor  cli.parity

@@ -29,16 +29,21 @@ def home(z: float) -> Array:
     return se3.pose(np.eye(3), [0.0, 0.0, z])
 
 
-def lengthening(base: Array, platform: Array) -> tuple[UPS, ...]:
-    """Return UPS legs between two lists of pivots."""
-    return tuple(UPS(name=name, base=b, platform=a) for name, b, a in zip(NAMES, base, platform))
+def lengthening(
+    base: Array, platform: Array, lower: float = 0.0, upper: float = np.inf
+) -> tuple[UPS, ...]:
+    """Return UPS legs between two lists of pivots (n, 3), with limits of their lengths [m]."""
+    return tuple(
+        UPS(name=name, base=b, platform=a, lower=lower, upper=upper)
+        for name, b, a in zip(NAMES, base, platform)
+    )
 
 
 def stewart_gough() -> Mechanism:
     """Return the general 6-6 platform of the golden numbers 8.4."""
     base = circle(0.5, [10, 110, 130, 230, 250, 350])
     platform = circle(0.3, [50, 70, 170, 190, 290, 310])
-    return Mechanism('stewart_gough', lengthening(base, platform), home(0.55), DISK)
+    return Mechanism('stewart_gough', lengthening(base, platform, 0.45, 0.9), home(0.55), DISK)
 
 
 def octahedron() -> Mechanism:
@@ -118,8 +123,8 @@ def delta() -> Mechanism:
                 zero=R[:, 0],
                 crank=0.25,
                 length=0.55,
-                lower=-np.pi / 2,
-                upper=np.pi / 2,
+                lower=-1.5,
+                upper=1.5,
             )
         )
     plate = Inertia(0.8, np.array([0.0, 0.0, -0.01]), np.diag([0.001, 0.001, 0.002]))

@@ -90,9 +90,13 @@ class Leg:
         """Return the lengths rho(q) (k,) of the rods [m]."""
         raise NotImplementedError
 
-    def lever(self, rod: int, q: Any, e: Array) -> Any:
-        """Return e . t' for unit rate of the motor; e (3,) is the unit vector along the rod."""
+    def elbow_rates(self, q: Any) -> tuple[Array, Array]:
+        """Return dc/dq and d^2c/dq^2, (3,) each and the same for all rods [m]."""
         raise NotImplementedError
+
+    def lever(self, q: Any, e: Array) -> Any:
+        """Return e . t' for unit rate of the motor; e (3,) is the unit vector along the rod."""
+        return e @ self.elbow_rates(q)[0]
 
     def coordinates(self, rod: int, t: Array) -> tuple[Array, Any]:
         """Return motor positions for a platform pivot t (3,), and the discriminant [m^2].
@@ -178,7 +182,11 @@ class UPS(Leg):
         """Return q + offset."""
         return np.array([q + self.offset])
 
-    def lever(self, rod: int, q: Any, e: Array) -> Any:
+    def elbow_rates(self, q: Any) -> tuple[Array, Array]:
+        """Return zeros: the pivot of the base does not move."""
+        return np.zeros(3), np.zeros(3)
+
+    def lever(self, q: Any, e: Array) -> Any:
         """Return 1."""
         return 1.0
 
@@ -225,9 +233,9 @@ class PUS(Leg):
         """Return the constant length of each rod."""
         return np.full(len(self.base), self.length)
 
-    def lever(self, rod: int, q: Any, e: Array) -> Any:
-        """Return e . u."""
-        return e @ self.direction
+    def elbow_rates(self, q: Any) -> tuple[Array, Array]:
+        """Return u, and zeros."""
+        return self.direction, np.zeros(3)
 
     def coordinates(self, rod: int, t: Array) -> tuple[Array, Any]:
         """Return u . d ± sqrt(l^2 - |d|^2 + (u . d)^2) with d = t - b."""
@@ -296,10 +304,14 @@ class RUS(Leg):
         """Return the constant length of each rod."""
         return np.full(len(self.base), self.length)
 
-    def lever(self, rod: int, q: Any, e: Array) -> Any:
-        """Return e . (x × (c - b)): the arm of the rod about the motor (E-40)."""
+    def elbow_rates(self, q: Any) -> tuple[Array, Array]:
+        """Return x × (c - b), which makes the lever the arm of the rod (E-40), and -(c - b)."""
         y = np.cross(self.zero, self.axis)
-        return -self.crank * (np.sin(q) * (e @ self.zero) + np.cos(q) * (e @ y))
+        sine, cosine = np.sin(q), np.cos(q)
+        return (
+            -self.crank * (sine * self.zero + cosine * y),
+            -self.crank * (cosine * self.zero - sine * y),
+        )
 
     def coordinates(self, rod: int, t: Array) -> tuple[Array, Any]:
         """Return sine and cosine of the roots of A sin q + B cos q = k (E-38).

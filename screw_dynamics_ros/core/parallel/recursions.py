@@ -65,7 +65,7 @@ def unit_wrenches(mechanism: Mechanism, q: Array, T: Array) -> Array:
 def levers(mechanism: Mechanism, q: Array, E: Array) -> Array:
     """Return e . t' of each rod for unit rate of its motor, (rods,); E (rods, 3) unit vectors."""
     return np.array(
-        [mechanism.legs[leg].lever(rod, q[leg], e) for (leg, rod), e in zip(mechanism.rod_legs, E)]
+        [mechanism.legs[leg].lever(q[leg], e) for (leg, _), e in zip(mechanism.rod_legs, E)]
     )
 
 

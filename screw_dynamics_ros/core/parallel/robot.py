@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +74,7 @@ class ParallelRobot:
     >>> pose[:3, 3] = 0.05, -0.03, 0.6
     >>> q = robot.inverse_position(pose)
     >>> q.round(4)
-    array([0.6888, 0.701 , 0.7291, 0.6817, 0.6935, 0.6533])
+    array([0.6596, 0.7157, 0.7043, 0.6755, 0.6998, 0.6725])
     >>> bool(np.allclose(robot.forward_position(q), pose, atol=1e-12))
     True
     """
@@ -97,6 +96,11 @@ class ParallelRobot:
         return len(self.mechanism.legs)
 
     @property
+    def home(self) -> Array:
+        """Pose (4, 4) where iterations start by default."""
+        return self.mechanism.home
+
+    @property
     def design(self) -> str:
         """What `classify` says."""
         return classify(self.mechanism)
@@ -115,7 +119,7 @@ class ParallelRobot:
             Naming the leg: one that cannot reach its pivot, whose two rods disagree (a Delta
             cannot turn), or that would pass a limit of its motor.
         """
-        T = self._pose('pose', pose)
+        T = self.checked_pose('pose', pose)
         branches = self._branches(T)
         own = np.array([leg.branch < 0 for leg in self.mechanism.legs], dtype=int)
         if seed is None:
@@ -128,7 +132,7 @@ class ParallelRobot:
             nearest = np.abs(branches - near[:, None]).argmin(axis=1)
             q = branches[np.arange(self.nv), nearest]
         self._check_rods(q, T)
-        self._check_limits(q)
+        self.check_limits(q)
         return q
 
     def inverse_positions(self, pose: ArrayLike) -> Array:
@@ -137,7 +141,7 @@ class ParallelRobot:
         Any choice of one per leg is a solution; both are the same for legs that change length.
         Limits are not looked at. Raises `ArgumentError` for a pose that a leg cannot reach.
         """
-        return self._branches(self._pose('pose', pose))
+        return self._branches(self.checked_pose('pose', pose))
 
     def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
         """Return the pose (4, 4) for motor positions (n,), near the pose `seed` (C-119).
@@ -170,7 +174,8 @@ class ParallelRobot:
         ----------
         tolerance : float, optional
             Largest length error of a rod [m]; some rounding errors by default. With more than six
-            rods the errors of measured positions must be allowed for.
+            rods, whose measured lengths contradict each other a little, the pose is that of least
+            squares, and their errors must be allowed for.
         max_updates : int
             Newton steps before giving up.
         """
@@ -178,12 +183,14 @@ class ParallelRobot:
         limit = self._tolerance if tolerance is None else tolerance
         check_number('tolerance', limit, positive=True)
         check_count('max_updates', max_updates)
-        side = self._side(q, T)
+        side, redundant = self._side(q, T), len(self.mechanism.rod_legs) > 6
         residual, updates = np.inf, 0
         for updates in range(max_updates + 1):
             moved, errors = self._functions.newton_step(q, T)
             residual = float(np.abs(errors).max())
-            if residual <= limit or not np.isfinite(moved).all() or updates == max_updates:
+            step = float(np.abs(moved - T).max())
+            done = step <= self._tolerance if redundant else residual <= limit
+            if done or not np.isfinite(step) or updates == max_updates:
                 break
             T = moved
         if not residual <= limit:
@@ -210,7 +217,7 @@ class ParallelRobot:
         column. Raises `ArgumentError` for a leg that is singular itself: its rod has no lever
         about its motor, so that the motor moves nothing and the rod bears everything.
         """
-        q, T = self._numbers('q', q), self._pose('pose', pose)
+        q, T = self._numbers('q', q), self.checked_pose('pose', pose)
         G, lever = self._functions.wrench_basis(q, T)
         small = np.abs(lever) <= TOLERANCE * max(1.0, float(np.abs(lever).max()))
         if small.any() or not np.isfinite(G).all():
@@ -307,7 +314,7 @@ class ParallelRobot:
 
         `gravity` (3,) is the acceleration of free fall in the base frame [m/s^2].
         """
-        T, g = self._pose('pose', pose), vector('gravity', 3, gravity)
+        T, g = self.checked_pose('pose', pose), vector('gravity', 3, gravity)
         body = self.mechanism.inertia
         f = -body.mass * g
         return np.concatenate([np.cross(T[:3, :3] @ body.com, f), f])
@@ -321,7 +328,8 @@ class ParallelRobot:
             raise ArgumentError(f'{name} of leg {leg!r} is not a finite number')
         return x
 
-    def _pose(self, name: str, value: ArrayLike) -> Array:
+    def checked_pose(self, name: str, value: ArrayLike) -> Array:
+        """Return a pose (4, 4) as an array; raises `ArgumentError` for what is none."""
         T = float_array(name, value)
         if T.shape != (4, 4) or not np.isfinite(T).all():
             raise ArgumentError(f'{name} must be a finite (4, 4) matrix, got {T.tolist()}')
@@ -329,7 +337,7 @@ class ParallelRobot:
         return T
 
     def _seed(self, seed: ArrayLike | None) -> Array:
-        return self.mechanism.home if seed is None else self._pose('seed', seed)
+        return self.mechanism.home if seed is None else self.checked_pose('seed', seed)
 
     def _side(self, q: Array, T: Array) -> float:
         """Return the sign of the determinant of the unit wrenches; 1 for more than six rods."""
@@ -348,6 +356,16 @@ class ParallelRobot:
         turning = np.array([leg.turning for leg in self.mechanism.legs])[:, None]
         return np.where(turning, np.arctan2(x[..., 0], x[..., 1]), x[..., 0])
 
+    def check_closed(self, q: Array, T: Array) -> None:
+        """Raise `ArgumentError` unless motor positions (n,) and a pose (4, 4) belong together."""
+        errors = np.abs(self._functions.newton_step(q, T)[1])
+        if not errors.max() <= AGREEMENT * self.mechanism.size:
+            leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
+            raise ArgumentError(
+                f'motor positions and pose do not belong together: the rod of leg {leg!r} would '
+                f'be {errors.max():.3g} m too long or too short'
+            )
+
     def _check_rods(self, q: Array, T: Array) -> None:
         if len(self.mechanism.rod_legs) == self.nv:
             return
@@ -359,8 +377,9 @@ class ParallelRobot:
                 'parallelograms cannot turn; give a pose with the orientation of `home`'
             )
 
-    def _check_limits(self, q: Sequence[float] | Array) -> None:
-        for x, leg in zip(q, self.mechanism.legs):
+    def check_limits(self, q: ArrayLike) -> None:
+        """Raise `ArgumentError` for the first motor position of q (n,) beyond its limits."""
+        for x, leg in zip(self._numbers('q', q), self.mechanism.legs):
             if not leg.lower <= x <= leg.upper:
                 what = 'pass the limits of its motor'
                 if not leg.branched:
