@@ -154,7 +154,7 @@ def inverse_dynamics(
     >>> robot = ParallelRobot(stewart_gough(), backend='reference')
     >>> q = robot.inverse_position(robot.home)
     >>> inverse_dynamics(robot, q, robot.home, np.zeros(6), np.zeros(6)).round(4)
-    array([7.639, 7.639, 7.639, 7.639, 7.639, 7.639])
+    array([7.6388, 7.6388, 7.6388, 7.6388, 7.6388, 7.6388])
     """
     T, q = robot.checked_pose('pose', pose), vector('q', robot.nv, q)
     t, rate = vector('twist', 6, twist), vector('twist_rate', 6, twist_rate)

@@ -75,10 +75,10 @@ def three_two_one() -> Mechanism:
 def hexaglide() -> Mechanism:
     """Return six sliders on three parallel pairs of rails, with rods of constant length."""
     base = np.array([[0, y, 0] for y in (-0.5, -0.4, -0.05, 0.05, 0.4, 0.5)])
-    platform = circle(0.15, [250, 290, 170, 10, 130, 50])
-    sides = (1, -1, 1, -1, 1, -1)
+    platform = circle(0.25, [270, 210, 90, 30, 150, 330])
+    sides = (-1, 1, 1, -1, -1, 1)
     legs = tuple(
-        PUS(name=name, base=b, platform=a, direction=np.array([1.0, 0, 0]), length=0.8, branch=s)
+        PUS(name=name, base=b, platform=a, direction=np.array([1.0, 0, 0]), length=1.0, branch=s)
         for name, b, a, s in zip(NAMES, base, platform, sides)
     )
     return Mechanism('hexaglide', legs, home(0.45), DISK)
