@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.parallel.platform_singularities import (
+    PlatformSingularity,
+    platform_singularity,
+)
 from screw_dynamics_ros.core.parallel.robot import ParallelRobot
-from screw_dynamics_ros.core.parallel.singularities import PlatformSingularity, platform_singularity
 from screw_dynamics_ros.core.types import Array
 
 

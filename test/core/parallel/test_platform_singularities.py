@@ -6,13 +6,13 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.parallel import Mechanism, ParallelRobot, examples
 from screw_dynamics_ros.core.parallel.force_distribution import internal_forces, rod_forces
-from screw_dynamics_ros.core.parallel.recursions import unit_wrenches
-from screw_dynamics_ros.core.parallel.singularities import (
+from screw_dynamics_ros.core.parallel.platform_singularities import (
     factors_of_321,
     is_architecturally_singular,
     platform_singularity,
     wrench_basis_of_321,
 )
+from screw_dynamics_ros.core.parallel.recursions import unit_wrenches
 from support.parallel_robots import moved, random_pose
 
 
