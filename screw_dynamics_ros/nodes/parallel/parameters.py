@@ -10,6 +10,7 @@ from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.parallel.description import mechanism_of
 from screw_dynamics_ros.core.parallel.examples import stewart_gough
+from screw_dynamics_ros.core.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.parallel.robot import ParallelRobot
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
@@ -116,11 +117,18 @@ def check(values: dict[str, Value]) -> None:
 
 def make_robot(parameters: Parameters) -> ParallelRobot:
     """Return the robot of the parameter `mechanism`; raises `DescriptionError`."""
-    if not parameters['mechanism']:
-        return ParallelRobot(stewart_gough(), parameters['backend'])
-    path = Path(parameters['mechanism'])
+    path = parameters['mechanism']
+    try:
+        mechanism = read_mechanism(Path(path)) if path else stewart_gough()
+    except DescriptionError as error:
+        raise DescriptionError(f'parameter mechanism: {error}') from None
+    return ParallelRobot(mechanism, parameters['backend'])
+
+
+def read_mechanism(path: Path) -> Mechanism:
+    """Return the mechanism that a YAML file describes; raises `DescriptionError` with its path."""
     try:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
     except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise DescriptionError(f'parameter mechanism: {path} cannot be read: {error}') from None
-    return ParallelRobot(mechanism_of(content, str(path)), parameters['backend'])
+        raise DescriptionError(f'{path} cannot be read: {error}') from None
+    return mechanism_of(content, str(path))
