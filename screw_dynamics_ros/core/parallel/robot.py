@@ -11,7 +11,8 @@ from screw_dynamics_ros.core.arguments import check_count, check_number, float_a
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.parallel import force_distribution
+from screw_dynamics_ros.core.parallel import convexity, force_distribution
+from screw_dynamics_ros.core.parallel.assembly_modes import AssemblyModes, assembly_modes
 from screw_dynamics_ros.core.parallel.functions import Functions
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism, classify
 from screw_dynamics_ros.core.types import Array
@@ -143,14 +144,24 @@ class ParallelRobot:
         """
         return self._branches(self.checked_pose('pose', pose))
 
-    def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def forward_position(
+        self, q: ArrayLike, seed: ArrayLike | None = None, *, convex: bool = False
+    ) -> Array:
         """Return the pose (4, 4) for motor positions (n,), near the pose `seed` (C-119).
+
+        If `convex`, the one pose in which the rods make a convex body with base and platform, on
+        the side of the base that `seed` is on (C-123); looked for among all poses, in about a tenth
+        of a second.
 
         Raises
         ------
         ArgumentError
-            With the reason that `solve_forward_position` gives.
+            With the reason that `solve_forward_position` gives; if not exactly one is convex.
         """
+        if convex:
+            numbers = self._numbers('q', q)
+            modes = self.all_forward_positions(numbers, seed)
+            return convexity.convex_pose(self.mechanism, numbers, modes, self._seed(seed))
         result = self.solve_forward_position(q, seed)
         if not result.success:
             raise ArgumentError(f'{self.mechanism.name}: {result.message}')
@@ -207,6 +218,21 @@ class ParallelRobot:
             )
             return ForwardPositionResult(T, False, residual, updates, message)
         return ForwardPositionResult(T, True, residual, updates, 'solved')
+
+    def all_forward_positions(self, q: ArrayLike, seed: ArrayLike | None = None) -> AssemblyModes:
+        """Return all poses for motor positions (n,) of six rods, the nearest to `seed` first.
+
+        With a certificate; see `assembly_modes`. Limits of the motors are not looked at.
+
+        Examples
+        --------
+        >>> from screw_dynamics_ros.core.parallel.examples import three_two_one
+        >>> robot = ParallelRobot(three_two_one(), backend='reference')
+        >>> modes = robot.all_forward_positions(robot.inverse_position(robot.home))
+        >>> modes.message, modes.complete
+        ('8 poses, of 8 complex solutions on 40 paths', True)
+        """
+        return assembly_modes(self.mechanism, self._numbers('q', q), self._seed(seed))
 
     # --- velocity -------------------------------------------------------------------------------
 
