@@ -207,6 +207,56 @@ def poses_of_321(mechanism: Mechanism, elbows: Array, lengths: Array) -> list[La
     return found
 
 
+def pose_of_pairs(
+    mechanism: Mechanism, elbows: Array, lengths: Array, rod: int, direction: Array
+) -> tuple[Array, float]:
+    """Return the pose of a platform on three pairs of rods, from lengths and one direction (C-120).
+
+    The direction of one rod tells where its pivot is; the two others are apexes above two base
+    pivots and that one, on either side. Of these four poses the one is returned in which all
+    lengths agree best, and the largest disagreement.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A 3-3 or 6-3 platform.
+    elbows : (6, 3), lengths : (6,) arrays
+        Where the rods start, and their lengths [m].
+    rod : int
+        That with the measured direction.
+    direction : (3,) array
+        Unit vector along it, towards the platform, in the base frame.
+
+    Returns
+    -------
+    (pose (4, 4), disagreement [m])
+
+    Raises
+    ------
+    ArgumentError
+        For other designs, and for lengths and a direction that contradict each other.
+    """
+    a = mechanism.platform_pivots
+    groups = groups_of_points(a, COINCIDENT * mechanism.size)
+    if sorted(groups) != [0, 0, 1, 1, 2, 2]:
+        raise ArgumentError(
+            f'{mechanism.name} is a {classify(mechanism)} platform; this closed form is that of '
+            'platforms on three pivots with two rods each'
+        )
+    first = elbows[rod] + lengths[rod] * direction
+    others = [[k for k, g in enumerate(groups) if g == each] for each in {0, 1, 2} - {groups[rod]}]
+    found = []
+    for sides in product(SIDES, repeat=2):
+        tops = [first]
+        for pair, side in zip(others, sides):
+            edge = np.linalg.norm(a[pair[0]] - a[rod])
+            tops.append(apex([*elbows[pair], first], [*lengths[pair], edge], side))
+        T = pose_from_points(tops, [a[rod], *(a[pair[0]] for pair in others)])
+        errors = np.linalg.norm(T[:3, 3] + a @ T[:3, :3].T - elbows, axis=1) - lengths
+        found.append((T, float(np.abs(errors).max())))
+    return min(found, key=lambda each: each[1])
+
+
 def poses_of_delta(mechanism: Mechanism, elbows: Array, lengths: Array) -> list[LabeledPose]:
     """Return the two poses of a Delta robot: its platform above and below the three elbows.
 

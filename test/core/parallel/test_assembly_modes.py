@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.parallel.assembly_modes import (
 )
 from screw_dynamics_ros.core.parallel.convexity import is_convex, widest_gap
 from screw_dynamics_ros.core.parallel.tetrahedra import poses_of_321
-from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose
+from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, with_seventh_leg
 
 EVERYWHERE = {'turn': 2.0, 'shift': 0.3}
 
@@ -205,11 +205,9 @@ def test_lengths_without_a_pose():
 
 
 def test_other_than_six_rods_are_refused():
-    mechanism = examples.stewart_gough()
-    extra = examples.UPS(name='leg_7', base=[0.1, 0.0, 0.0], platform=[0.0, 0.1, 0.0])
-    robot = ParallelRobot(Mechanism('seven', (*mechanism.legs, extra), mechanism.home), 'reference')
+    robot = ParallelRobot(with_seventh_leg(examples.stewart_gough()), 'reference')
     with pytest.raises(ArgumentError, match='seven has 7 rods'):
-        robot.all_forward_positions(robot.inverse_position(mechanism.home))
+        robot.all_forward_positions(robot.inverse_position(robot.home))
 
 
 # --- convexity ------------------------------------------------------------------------------------

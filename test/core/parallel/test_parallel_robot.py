@@ -8,7 +8,7 @@ from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.parallel import PUS, RUS, UPS, Mechanism, ParallelRobot, examples
 from screw_dynamics_ros.core.parallel.recursions import newton_step, unit_wrenches
-from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, unit
+from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, unit, with_seventh_leg
 
 DESIGNS = {
     'stewart_gough': '6-6',
@@ -196,9 +196,7 @@ def test_another_assembly_mode_is_refused():
 
 def test_seven_rods_make_a_least_squares_pose():
     """C-120: a seventh length that agrees changes nothing; noise shows in the residual."""
-    mechanism = examples.stewart_gough()
-    extra = UPS(name='leg_7', base=[0.1, 0.0, 0.0], platform=[0.0, 0.1, 0.0])
-    robot = ParallelRobot(Mechanism('seven', (*mechanism.legs, extra), mechanism.home), 'reference')
+    robot = ParallelRobot(with_seventh_leg(examples.stewart_gough()), 'reference')
     q = robot.inverse_position(GOLDEN)
     assert np.abs(robot.forward_position(q) - GOLDEN).max() < 1e-11
     noisy = robot.solve_forward_position(q + [0, 0, 0, 0, 0, 0, 1e-4], tolerance=1e-3)

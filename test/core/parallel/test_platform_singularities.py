@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.parallel.platform_singularities import (
     wrench_basis_of_321,
 )
 from screw_dynamics_ros.core.parallel.recursions import unit_wrenches
-from support.parallel_robots import moved, random_pose
+from support.parallel_robots import moved, random_pose, with_seventh_leg
 
 
 def report(mechanism, T):
@@ -123,10 +123,8 @@ def test_stretched_legs_are_singular_themselves():
 
 
 def seven_rods():
-    mechanism = examples.stewart_gough()
-    extra = examples.UPS(name='leg_7', base=[0.1, 0.0, 0.0], platform=[0.0, 0.1, 0.0])
-    robot = ParallelRobot(Mechanism('seven', (*mechanism.legs, extra), mechanism.home), 'reference')
-    return robot, robot.inverse_position(mechanism.home)
+    robot = ParallelRobot(with_seventh_leg(examples.stewart_gough()), 'reference')
+    return robot, robot.inverse_position(robot.home)
 
 
 def test_least_energy_and_internal_forces():
