@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.core.lie import quaternions, se3
+from screw_dynamics_ros.core.parallel.architecture import architecture
 from screw_dynamics_ros.core.parallel.legs import PUS, RUS, UPS, Leg
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.parallel.platform_singularities import platform_singularity
@@ -90,10 +91,11 @@ def check_home(mechanism: Mechanism) -> None:
         raise DescriptionError(f'at home, {error}') from None
     report = platform_singularity(mechanism, q, mechanism.home)
     if report.singular or report.singular_legs:
-        raise DescriptionError(
-            f'home is singular: {report.message}; choose another home, or other pivots if it is '
-            'singular everywhere'
-        )
+        remedy = 'choose another home, or other pivots if it is singular everywhere'
+        if len(mechanism.legs) == 6 and all(leg.kind == 'UPS' for leg in mechanism.legs):
+            found = architecture(mechanism)
+            remedy = f'{found.message}; choose other pivots' if found.singular else remedy
+        raise DescriptionError(f'home is singular: {report.message}; {remedy}')
 
 
 def units(where: str, content: Any) -> dict[str, float]:

@@ -153,6 +153,19 @@ def test_counts_of_other_designs(name, count):
     assert np.allclose(modes.poses[0], T, atol=1e-10)
 
 
+def test_special_pivots_have_sixteen_solutions():
+    """C-122, 3.25.18: similar planar platforms, and five pivots of the base on a line."""
+    random = np.random.default_rng(8)
+    base = random.normal(size=(6, 3)) * [0.4, 0.4, 0.0]
+    line = np.outer(random.normal(size=6), [0.5, 0.1, 0.0])
+    line[3] = [0.1, 0.5, 0.0]
+    for robot in (robot_of(base, 0.5 * base), robot_of(line, random.normal(size=(6, 3)) * 0.3)):
+        T = random_pose(robot.mechanism, random)
+        modes = robot.all_forward_positions(robot.inverse_position(T), T)
+        assert (modes.complete, modes.complex_solutions, modes.no_poses) == (True, 16, 24)
+        assert np.allclose(modes.poses[0], T, atol=1e-9)
+
+
 def test_poses_of_planar_platforms_are_mirrored():
     """3.25.18: base and platform in planes; every pose is there with its mirror image below."""
     random = np.random.default_rng(5)
