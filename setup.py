@@ -48,6 +48,7 @@ setup(
                 'simulator',
                 'mechanism_simulator',
                 'odometry',
+                'parallel_robot',
                 'bringup',
                 'demo',
                 'doctor',

@@ -22,8 +22,9 @@ HEAD = """\
 # Parameters of the nodes
 
 Generated from the declarations by `python tools/parameters_page.py`; `ros2 param describe` prints
-the same texts. `config/model.yaml`, `config/simulator.yaml`, `config/mechanism_simulator.yaml` and
-`config/odometry.yaml` contain all parameters with their defaults, as a template;
+the same texts. `config/model.yaml`, `config/simulator.yaml`, `config/mechanism_simulator.yaml`,
+`config/odometry.yaml` and `config/parallel_robot.yaml` contain all parameters with their defaults,
+as templates;
 [nodes.md](nodes.md) explains their use.
 
 The type of a parameter never changes. Integers are accepted for doubles at startup and, except in
@@ -61,6 +62,7 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
     ('wrench_estimator', '', TABLES['wrench_estimator']),
     ('mechanism_simulator', '', (*TABLES['mechanism_simulator'], *diagnostics.TABLE)),
     ('odometry', '', (*TABLES['odometry'], *diagnostics.TABLE)),
+    ('parallel_robot', '', (*TABLES['parallel_robot'], *diagnostics.TABLE)),
     ('simulator', '', (*TABLES['simulator'], *diagnostics.TABLE)),
     *(
         (

@@ -8,6 +8,7 @@ from screw_dynamics_ros.nodes.outputs import (
     kinematics_outputs,
     wrench_outputs,
 )
+from screw_dynamics_ros.nodes.parallel import parameters as parallel
 from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
 from screw_dynamics_ros.nodes.simulation import fault_parameters, simulator, world_parameters
 from screw_dynamics_ros.ros import diagnostics
@@ -22,6 +23,7 @@ TABLES = {
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'mechanism_simulator': mechanism.TABLE,
     'odometry': mobile_base.TABLE,
+    'parallel_robot': parallel.TABLE,
     'diagnostics': diagnostics.TABLE,
 }
 

@@ -39,6 +39,7 @@ def test_page_is_what_the_declarations_say(tool):
         ('simulator', 'simulator', '/**/simulator'),
         ('mechanism_simulator', 'mechanism_simulator', '/**/mechanism_simulator'),
         ('odometry', 'odometry', '/**/odometry'),
+        ('parallel_robot', 'parallel_robot', '/**/parallel_robot'),
     ],
 )
 def test_page_has_the_parameters_of_each_node(heading, file, section):

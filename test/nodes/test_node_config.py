@@ -17,6 +17,7 @@ from support.robots import urdf_path
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
 MECHANISM = CONFIG / 'mechanism_simulator.yaml'
 ODOMETRY = CONFIG / 'odometry.yaml'
+PARALLEL = CONFIG / 'parallel_robot.yaml'
 #: Parameters that rclpy declares by itself.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 
@@ -71,7 +72,7 @@ def pause(client, node, wanted):
 def client(start, connect):
     """Return a client of all nodes; the simulators pause, to leave the machine to the tests."""
     simulators = ('simulator', 'mechanism_simulator')
-    for name in ('bringup', *simulators, 'odometry'):
+    for name in ('bringup', *simulators, 'odometry', 'parallel_robot'):
         start(name, GIVEN.get(name, {}), ['-r', '__ns:=/config'])
     start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
     client = connect('config')
@@ -97,6 +98,7 @@ CASES = [
     ('simulator', SIMULATOR, ('/**/simulator',)),
     ('mechanism_simulator', MECHANISM, ('/**/mechanism_simulator',)),
     ('odometry', ODOMETRY, ('/**/odometry',)),
+    ('parallel_robot', PARALLEL, ('/**/parallel_robot',)),
 ]
 
 

@@ -34,6 +34,7 @@ ORDER = """
     core.integration  core.identification
     core.constraints  core.formulations
     core.absolute_coordinates
+    core.parallel
     core.robot
     core.control  core.trajectory  core.simulation  core.estimation
     core.mobile
@@ -53,6 +54,7 @@ ORDER = """
     nodes.outputs  nodes.simulation
     nodes.mechanism
     nodes.mobile_base
+    nodes.parallel
     nodes
     cli.command_line
     cli.doctor  cli.parity  cli.calibrate

@@ -28,13 +28,14 @@ from launch import LaunchContext
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
 from screw_dynamics_ros.ros import launch_arguments
-from support.paths import LAUNCH
+from support.paths import CONFIG, LAUNCH
 
 # launch makes all loggers that are created from now on its own, which pytest does not hear.
 logging.setLoggerClass(logging.Logger)
 
 BRINGUP, SIMULATION = 'bringup.launch.py', 'simulation.launch.py'
 MECHANISM, ODOMETRY = 'mechanism.launch.py', 'odometry.launch.py'
+PARALLEL = 'parallel_robot.launch.py'
 
 
 def visit(name, **arguments):
@@ -46,7 +47,7 @@ def visit(name, **arguments):
     return [action for actions in made for action in actions or ()]
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM, ODOMETRY])
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM, ODOMETRY, PARALLEL])
 def test_every_argument_is_described_and_has_a_default(name):
     description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
     arguments = [e for e in description.entities if isinstance(e, DeclareLaunchArgument)]
@@ -64,6 +65,12 @@ def test_urdf_file_becomes_the_description():
 
 def test_defaults_are_right():
     assert len(visit(SIMULATION)) == 2
+
+
+@pytest.mark.parametrize('name', ['stewart_gough', 'delta'])
+def test_platforms_of_the_package_are_started(name):
+    (node,) = visit(PARALLEL, mechanism=str(CONFIG / 'parallel' / f'{name}.yaml'))
+    assert node.node_executable == 'parallel_robot'
 
 
 @pytest.mark.parametrize('respawn', ['true', 'false'])
@@ -92,6 +99,11 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (MECHANISM, 'groups', 'SE(3)'),
         (ODOMETRY, 'params_file', '/nowhere'),
         (ODOMETRY, 'namespace', 'my-base'),
+        (PARALLEL, 'params_file', '/nowhere'),
+        (PARALLEL, 'mechanism', '/nowhere.yaml'),
+        (PARALLEL, 'mechanism', str(CONFIG / 'parallel_robot.yaml')),
+        (PARALLEL, 'platform_frame', 'base'),
+        (PARALLEL, 'base_frame', ''),
         (SIMULATION, 'params_file', '/nowhere'),
         (SIMULATION, 'rviz', 'maybe'),
         (SIMULATION, 'log_level', 'loud'),
@@ -106,7 +118,7 @@ def test_wrong_arguments_start_nothing(name, argument, value):
     assert value in str(refusal.value)
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, PARALLEL])
 def test_unknown_arguments_start_nothing(name, monkeypatch):
     monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', str(LAUNCH / name), 'namspace:=left'])
     with pytest.raises(Exception, match='did you mean namespace'):

@@ -62,7 +62,13 @@ class NodeProcess:
     running: ClassVar = []
 
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
-        if name not in ('simulator', 'mechanism_simulator', 'odometry', 'echo_node'):
+        if name not in (
+            'simulator',
+            'mechanism_simulator',
+            'odometry',
+            'parallel_robot',
+            'echo_node',
+        ):
             parameters = {'max_delay': 0.0, **(parameters or {})}
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
         command = [

@@ -8,6 +8,9 @@ from typing import Any, ParamSpec
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
+    Point,
+    Pose,
+    PoseStamped,
     Quaternion,
     Transform,
     TransformStamped,
@@ -112,6 +115,23 @@ def stamped_twist(stamp: Time, frame_id: str, numbers: Sequence[float]) -> Twist
         header=Header(stamp=stamp, frame_id=frame_id),
         twist=Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:])),
     )
+
+
+@kept
+def pose(frame_id: str) -> Template:
+    """geometry_msgs/PoseStamped; numbers: (x, y, z, qx, qy, qz, qw)."""
+
+    def build(stamp: Time, numbers: list[float]) -> PoseStamped:
+        x, y, z, w = numbers[3:]
+        return PoseStamped(
+            header=Header(stamp=stamp, frame_id=frame_id),
+            pose=Pose(
+                position=Point(x=numbers[0], y=numbers[1], z=numbers[2]),
+                orientation=Quaternion(x=x, y=y, z=z, w=w),
+            ),
+        )
+
+    return Template(build, 7)
 
 
 @kept

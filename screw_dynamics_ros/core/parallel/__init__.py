@@ -1,0 +1,16 @@
+"""Parallel robots: a platform on legs with one motor each; doc/parallel_robots.md."""
+
+from screw_dynamics_ros.core.parallel.legs import PUS, RUS, UPS, Leg
+from screw_dynamics_ros.core.parallel.mechanism import Mechanism, classify
+from screw_dynamics_ros.core.parallel.robot import ForwardPositionResult, ParallelRobot
+
+__all__ = [
+    'PUS',
+    'RUS',
+    'UPS',
+    'ForwardPositionResult',
+    'Leg',
+    'Mechanism',
+    'ParallelRobot',
+    'classify',
+]

@@ -1,0 +1,1 @@
+"""The node `parallel_robot`: pose, velocity and forces of a platform on legs."""

@@ -1,0 +1,170 @@
+"""The node `parallel_robot`."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.parallel.pose_tracking import PoseTracker
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.parallel.motor_states import MotorState, motor_state
+from screw_dynamics_ros.nodes.parallel.outputs import ParallelOutputs
+from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
+from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
+from screw_dynamics_ros.nodes.simulation.events import Events
+from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.names import shown
+from screw_dynamics_ros.ros.parameters import Parameters, Value
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+
+STATES, WRENCH = 'joint_states', '~/external_wrench'
+HOUSEKEEPING = 0.1  # s
+
+
+class PlatformNode:
+    """Publishes pose, twist and forces of a platform for each joint state of its motors.
+
+    Nothing is published for a state that is refused, nor as long as the assembly mode is lost;
+    ~/reset says that the platform is near its home again.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self.parameters = parameters = Parameters(node, TABLE, self._check, self._follow)
+        check(parameters.values)
+        robot = make_robot(parameters)
+        self._robot, self._tracker = robot, PoseTracker(robot)
+        self._outputs = ParallelOutputs(node, robot, parameters, self._external)
+        self._failures = Events()
+        self._refused: dict[str, str] = {}
+        self._wrench, self._wrench_time = np.zeros(6), -np.inf
+        self._stamp, self._heard = -(2**63), -np.inf
+        self._has_velocity = self._has_effort = True
+        self._follow({})
+        self._prepare()
+
+        guarded = self._failures.guarded
+        node.create_subscription(
+            JointState,
+            STATES,
+            guarded(f'a message on {STATES}', self._on_state),
+            qos.JOINT_STATES,
+            qos_overriding_options=qos.OVERRIDABLE,
+        )
+        node.create_subscription(
+            WrenchStamped, WRENCH, guarded(f'a message on {WRENCH}', self._on_wrench), qos.COMMAND
+        )
+        ControlServices(node).add_trigger('~/reset', self._reset)
+        Diagnostics(node).add(self.status)
+        every(node, HOUSEKEEPING, guarded('housekeeping', self._outputs.count_listeners))
+
+    def _prepare(self) -> None:
+        """Compile what states need."""
+        q = self._robot.inverse_position(self._robot.home)
+        self._tracker.update(q)
+        self._outputs.compute_once(MotorState(0, q, 0.0 * q, 0.0 * q), self._robot.home)
+        self._tracker.reset()
+
+    def _check(self, values: dict[str, Value]) -> None:
+        check({**self.parameters.values, **values})
+
+    def _follow(self, changes: dict[str, Value]) -> None:
+        """Put the limits of certainty in force."""
+        tracker, parameters = self._tracker, self.parameters
+        tracker.smallest_singular_value = parameters['smallest_singular_value']
+        tracker.largest_turn = parameters['largest_turn']
+        tracker.largest_shift = parameters['largest_shift']
+        redundant = len(self._robot.mechanism.rod_legs) > 6
+        tracker.tolerance = parameters['length_tolerance'] if redundant else None
+
+    # --- messages and requests ------------------------------------------------------------------
+
+    def _on_state(self, message: JointState) -> None:
+        self._heard = time.monotonic()
+        try:
+            state = motor_state(message, self._robot.joint_names)
+            if state.stamp <= self._stamp:
+                raise ArgumentError(
+                    f'its stamp is not later than that of the one before '
+                    f'({self._stamp / NANOSECONDS:.9f} s); after a step of the clock call ~/reset'
+                )
+            pose = self._tracker.update(state.q)
+        except ScrewDynamicsError as error:
+            self._refused[STATES] = f'{STATES}: {error}'
+            return
+        self._refused.pop(STATES, None)
+        self._stamp = state.stamp
+        self._has_velocity, self._has_effort = state.v is not None, state.tau is not None
+        self._outputs.publish(state, pose)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        frame, f, n = message.header.frame_id, message.wrench.force, message.wrench.torque
+        wrench = swap_linear_angular(np.array([f.x, f.y, f.z, n.x, n.y, n.z]))
+        wanted = self.parameters['platform_frame']
+        if frame != wanted:
+            self._refused[WRENCH] = f'{WRENCH}: its frame is {shown(frame)!r}, not {wanted!r}'
+        elif not np.isfinite(wrench).all():
+            self._refused[WRENCH] = f'{WRENCH}: a number is not finite'
+        else:
+            self._refused.pop(WRENCH, None)
+            self._wrench, self._wrench_time = wrench, time.monotonic()
+
+    def _external(self) -> Array:
+        """Return the wrench of the environment that counts now, in the platform frame."""
+        age = time.monotonic() - self._wrench_time
+        return self._wrench if age < self.parameters['wrench_timeout'] else np.zeros(6)
+
+    def _reset(self) -> str:
+        self._tracker.reset()
+        self._stamp = -(2**63)
+        self._refused.pop(STATES, None)
+        return 'the platform is taken to be near its home'
+
+    # --- report ---------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Report whether the pose is certain, and what is missing."""
+        status, tracker = Status('platform'), self._tracker
+        report, age = tracker.singularity, time.monotonic() - self._heard
+        smallest = f'{report.singular_values[-1]:.3g}' if report else 'none yet'
+        factors = report.factors.items() if report else ()
+        status.values.update(
+            {
+                'design': self._robot.design,
+                'motors': ', '.join(self._robot.joint_names),
+                'smallest singular value': smallest,
+                **{f'factor of singularity {name}': f'{x:.3g}' for name, x in factors},
+                'failures': str(self._failures),
+            }
+        )
+        if tracker.lost:
+            status.report(
+                Level.ERROR,
+                f'assembly mode lost, nothing is published: {tracker.lost}; move the platform '
+                'near its home and call ~/reset',
+            )
+        elif age > self.parameters['state_timeout']:
+            status.report(Level.WARN, f'no {STATES} for {min(age, 1e9):.3g} s')
+        for refusal in list(self._refused.values()):
+            status.report(Level.WARN, f'refused {refusal}')
+        if not self._has_velocity:
+            status.report(Level.WARN, 'no velocities of all motors: ~/twist is not published')
+        if not self._has_effort:
+            status.report(Level.WARN, 'no efforts of all motors: ~/wrench is not published')
+        news = self._failures.news()
+        if news:
+            status.report(
+                Level.ERROR, f'failed and was skipped, {news} times; {self._failures.last}'
+            )
+        return status
