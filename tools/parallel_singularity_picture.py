@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.parallel import ParallelRobot
-from screw_dynamics_ros.core.parallel.examples import octahedron
+from screw_dynamics_ros.core.parallel.example_mechanisms import octahedron
 from screw_dynamics_ros.core.parallel.platform_singularities import platform_singularity
 
 PAGE = Path(__file__).resolve().parents[1] / 'doc/parallel_singularity.png'

@@ -14,8 +14,8 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import quaternions, screws, se3, so3
-from screw_dynamics_ros.core.parallel import ParallelRobot, examples
-from screw_dynamics_ros.core.parallel.examples import stewart_gough
+from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
+from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
 from support.paths import CONFIG
 from support.ros_harness import stamp_of
@@ -241,7 +241,7 @@ def test_example_files_describe_the_examples(name):
     values = {specification.name: specification.default for specification in TABLE}
     path = str(CONFIG / 'parallel' / f'{name}.yaml')
     found = make_robot({**values, 'mechanism': path}).mechanism
-    wanted = getattr(examples, name)()
+    wanted = getattr(example_mechanisms, name)()
     assert (found.name, found.joint_names) == (wanted.name, wanted.joint_names)
     for leg, other in zip(found.legs, wanted.legs):
         assert type(leg) is type(other)

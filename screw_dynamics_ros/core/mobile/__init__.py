@@ -2,10 +2,10 @@
 
 from screw_dynamics_ros.core.mobile.base_dynamics import BaseDynamics
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
-from screw_dynamics_ros.core.mobile.description import on_planar_joint, platform_from
 from screw_dynamics_ros.core.mobile.mobile_kinematics import MobileKinematics
 from screw_dynamics_ros.core.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise, turn_drive_turn
+from screw_dynamics_ros.core.mobile.platform_description import on_planar_joint, platform_from
 from screw_dynamics_ros.core.mobile.platforms import (
     ackermann,
     ackermann_angles,

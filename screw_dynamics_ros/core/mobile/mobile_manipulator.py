@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.inverse.velocity import InverseVelocityResult, inve
 from screw_dynamics_ros.core.inverse.weighted_inverse import WeightedInverse
 from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.base_inverse_kinematics import weighted_inverse_kinematics
-from screw_dynamics_ros.core.mobile.description import (
+from screw_dynamics_ros.core.mobile.platform_description import (
     base_joints,
     on_planar_joint,
     platform_from,

@@ -2,7 +2,7 @@
 
 from screw_dynamics_ros.core.parallel.legs import PUS, RUS, UPS, Leg
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism, classify
-from screw_dynamics_ros.core.parallel.robot import ForwardPositionResult, ParallelRobot
+from screw_dynamics_ros.core.parallel.parallel_robot import ForwardPositionResult, ParallelRobot
 
 __all__ = [
     'PUS',

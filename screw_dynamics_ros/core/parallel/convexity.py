@@ -33,7 +33,7 @@ def is_convex(mechanism: Mechanism, q: Array, pose: Array) -> bool:
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.parallel.examples import octahedron
+    >>> from screw_dynamics_ros.core.parallel.example_mechanisms import octahedron
     >>> mechanism = octahedron()
     >>> is_convex(mechanism, np.full(6, 0.7018), mechanism.home)
     True

@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screws, so3
 from screw_dynamics_ros.core.parallel import force_distribution, recursions
-from screw_dynamics_ros.core.parallel.robot import ParallelRobot
+from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
 
 
@@ -150,7 +150,7 @@ def inverse_dynamics(
     --------
     At rest the motors carry the weight, distributed equally over equal legs:
 
-    >>> from screw_dynamics_ros.core.parallel.examples import stewart_gough
+    >>> from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
     >>> robot = ParallelRobot(stewart_gough(), backend='reference')
     >>> q = robot.inverse_position(robot.home)
     >>> inverse_dynamics(robot, q, robot.home, np.zeros(6), np.zeros(6)).round(4)

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import points, se3, so3
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.parallel import recursions
-from screw_dynamics_ros.core.parallel.robot import ParallelRobot
+from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
 
 MAX_STEPS = 30
@@ -167,7 +167,7 @@ def fuse(
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.parallel.examples import stewart_gough
+    >>> from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
     >>> robot = ParallelRobot(stewart_gough(), backend='reference')
     >>> sensor = UniversalSensor('leg_1', np.eye(3))
     >>> q = robot.inverse_position(robot.home)

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.parallel.platform_singularities import (
     PlatformSingularity,
     platform_singularity,
 )
-from screw_dynamics_ros.core.parallel.robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
 
 
@@ -47,7 +47,7 @@ class PoseTracker:
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.parallel.examples import stewart_gough
+    >>> from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
     >>> tracker = PoseTracker(ParallelRobot(stewart_gough(), backend='reference'))
     >>> float(tracker.update(np.full(6, 0.65))[2, 3].round(4))
     0.5589

@@ -8,10 +8,10 @@ import yaml
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.parallel.description import mechanism_of
-from screw_dynamics_ros.core.parallel.examples import stewart_gough
+from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism
-from screw_dynamics_ros.core.parallel.robot import ParallelRobot
+from screw_dynamics_ros.core.parallel.mechanism_description import mechanism_of
+from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
 

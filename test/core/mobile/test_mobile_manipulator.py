@@ -11,9 +11,9 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.mobile import planar, platforms
 from screw_dynamics_ros.core.mobile.base_dynamics import BaseDynamics
-from screw_dynamics_ros.core.mobile.description import on_planar_joint
 from screw_dynamics_ros.core.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.mobile.odometry import Odometry
+from screw_dynamics_ros.core.mobile.platform_description import on_planar_joint
 from screw_dynamics_ros.core.mobile.tool_kinematics import ToolKinematics
 from support.planar_2r import planar_2r
 

@@ -5,19 +5,19 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.parallel import Mechanism, examples
+from screw_dynamics_ros.core.parallel import Mechanism, example_mechanisms
 from screw_dynamics_ros.core.parallel.architecture import architecture
-from screw_dynamics_ros.core.parallel.description import check_home
+from screw_dynamics_ros.core.parallel.mechanism_description import check_home
 from screw_dynamics_ros.core.parallel.platform_singularities import is_architecturally_singular
 
 TILTED = so3.exp([0.2, -0.3, 0.7])
-HEXAGON = examples.circle(0.5, range(0, 360, 60))
-OVAL = examples.circle(0.5, [0, 40, 110, 170, 250, 300])
+HEXAGON = example_mechanisms.circle(0.5, range(0, 360, 60))
+OVAL = example_mechanisms.circle(0.5, [0, 40, 110, 170, 250, 300])
 
 
 def platform_of(base, platform):
-    legs = examples.lengthening(np.asarray(base), np.asarray(platform))
-    return Mechanism('platform', legs, examples.home(0.6))
+    legs = example_mechanisms.lengthening(np.asarray(base), np.asarray(platform))
+    return Mechanism('platform', legs, example_mechanisms.home(0.6))
 
 
 def scattered(seed):
@@ -57,7 +57,7 @@ def test_names():
     assert found.regular_hexagon
     assert 'similar regular hexagons: singular in all poses' in found.message
     assert 'polygons on conics' in architecture(platform_of(OVAL, 0.5 * OVAL)).message
-    assert architecture(examples.stewart_gough()).message == 'nothing special'
+    assert architecture(example_mechanisms.stewart_gough()).message == 'nothing special'
     with pytest.raises(DescriptionError, match='similar regular hexagons: singular in all poses'):
         check_home(platform_of(HEXAGON, 0.6 * HEXAGON))
 
@@ -79,4 +79,4 @@ def test_five_pivots_on_a_line():
 
 def test_other_legs_are_refused():
     with pytest.raises(ArgumentError, match='six UPS legs'):
-        architecture(examples.hexa())
+        architecture(example_mechanisms.hexa())

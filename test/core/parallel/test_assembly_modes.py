@@ -5,7 +5,12 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.parallel import Mechanism, ParallelRobot, examples, path_tracking
+from screw_dynamics_ros.core.parallel import (
+    Mechanism,
+    ParallelRobot,
+    example_mechanisms,
+    path_tracking,
+)
 from screw_dynamics_ros.core.parallel import study_coordinates as study
 from screw_dynamics_ros.core.parallel.assembly_modes import (
     REGULAR,
@@ -22,12 +27,12 @@ EVERYWHERE = {'turn': 2.0, 'shift': 0.3}
 
 
 def robot_of(base, platform, home=0.6):
-    legs = examples.lengthening(np.asarray(base), np.asarray(platform))
-    return ParallelRobot(Mechanism('platform', legs, examples.home(home)), 'reference')
+    legs = example_mechanisms.lengthening(np.asarray(base), np.asarray(platform))
+    return ParallelRobot(Mechanism('platform', legs, example_mechanisms.home(home)), 'reference')
 
 
 def made(name):
-    return ParallelRobot(getattr(examples, name)(), 'reference')
+    return ParallelRobot(getattr(example_mechanisms, name)(), 'reference')
 
 
 def smallest_distance(poses):
@@ -218,7 +223,7 @@ def test_lengths_without_a_pose():
 
 
 def test_other_than_six_rods_are_refused():
-    robot = ParallelRobot(with_seventh_leg(examples.stewart_gough()), 'reference')
+    robot = ParallelRobot(with_seventh_leg(example_mechanisms.stewart_gough()), 'reference')
     with pytest.raises(ArgumentError, match='seven has 7 rods'):
         robot.all_forward_positions(robot.inverse_position(robot.home))
 
@@ -254,7 +259,7 @@ def test_what_convexity_does_not_decide_is_refused():
 
 def test_edges_of_a_hull():
     """Rods on faces and edges count, rods inside or a platform turned over do not."""
-    mechanism = examples.octahedron()
+    mechanism = example_mechanisms.octahedron()
     q = np.zeros(6)
     assert is_convex(mechanism, q, mechanism.home)
     assert not is_convex(mechanism, q, moved(mechanism.home, [0.0, 0.0, 2.5], np.zeros(3)))

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.parallel import ParallelRobot, examples
-from screw_dynamics_ros.core.parallel.description import mechanism_of
+from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
+from screw_dynamics_ros.core.parallel.mechanism_description import mechanism_of
 from screw_dynamics_ros.core.parallel.pose_tracking import PoseTracker
 from support.parallel_robots import moved
 from support.paths import CONFIG
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_named(change, reason):
 
 def test_singular_dimensions_are_named():
     """Similar regular hexagons hold no platform."""
-    base = examples.circle(0.5, range(0, 360, 60))
+    base = example_mechanisms.circle(0.5, range(0, 360, 60))
 
     def singular(content):
         for leg, b in zip(content['legs'], base):
@@ -75,7 +75,7 @@ def test_singular_dimensions_are_named():
 
 def test_tracking_ends_where_the_mode_is_uncertain():
     """Near a singularity and after a jump: no pose until a reset (C-123)."""
-    robot = ParallelRobot(examples.octahedron(), 'reference')
+    robot = ParallelRobot(example_mechanisms.octahedron(), 'reference')
     tracker = PoseTracker(robot)
     for angle in np.linspace(0.0, 1.3, 40):
         T = moved(robot.home, [0.0, 0.0, angle], np.zeros(3))

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.absolute_coordinates import (
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.parallel import ParallelRobot, examples
+from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
 from screw_dynamics_ros.core.parallel.dynamics import LegInertia, RodPart, inverse_dynamics
 from support.parallel_robots import GOLDEN
 
@@ -70,7 +70,7 @@ def velocities(robot, system, T, t):
 
 def test_motor_forces_against_the_constrained_system():
     """C-128: with these forces 13 constrained bodies accelerate as they should."""
-    robot = ParallelRobot(examples.stewart_gough(), 'reference')
+    robot = ParallelRobot(example_mechanisms.stewart_gough(), 'reference')
     q = robot.inverse_position(GOLDEN)
     tau = inverse_dynamics(robot, q, GOLDEN, TWIST, RATE, leg_inertias=[LEG] * 6)
     system = constrained(robot, q, GOLDEN)
@@ -85,7 +85,7 @@ def test_motor_forces_against_the_constrained_system():
 
 def test_static_forces_are_those_of_the_weight():
     """C-128: at rest and without masses of legs, G^-1 w."""
-    robot = ParallelRobot(examples.hexa(), 'reference')
+    robot = ParallelRobot(example_mechanisms.hexa(), 'reference')
     q, zero = robot.inverse_position(robot.home), np.zeros(6)
     external = np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])
     tau = inverse_dynamics(robot, q, robot.home, zero, zero, external_wrench=external)
@@ -96,7 +96,7 @@ def test_static_forces_are_those_of_the_weight():
 @pytest.mark.parametrize('name', ['hexa', 'hexaglide', 'delta'])
 def test_power_balance_of_heavy_legs(name):
     """C-128: at rest, forces are the gradient of the potential energy of platform and legs."""
-    robot, h = ParallelRobot(getattr(examples, name)(), 'reference'), 1e-6
+    robot, h = ParallelRobot(getattr(example_mechanisms, name)(), 'reference'), 1e-6
     inertia = LegInertia(RodPart(0.3, 0.2, 0.01), RodPart(0.2, 0.1, 0.0), 0.1, 0.5, 0.1)
     q, zero = robot.inverse_position(robot.home), np.zeros(6)
     tau = inverse_dynamics(
@@ -130,7 +130,7 @@ def test_power_balance_of_heavy_legs(name):
 
 
 def test_refusals():
-    robot = ParallelRobot(examples.stewart_gough(), 'reference')
+    robot = ParallelRobot(example_mechanisms.stewart_gough(), 'reference')
     q, zero = robot.inverse_position(robot.home), np.zeros(6)
     with pytest.raises(ArgumentError, match='do not belong together'):
         inverse_dynamics(robot, q + 0.1, robot.home, zero, zero)

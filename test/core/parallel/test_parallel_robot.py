@@ -6,7 +6,14 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.kinematic_model import KinematicModel
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.parallel import PUS, RUS, UPS, Mechanism, ParallelRobot, examples
+from screw_dynamics_ros.core.parallel import (
+    PUS,
+    RUS,
+    UPS,
+    Mechanism,
+    ParallelRobot,
+    example_mechanisms,
+)
 from screw_dynamics_ros.core.parallel.recursions import newton_step, unit_wrenches
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, unit, with_seventh_leg
 
@@ -22,7 +29,7 @@ REGULAR = [name for name in DESIGNS if name != 'three_two_one']  # that one is n
 
 
 def made(name, backend='reference'):
-    return ParallelRobot(getattr(examples, name)(), backend)
+    return ParallelRobot(getattr(example_mechanisms, name)(), backend)
 
 
 @pytest.fixture(params=REGULAR)
@@ -43,11 +50,14 @@ def test_designs_are_named_by_their_pivots(name):
 
 def test_other_designs():
     """3-1-1-1, and pivots that coincide on one side (C-111)."""
-    base, top = examples.circle(0.5, range(0, 360, 60)), examples.circle(0.3, range(30, 390, 60))
+    base, top = (
+        example_mechanisms.circle(0.5, range(0, 360, 60)),
+        example_mechanisms.circle(0.3, range(30, 390, 60)),
+    )
     three = np.array([top[0]] * 3 + [top[2], top[3], top[4]])
-    home = examples.home(0.5)
+    home = example_mechanisms.home(0.5)
     for platform, design in ((three, '3-1-1-1'), (top[[0, 0, 2, 2, 4, 4]], '6-3')):
-        legs = examples.lengthening(base, platform)
+        legs = example_mechanisms.lengthening(base, platform)
         assert ParallelRobot(Mechanism('m', legs, home), 'reference').design == design
 
 
@@ -196,7 +206,7 @@ def test_another_assembly_mode_is_refused():
 
 def test_seven_rods_make_a_least_squares_pose():
     """C-120: a seventh length that agrees changes nothing; noise shows in the residual."""
-    robot = ParallelRobot(with_seventh_leg(examples.stewart_gough()), 'reference')
+    robot = ParallelRobot(with_seventh_leg(example_mechanisms.stewart_gough()), 'reference')
     q = robot.inverse_position(GOLDEN)
     assert np.abs(robot.forward_position(q) - GOLDEN).max() < 1e-11
     noisy = robot.solve_forward_position(q + [0, 0, 0, 0, 0, 0, 1e-4], tolerance=1e-3)
@@ -326,7 +336,7 @@ def test_what_is_no_number_is_refused(bad):
 
 
 def test_wrong_mechanisms_are_refused():
-    legs = examples.stewart_gough().legs
+    legs = example_mechanisms.stewart_gough().legs
     with pytest.raises(ArgumentError, match='at least six rods'):
         Mechanism('m', legs[:5], np.eye(4))
     with pytest.raises(ArgumentError, match="several legs are named 'leg_1'"):
@@ -337,7 +347,7 @@ def test_wrong_mechanisms_are_refused():
         PUS(name='1', base=[0, 0, 0], platform=[0, 0, 0], direction=[1, 0, 0], length=0.0)
     with pytest.raises(ArgumentError, match='cannot lengthen 2 rods'):
         UPS(name='1', base=np.zeros((2, 3)), platform=np.zeros((2, 3)))
-    inertia = examples.DISK
+    inertia = example_mechanisms.DISK
     broken = type(inertia)(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
     with pytest.raises(InertiaError, match='triangle'):
         Mechanism('m', legs, np.eye(4), broken)

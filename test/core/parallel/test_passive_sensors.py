@@ -5,7 +5,7 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.parallel import ParallelRobot, examples
+from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
 from screw_dynamics_ros.core.parallel.passive_sensors import (
     Measurements,
     UniversalSensor,
@@ -22,7 +22,7 @@ TILTED = so3.exp([0.3, -0.2, 0.5]).T
 
 
 def made(name='stewart_gough'):
-    return ParallelRobot(getattr(examples, name)(), 'reference')
+    return ParallelRobot(getattr(example_mechanisms, name)(), 'reference')
 
 
 def sensors_of(*legs):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.parallel import Mechanism, ParallelRobot, examples
+from screw_dynamics_ros.core.parallel import Mechanism, ParallelRobot, example_mechanisms
 from screw_dynamics_ros.core.parallel.force_distribution import internal_forces, rod_forces
 from screw_dynamics_ros.core.parallel.platform_singularities import (
     factors_of_321,
@@ -22,16 +22,18 @@ def report(mechanism, T):
 
 
 def regular_hexagons(turn=0.0):
-    base = examples.circle(0.5, range(0, 360, 60))
-    platform = examples.circle(0.3, np.arange(0, 360, 60) + turn)
-    return Mechanism('hexagons', examples.lengthening(base, platform), examples.home(0.5))
+    base = example_mechanisms.circle(0.5, range(0, 360, 60))
+    platform = example_mechanisms.circle(0.3, np.arange(0, 360, 60) + turn)
+    return Mechanism(
+        'hexagons', example_mechanisms.lengthening(base, platform), example_mechanisms.home(0.5)
+    )
 
 
 def test_similar_regular_hexagons_are_singular_everywhere():
     """C-122, C-125: det G = 0 in all poses, to rounding; other examples are not."""
     assert is_architecturally_singular(regular_hexagons())
     for name in ('stewart_gough', 'octahedron', 'three_two_one', 'hexaglide', 'hexa', 'delta'):
-        assert not is_architecturally_singular(getattr(examples, name)()), name
+        assert not is_architecturally_singular(getattr(example_mechanisms, name)()), name
 
 
 def test_pivots_on_similar_conics_are_singular_everywhere():
@@ -39,16 +41,18 @@ def test_pivots_on_similar_conics_are_singular_everywhere():
     mechanism = regular_hexagons()
     stretch = np.array([1.0, 1.4, 1.0])
     base, platform = mechanism.base_pivots, mechanism.platform_pivots
-    both = examples.lengthening(base * stretch, platform * stretch)
+    both = example_mechanisms.lengthening(base * stretch, platform * stretch)
     assert is_architecturally_singular(Mechanism('both', both, mechanism.home))
     random = np.random.default_rng(1)
-    disturbed = examples.lengthening(base + random.normal(scale=0.02, size=(6, 3)), platform)
+    disturbed = example_mechanisms.lengthening(
+        base + random.normal(scale=0.02, size=(6, 3)), platform
+    )
     assert not is_architecturally_singular(Mechanism('disturbed', disturbed, mechanism.home))
 
 
 def test_gained_freedom_of_a_turned_platform():
     """C-125: at a quarter of a turn the platform screws by itself; legs keep their lengths."""
-    mechanism = examples.octahedron()
+    mechanism = example_mechanisms.octahedron()
     regular = report(mechanism, mechanism.home)
     assert (regular.singular, regular.rank, regular.message) == (False, 6, 'regular')
     T = moved(mechanism.home, [0.0, 0.0, np.pi / 2], np.zeros(3))
@@ -74,7 +78,7 @@ def test_gained_freedom_of_a_turned_platform():
 
 def test_factors_of_a_321_platform():
     """C-117, C-125: det G = -'3' '2' '1', moments about t3; block-zero structure and inverse."""
-    mechanism, random = examples.three_two_one(), np.random.default_rng(2)
+    mechanism, random = example_mechanisms.three_two_one(), np.random.default_rng(2)
     for _ in range(10):
         T = random_pose(mechanism, random)
         q = ParallelRobot(mechanism, 'reference').inverse_position(T)
@@ -90,7 +94,7 @@ def test_factors_of_a_321_platform():
 @pytest.mark.parametrize('name', ['3', '2', '1'])
 def test_geometry_of_the_321_singularities(name):
     """C-125: t3 in the plane of its base pivots; t2, t1 in the planes of what holds them."""
-    mechanism = examples.three_two_one()
+    mechanism = example_mechanisms.three_two_one()
     T = random_pose(mechanism, np.random.default_rng(3))
     b, t = mechanism.base_pivots, T[:3, 3] + mechanism.platform_pivots @ T[:3, :3].T
     if name == '3':
@@ -101,7 +105,7 @@ def test_geometry_of_the_321_singularities(name):
         base = b.copy()
         k = {'2': 3, '1': 5}[name]
         base[k] -= normal * (normal @ (base[k] - other[0])) / (normal @ normal)
-        legs = examples.lengthening(base, mechanism.platform_pivots)
+        legs = example_mechanisms.lengthening(base, mechanism.platform_pivots)
         mechanism = Mechanism('moved', legs, mechanism.home)
     found = report(mechanism, T)
     assert found.singular
@@ -111,7 +115,7 @@ def test_geometry_of_the_321_singularities(name):
 
 def test_stretched_legs_are_singular_themselves():
     """C-125: a crank in line with its rod moves nothing; the platform is held."""
-    mechanism = examples.hexa()
+    mechanism = example_mechanisms.hexa()
     robot = ParallelRobot(mechanism, 'reference')
     leg = mechanism.legs[0]
     R = mechanism.home[:3, :3]
@@ -128,7 +132,7 @@ def test_stretched_legs_are_singular_themselves():
 
 
 def seven_rods():
-    robot = ParallelRobot(with_seventh_leg(examples.stewart_gough()), 'reference')
+    robot = ParallelRobot(with_seventh_leg(example_mechanisms.stewart_gough()), 'reference')
     return robot, robot.inverse_position(robot.home)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.parallel import ParallelRobot, examples
+from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
 from screw_dynamics_ros.core.parallel.tetrahedra import (
     apex,
     apex_velocity,
@@ -23,7 +23,7 @@ LEGS_321 = [0.832406151, 0.874585616, 0.894930165, 0.878039632, 1.169452453, 1.1
 
 def test_eight_poses_of_the_golden_321_platform():
     """C-121, golden 8.5: the legs to nine digits, and eight real solutions with their labels."""
-    mechanism = examples.three_two_one()
+    mechanism = example_mechanisms.three_two_one()
     robot = ParallelRobot(mechanism, 'reference')
     q = robot.inverse_position(POSE_321)
     assert q == pytest.approx(LEGS_321, abs=5e-10)
@@ -40,7 +40,7 @@ def test_eight_poses_of_the_golden_321_platform():
 
 def test_order_of_legs_does_not_matter():
     """C-121: the pivots are found by how many rods they have."""
-    mechanism = examples.three_two_one()
+    mechanism = example_mechanisms.three_two_one()
     legs = [mechanism.legs[k] for k in (5, 0, 3, 1, 4, 2)]
     shuffled = type(mechanism)('shuffled', tuple(legs), mechanism.home)
     q = ParallelRobot(shuffled, 'reference').inverse_position(POSE_321)
@@ -48,11 +48,11 @@ def test_order_of_legs_does_not_matter():
     assert len(found) == 8
     assert min(np.abs(pose - POSE_321).max() for _, pose in found) < 1e-12
     with pytest.raises(ArgumentError, match='stewart_gough is a 6-6 platform'):
-        rods_of_321(examples.stewart_gough())
+        rods_of_321(example_mechanisms.stewart_gough())
 
 
 def test_lengths_that_contradict_each_other_have_no_pose():
-    mechanism = examples.three_two_one()
+    mechanism = example_mechanisms.three_two_one()
     short = np.array(LEGS_321)
     short[0] = 0.1
     assert poses_of_321(mechanism, mechanism.base_pivots, short) == []
@@ -64,7 +64,7 @@ def test_lengths_that_contradict_each_other_have_no_pose():
 
 def test_delta_by_three_spheres():
     """C-114: both poses, of which Newton's method finds the one near home."""
-    mechanism = examples.delta()
+    mechanism = example_mechanisms.delta()
     robot = ParallelRobot(mechanism, 'reference')
     pose = moved(mechanism.home, np.zeros(3), [0.05, -0.03, -0.04])
     q = robot.inverse_position(pose)
@@ -74,7 +74,7 @@ def test_delta_by_three_spheres():
     assert above.pose[2, 3] > 0.0
     assert np.allclose(robot.forward_position(q), below.pose, atol=1e-12)
     with pytest.raises(ArgumentError, match='not a delta'):
-        poses_of_delta(examples.hexa(), elbows, np.full(6, 0.55))
+        poses_of_delta(example_mechanisms.hexa(), elbows, np.full(6, 0.55))
 
 
 def test_velocity_of_an_apex():

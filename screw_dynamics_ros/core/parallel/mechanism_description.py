@@ -17,8 +17,8 @@ from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.parallel.architecture import architecture
 from screw_dynamics_ros.core.parallel.legs import PUS, RUS, UPS, Leg
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism
+from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.parallel.platform_singularities import platform_singularity
-from screw_dynamics_ros.core.parallel.robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
 
 LENGTHS = {'m': 1.0, 'mm': 1e-3}

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.lie._arrays import check_pose
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.parallel import convexity, force_distribution
 from screw_dynamics_ros.core.parallel.assembly_modes import AssemblyModes, assembly_modes
-from screw_dynamics_ros.core.parallel.functions import Functions
+from screw_dynamics_ros.core.parallel.leg_functions import Functions
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism, classify
 from screw_dynamics_ros.core.types import Array
 
@@ -69,7 +69,7 @@ class ParallelRobot:
     --------
     Leg lengths of a Gough platform in a pose, and the pose again from these lengths:
 
-    >>> from screw_dynamics_ros.core.parallel.examples import stewart_gough
+    >>> from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
     >>> robot = ParallelRobot(stewart_gough(), backend='reference')
     >>> pose = np.eye(4)
     >>> pose[:3, 3] = 0.05, -0.03, 0.6
@@ -226,7 +226,7 @@ class ParallelRobot:
 
         Examples
         --------
-        >>> from screw_dynamics_ros.core.parallel.examples import three_two_one
+        >>> from screw_dynamics_ros.core.parallel.example_mechanisms import three_two_one
         >>> robot = ParallelRobot(three_two_one(), backend='reference')
         >>> modes = robot.all_forward_positions(robot.inverse_position(robot.home))
         >>> modes.message, modes.complete
