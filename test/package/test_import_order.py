@@ -34,6 +34,7 @@ ORDER = """
     core.constraints  core.formulations
     core.absolute_coordinates
     core.robot
+    core.closures
     core.control  core.trajectory  core.simulation  core.estimation
     core
     ros.names  ros.status  ros.share  ros.parameter_files
