@@ -74,6 +74,14 @@ class ClosedRobot:
 
     Attributes
     ----------
+    joint_names : tuple of str
+        The actuated joints.
+    passive : tuple of str
+        The others.
+    places : list of int
+        Where the actuated joints stand among all.
+    partition : Partition
+        The closures, with the actuated joints given.
     assembly : (n,) array
         All joints in the configuration in which the loops were closed first.
 
@@ -104,6 +112,7 @@ class ClosedRobot:
         self.joint_names = tuple(loops.actuated)
         self.places = [robot.joint_names.index(name) for name in self.joint_names]
         self.passive = tuple(name for name in robot.joint_names if name not in self.joint_names)
+        self.partition = self._partition(self.joint_names)
         self._closure = self.closure_from(self.joint_names)
         self._solvers: dict[str, ClosedInverseKinematics] = {}
         start = np.zeros(robot.nq)
@@ -119,16 +128,20 @@ class ClosedRobot:
 
     def closure_from(self, joints: Sequence[str]) -> PositionClosure:
         """Return what closes the loops for given positions of other joints than the actuated."""
-        robot, order = self.robot, self.robot.joint_names
-        given = tuple(order.index(name) for name in joints)
-        others = tuple(k for k in range(robot.nq) if k not in given)
+        robot = self.robot
         turning = {j.name for j in robot.description.joints if j.type == 'continuous'}
         return PositionClosure(
             robot.regrouped_tree,
-            Partition(tuple(self.loops.closures), given, others),
+            self._partition(joints),
             np.array([name in turning for name in joints], dtype=bool),
             robot.backend,
         )
+
+    def _partition(self, joints: Sequence[str]) -> Partition:
+        """Return the closures with these joints given."""
+        given = tuple(self.robot.joint_names.index(name) for name in joints)
+        others = tuple(k for k in range(self.robot.nq) if k not in given)
+        return Partition(tuple(self.loops.closures), given, others)
 
     def _check_roles(self) -> None:
         """Refuse joints with motors or sensors that are too few, too many or the wrong ones."""

@@ -59,15 +59,20 @@ def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosur
     """
     closures = loop_closures(content, where)
     check_keys(where, content, {'closures', 'actuated'}, {'sensed', 'positions'})
-    positions = content.get('positions', {})
-    if not isinstance(positions, dict) or not all(map(is_number, positions.values())):
-        raise DescriptionError(f'{where}: positions must map joints to numbers, got {positions!r}')
     return LoopClosures(
         closures,
         names(where, 'actuated', content['actuated']),
         names(where, 'sensed', content.get('sensed', [])),
-        {str(joint): float(position) for joint, position in positions.items()},
+        read_positions(content, where),
     )
+
+
+def read_positions(content: Any, where: str) -> dict[str, float]:
+    """Return the positions of a file of loop closures, none if it has none."""
+    positions = content.get('positions', {}) if isinstance(content, dict) else {}
+    if not isinstance(positions, dict) or not all(map(is_number, positions.values())):
+        raise DescriptionError(f'{where}: positions must map joints to numbers, got {positions!r}')
+    return {str(joint): float(position) for joint, position in positions.items()}
 
 
 def names(where: str, key: str, value: Any) -> list[str]:
