@@ -29,8 +29,10 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from screw_dynamics_ros.core.types import Array
 
-#: Independence of the passive joints below which a configuration counts as singular.
-SINGULAR = 1e-6
+#: Independence of the passive joints below which a configuration counts as singular: their rates
+#: are some 1 / SINGULAR times those of the actuated joints there, and with a gap of the tolerance
+#: their positions are not known any better.
+SINGULAR = 1e-4
 
 
 @dataclass(frozen=True)
