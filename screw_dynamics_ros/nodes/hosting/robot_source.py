@@ -9,7 +9,6 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import DescriptionError, Robot
-from screw_dynamics_ros.core.closures import read_loop_closures
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.parameters import closure_parameters
@@ -110,8 +109,7 @@ class RobotSource(Generic[T]):
         path = self._parameters['loop_closures']
         if not path:
             return Robot(description, **options)
-        loops = read_loop_closures(closure_parameters.content_of(path), path)
-        return RobotWithLoops(description, loops, **options)
+        return RobotWithLoops(description, closure_parameters.read(path), **options)
 
     def _make(self, text: str) -> T:
         made_of = text, self._drives.values

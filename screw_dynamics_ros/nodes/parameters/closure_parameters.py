@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from screw_dynamics_ros.core.closures import LoopClosures, read_loop_closures
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.ros.parameters import Specification
 
@@ -18,6 +19,11 @@ SPECIFICATION = Specification(
     rule='a path, or empty',
     read_only=True,
 )
+
+
+def read(path: str) -> LoopClosures:
+    """Return the closures of a file; raises `DescriptionError`."""
+    return read_loop_closures(content_of(path), path)
 
 
 def content_of(path: str) -> Any:

@@ -198,7 +198,7 @@ def test_inverse_kinematics(chain) -> None:
 
 
 def test_hybrid_motion_against_a_dense_solution() -> None:
-    """Moved motors: the torques of inverse dynamics. Moved elsewhere: all equations hold (C-014)."""
+    """Moved motors: inverse dynamics. Moved elsewhere: all equations hold (C-014)."""
     closed = excavator()
     q, v, a = sample(closed)
     state = closed.state(q, v)

@@ -76,7 +76,7 @@ def test_gap_is_the_logarithm_on_the_constrained_directions(chain) -> None:
 
 
 def test_signs_of_the_closure_equation() -> None:
-    """E-01: with all plus signs the closure of a loop does not hold; with the right ones it does."""
+    """E-01: with all plus signs the closure of a loop does not hold."""
     closed = figure_5_7()
     state = closed.state(closed.assembly[closed.places], [0.3, -0.7, 0.4])
     assert np.abs(closed.closure_jacobian(state.q) @ state.v).max() < 1e-12
@@ -174,7 +174,7 @@ def test_failure_says_so_and_leaves_nothing() -> None:
     assert not closing.success
     assert closing.gap > 0.01
     assert 'do not close' in closing.message
-    with pytest.raises(InfeasibleConstraintsError, match='bucket_cylinder = 0.72'):
+    with pytest.raises(InfeasibleConstraintsError, match=r'bucket_cylinder = 0\.72'):
         closed.gravity_torques(q)
 
 
