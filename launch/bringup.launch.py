@@ -2,6 +2,7 @@
 
     ros2 launch screw_dynamics_ros bringup.launch.py
     ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left urdf:=/path/to/robot.urdf
+    ros2 launch screw_dynamics_ros bringup.launch.py loop_closures:=/path/to/closures.yaml
 
 The robot description comes from the topic robot_description, unless a file is named. Processes
 that die are restarted after a delay, so that a wrong parameter does not cause rapid restarts.
@@ -15,6 +16,8 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from screw_dynamics_ros.core import DescriptionError
+from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.ros import launch_arguments as check
 
 SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
@@ -31,6 +34,11 @@ ARGUMENTS = [
         'urdf',
         default_value='',
         description='URDF file. Empty: parameters, then the topic robot_description.',
+    ),
+    DeclareLaunchArgument(
+        'loop_closures',
+        default_value='',
+        description='YAML file with the joints that close loops. Empty: as in params_file.',
     ),
     DeclareLaunchArgument(
         'use_sim_time',
@@ -62,6 +70,9 @@ def make_node(context: LaunchContext) -> list[Node]:
     if value['urdf']:
         text = check.urdf_file('urdf', value['urdf'])
         parameters.append({'robot_description': ParameterValue(text, value_type=str)})
+    if value['loop_closures']:
+        check_loop_closures(value['loop_closures'])
+        parameters.append({'loop_closures': value['loop_closures']})
     return [
         Node(
             package='screw_dynamics_ros',
@@ -74,6 +85,16 @@ def make_node(context: LaunchContext) -> list[Node]:
             respawn_delay=RESPAWN_DELAY,
         )
     ]
+
+
+def check_loop_closures(path: str) -> None:
+    """Refuse a file that does not say how loops are closed."""
+    try:
+        closure_parameters.read(path)
+    except DescriptionError as error:
+        raise check.refusal(
+            'loop_closures', path, str(error), 'a YAML file as in doc/closed_loops.md'
+        ) from None
 
 
 def generate_launch_description() -> LaunchDescription:

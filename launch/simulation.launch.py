@@ -56,6 +56,12 @@ ARGUMENTS = [
         description='URDF file of the robot to simulate.',
     ),
     DeclareLaunchArgument(
+        'loop_closures',
+        default_value='',
+        description='YAML file with the joints that close loops: mechanism_simulator simulates '
+        'the model then, with its default parameters. Empty: none.',
+    ),
+    DeclareLaunchArgument(
         'simulator_params_file',
         default_value=str(SHARE / 'config' / 'simulator.yaml'),
         description='Parameters of the simulator.',
@@ -129,7 +135,16 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     model = check.urdf_file('model', value['model'])
     check.parameter_file('simulator_params_file', value['simulator_params_file'])
     check.parameter_file('params_file', value['params_file'])
-    if value['ros2_control'] == 'true':
+    if value['loop_closures'] and value['ros2_control'] == 'true':
+        raise check.refusal(
+            'loop_closures',
+            value['loop_closures'],
+            'mechanism_simulator is no hardware of ros2_control',
+            'no ros2_control:=true, or no loop_closures',
+        )
+    if value['loop_closures']:
+        actions = [make_mechanism_simulator(context)]
+    elif value['ros2_control'] == 'true':
         actions = make_controlled_robot(context, model)
     else:
         actions = [make_simulator(context, value['model'])]
@@ -138,7 +153,14 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'bringup.launch.py')),
             launch_arguments={
                 name: value[name]
-                for name in ('namespace', 'params_file', 'log_level', 'respawn', 'use_sim_time')
+                for name in (
+                    'namespace',
+                    'params_file',
+                    'loop_closures',
+                    'log_level',
+                    'respawn',
+                    'use_sim_time',
+                )
             }.items(),
         )
     )
@@ -174,6 +196,24 @@ def make_simulator(
         namespace=value['namespace'],
         parameters=[value['simulator_params_file'], {'urdf': urdf, **parameters}],
         remappings=remappings,
+        ros_arguments=['--log-level', value['log_level']],
+        respawn=value['respawn'] == 'true',
+        respawn_delay=RESPAWN_DELAY,
+    )
+
+
+def make_mechanism_simulator(context: LaunchContext) -> Node:
+    """Return the simulator of a model with loops."""
+    value = context.launch_configurations
+    return Node(
+        package='screw_dynamics_ros',
+        executable='mechanism_simulator',
+        output='screen',
+        namespace=value['namespace'],
+        parameters=[
+            str(SHARE / 'config' / 'mechanism_simulator.yaml'),
+            {'urdf': value['model'], 'loop_closures': value['loop_closures']},
+        ],
         ros_arguments=['--log-level', value['log_level']],
         respawn=value['respawn'] == 'true',
         respawn_delay=RESPAWN_DELAY,

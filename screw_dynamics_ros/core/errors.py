@@ -28,6 +28,10 @@ class InfeasibleConstraintsError(ScrewDynamicsError, ValueError):
     """Constraints contradict each other, or a kinematic loop cannot be closed."""
 
 
+class SingularClosureError(InfeasibleConstraintsError):
+    """The joints that are given do not decide how the other joints of a closed loop move."""
+
+
 class BackendError(ScrewDynamicsError, RuntimeError):
     """A compilation backend is missing or failed."""
 

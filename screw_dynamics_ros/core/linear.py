@@ -120,6 +120,48 @@ def sparse_product(A: Array, B: Array) -> Array:
     return product
 
 
+def least_squares(A: Array, B: Array) -> tuple[Array, Array]:
+    """Return the X (n, k) that minimizes |A X - B|, and how independent the columns of A are.
+
+    Modified Gram-Schmidt orthogonalization: no squares of condition numbers, and rows of A may
+    depend on each other.
+
+    Parameters
+    ----------
+    A : (m, n) array
+        Of full column rank.
+    B : (m, k) array
+
+    Returns
+    -------
+    X : (n, k) array
+    independence : (n,) array
+        Sine of the angle of each column to the span of those before it: 1 if it is orthogonal to
+        them, 0 if it depends on them, and X means nothing then.
+
+    >>> A = np.array([[2.0, 2.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> X, independence = least_squares(A, A @ np.array([[3.0], [4.0]]))
+    >>> X.ravel().round(12), independence.round(3)
+    (array([3., 4.]), array([1.   , 0.577]))
+    """
+    n = A.shape[1]
+    Q, rest = A + zeros(A.shape, A), B + zeros(B.shape, A, B)
+    R, X = zeros((n, n), A), zeros((n, B.shape[1]), A, B)
+    independence = zeros(n, A)
+    for k in range(n):
+        R[k, k] = np.sqrt(Q[:, k] @ Q[:, k])
+        independence[k] = R[k, k] / np.sqrt(A[:, k] @ A[:, k])
+        Q[:, k] = Q[:, k] / R[k, k]
+        for j in range(k + 1, n):
+            R[k, j] = Q[:, k] @ Q[:, j]
+            Q[:, j] = Q[:, j] - R[k, j] * Q[:, k]
+        X[k] = Q[:, k] @ rest
+        rest = rest - np.outer(Q[:, k], X[k])
+    for k in reversed(range(n)):
+        X[k] = (X[k] - R[k, k + 1 :] @ X[k + 1 :]) / R[k, k]
+    return X, independence
+
+
 def is_zero(x: object) -> bool:
     """Return whether x is a zero that will stay one: a constant, not a recorded scalar."""
     return is_constant(x) and x == 0

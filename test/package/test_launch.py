@@ -57,6 +57,22 @@ def test_every_argument_is_described_and_has_a_default(name):
         assert argument.default_value is not None
 
 
+def test_closures_of_loops_change_the_simulator_and_reach_the_model():
+    """simulation.launch.py with loop_closures: mechanism_simulator beside bringup."""
+    loops = LAUNCH.parent / 'urdf' / 'loops'
+    arguments = {
+        'model': str(loops / 'excavator.urdf'),
+        'loop_closures': str(loops / 'excavator_closures.yaml'),
+    }
+    simulator, included = visit(SIMULATION, **arguments)
+    assert simulator.node_executable == 'mechanism_simulator'
+    assert dict(included.launch_arguments)['loop_closures'] == arguments['loop_closures']
+    (node,) = visit(BRINGUP, loop_closures=arguments['loop_closures'])
+    assert node.node_executable == 'bringup'
+    with pytest.raises(ArgumentError, match='no hardware of ros2_control'):
+        visit(SIMULATION, ros2_control='true', **arguments)
+
+
 def test_urdf_file_becomes_the_description():
     urdf = LAUNCH.parent / 'urdf' / 'planar_2r.urdf'
     (node,) = visit(BRINGUP, urdf=str(urdf))
@@ -88,6 +104,7 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (BRINGUP, 'params_file', __file__),
         (BRINGUP, 'urdf', '/nowhere.urdf'),
         (BRINGUP, 'log_level', 'loud'),
+        (BRINGUP, 'loop_closures', '/nowhere.yaml'),
         (BRINGUP, 'use_sim_time', 'maybe'),
         (BRINGUP, 'respawn', 'never'),
         (BRINGUP, 'namespace', 'my-arm'),

@@ -10,6 +10,7 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.torque_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
@@ -68,7 +69,7 @@ class ModelParameters:
 
     def set_up(self, mapper: JointStateMapper) -> None:
         """Let a mapper follow the parameters as they are now; raises `ScrewDynamicsError`."""
-        calibration = shared_parameters.effort_calibration(self.declared, mapper.joints)
+        calibration = shared_parameters.effort_calibration(self.declared, mapper.measured_joints)
         mapper.policies = shared_parameters.policies(self.declared)
         mapper.calibrate(*calibration)
 
@@ -84,7 +85,7 @@ class ModelParameters:
         robot: Robot | None = None
         if model is not None:
             robot = model.robot
-            shared_parameters.effort_calibration(self.declared, model.joints, values)
+            shared_parameters.effort_calibration(self.declared, measured_joints(robot), values)
         payload_parameters.check(self.declared, values, robot)
         self._check_elsewhere(values)
 

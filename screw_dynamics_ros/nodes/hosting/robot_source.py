@@ -10,6 +10,8 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import DescriptionError, Robot
 from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
+from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.ros.description import DescriptionLoader, DescriptionSource, Outcome
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -99,12 +101,15 @@ class RobotSource(Generic[T]):
             )
         description = read_urdf(text, inertia_check=self._parameters['inertia_check'])
         # Friction is a term of its own: fed back from a measured velocity it can drive a robot.
-        return Robot(
-            description,
-            backend=self._parameters['backend'],
-            drives=self._drives.on(description),
-            friction=False,
-        )
+        options = {
+            'backend': self._parameters['backend'],
+            'drives': self._drives.on(description),
+            'friction': False,
+        }
+        path = self._parameters['loop_closures']
+        if not path:
+            return Robot(description, **options)
+        return RobotWithLoops(description, closure_parameters.read(path), **options)
 
     def _make(self, text: str) -> T:
         made_of = text, self._drives.values

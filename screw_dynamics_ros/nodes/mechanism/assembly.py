@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import yaml
 
-from screw_dynamics_ros.core.absolute_coordinates import ConstraintJoint, Stabilization
+from screw_dynamics_ros.core.absolute_coordinates import Stabilization
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.absolute_coordinates.from_description import (
@@ -16,9 +13,11 @@ from screw_dynamics_ros.core.absolute_coordinates.from_description import (
 )
 from screw_dynamics_ros.core.absolute_coordinates.groups import SE3
 from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
+from screw_dynamics_ros.core.closures.loop_closures import read_positions
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
+from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.simulation.assembly import description_text
 from screw_dynamics_ros.ros.parameters import Parameters
 
@@ -48,24 +47,17 @@ def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:
     if len(joints) != len(positions):
         raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} initial_joints')
     text, closures = description_text(parameters), parameters['loop_closures']
+    content = closure_parameters.content_of(closures) if closures else {}
+    nominal = read_positions(content, closures)
     system = absolute_system(
         read_urdf(text),
-        closures=read_closures(closures) if closures else (),
+        closures=loop_closures(content, closures) if closures else (),
         floating_base=parameters['floating_base'],
         groups=groups,
-        positions=dict(zip(joints, positions)),
+        positions={**nominal, **dict(zip(joints, positions))},
         **options,
     )
     return SimulatedMechanism(system, system.configuration, np.zeros(system.nv), **how), text
-
-
-def read_closures(path: str) -> list[ConstraintJoint]:
-    """Return the joints of a YAML file; raises `DescriptionError`."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise DescriptionError(f'parameter loop_closures: {path} cannot be read: {error}') from None
-    return loop_closures(content, path)
 
 
 def group_label(group: str) -> str:

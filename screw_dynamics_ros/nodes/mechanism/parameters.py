@@ -47,8 +47,7 @@ MECHANISM = (
     Specification(
         'loop_closures',
         '',
-        'Path of a YAML file with the joints that close loops (doc/absolute_coordinates.md). '
-        'Empty: none.',
+        'Path of a YAML file with the joints that close loops (doc/closed_loops.md). Empty: none.',
         rule='a path, or empty',
         read_only=True,
     ),

@@ -12,6 +12,12 @@ from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.closed_loops import (
+    LoopCompletion,
+    RobotWithLoops,
+    closed_of,
+    measured_joints,
+)
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, coordinates, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
@@ -155,7 +161,13 @@ def sum_of_all(*arrays: Array) -> Array:
 
 
 def velocity_labels(robot: Robot) -> list[str]:
-    """Return names for the nv velocities: the joint, with a number where it has several."""
+    """Return names for the nv velocities: the joint, with a number where it has several.
+
+    With loops only the joints with motors, for which the other velocities are not free.
+    """
+    closed = closed_of(robot)
+    if closed is not None:
+        return list(closed.joint_names)
     labels = []
     for name in robot.joint_names:
         where = robot.joint_coordinates(name)[1]
@@ -168,9 +180,10 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
     """Return a mapper for the `scalar_joints` of a robot; settings as for `JointStateMapper`."""
     joints = robot.description.joints
     return JointStateMapper(
-        scalar_joints(robot),
+        measured_joints(robot),
         continuous={joint.name for joint in joints if joint.type == 'continuous'},
         known={joint.name for joint in joints},
+        completion=LoopCompletion(robot) if isinstance(robot, RobotWithLoops) else None,
         **settings,
     )
 

@@ -7,16 +7,20 @@ motion: the reference for the joints it names, the measured state for the others
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.closures import ClosedRobot
 from screw_dynamics_ros.core.dynamics.feedforward import feedforward
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model import closed_loops
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
@@ -60,6 +64,8 @@ def torque_terms(robot: Robot) -> TorqueTerms:
     'reference' has 4 rows (see `GIVEN`), 'shares' is 1 for each of `TERMS` that the robot does not
     add by itself and 0 for the others, 'payload' is made by `Robot.payload_parameters`.
     """
+    if closed_of(robot) is not None:
+        return torque_terms_of_motors(robot)
     places_q, places_v = coordinates(robot, scalar_joints(robot))
     asked = Formula(
         'reference acceleration',
@@ -96,6 +102,83 @@ def torque_terms(robot: Robot) -> TorqueTerms:
         weight,
         Formula('feedforward', (rigid, payload, friction, gravity, coriolis, 'shares'), added),
     )
+
+
+def torque_terms_of_motors(robot: Robot) -> TorqueTerms:
+    """Return the same for a robot with loops: torques of its motors, zero in joints without one.
+
+    All joints follow the motors. Positions and velocities are the measured ones, which close the
+    loops; of the reference, accelerations and the velocities for friction are used.
+    """
+    closed = closed_of(robot)
+    assert closed is not None
+    everywhere = tuple(range(robot.nv))
+    asked = Formula(
+        'reference acceleration', ('reference',), reference_acceleration, (everywhere, robot.nv)
+    )
+    counted = Formula('acceleration counted', (asked, 'shares'), counted_acceleration)
+    rest = Formula('rest', ('v',), at_rest)
+
+    def in_motors(name: str, **sources: Source) -> Source:
+        torques = robot.substitute(name, **sources) if sources else name
+        return closed_loops.in_motors(robot, torques)
+
+    moving = {'a': along_loops(closed, closed_loops.accelerated, counted)}
+    gravity = in_motors('gravity_torques')
+    coriolis = closed_loops.in_motors(robot, coriolis_of_all(robot))
+    rates = followed('v', V, np.array(everywhere))
+    friction = Formula(
+        'friction of the reference',
+        (
+            in_motors('friction_torques', v=along_loops(closed, closed_loops.moved_along, rates)),
+            'reference',
+        ),
+        given_only,
+    )
+    rigid = in_motors('inverse_dynamics', **moving)
+    payload = in_motors('payload_torques', **moving)
+    carried = in_motors('payload_torques', v=rest, a=rest)
+    forced = Formula(
+        'inertial torques',
+        ('mass_matrix', along_loops(closed, closed_loops.moved_along, asked)),
+        inertial,
+    )
+    return TorqueTerms(
+        gravity,
+        coriolis,
+        in_motors('friction_torques'),
+        payload,
+        closed_loops.in_motors(robot, forced),
+        Formula('weight', (gravity, carried, 'shares'), weighed),
+        Formula('feedforward', (rigid, payload, friction, gravity, coriolis, 'shares'), added),
+    )
+
+
+def along_loops(closed: ClosedRobot, function: Callable[..., Array], motors: Source) -> Formula:
+    """Return the motion (n,) of all joints for that of the motors, the elements of a vector (n,).
+
+    `function` is `closed_loops.moved_along` or `accelerated`.
+    """
+    sources = (motors, closed_loops.dependent(closed))
+    return Formula('motion of all joints', sources, function, (tuple(closed.places),))
+
+
+def drift(robot: Robot) -> Formula:
+    """Return the accelerations (n,) of all joints while the motors do not accelerate."""
+    closed = closed_of(robot)
+    assert closed is not None
+    return along_loops(closed, closed_loops.accelerated, Formula('rest', ('v',), at_rest))
+
+
+def coriolis_of_all(robot: Robot) -> Formula:
+    """Return M d + C v, (n,), of a robot with loops."""
+    forced = Formula('M d', ('mass_matrix', drift(robot)), inertial)
+    return Formula('sum', ('coriolis_torques', forced), sum_of_torques)
+
+
+def sum_of_torques(a: Array, b: Array) -> Array:
+    """Return a + b."""
+    return a + b
 
 
 def added(

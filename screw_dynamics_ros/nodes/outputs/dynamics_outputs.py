@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -20,6 +20,11 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
 from screw_dynamics_ros.nodes.model import torque_terms
+from screw_dynamics_ros.nodes.model.closed_loops import (
+    closed_of,
+    mass_matrix_of_motors,
+    motor_joints,
+)
 from screw_dynamics_ros.nodes.model.running_model import Model, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import (
@@ -82,7 +87,7 @@ SHAPING = {
     *(specification.name for specification in constraint_wrenches.TABLE),
 }
 
-MASS_MATRIX, ENERGIES = 'mass_matrix', torque_terms.energies()
+ENERGIES = torque_terms.energies()
 MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
 
 
@@ -153,9 +158,13 @@ class Dynamics:
         """Choose the order of the commands."""
         wanted, joints = tuple(self._parameters['joints']), scalar_joints(robot)
         absent = tuple(name for name in wanted if name not in joints)
-        order = () if absent else wanted or joints
+        order = () if absent else wanted or motor_joints(robot)
         terms = torque_terms.torque_terms(robot)
         chosen = constraint_parameters.choose(self._parameters['constraints'], robot)
+        if closed_of(robot) is not None and self._parameters['constraints']:
+            raise ArgumentError(
+                'constraints cannot be combined with loop_closures; leave one of them empty'
+            )
         outputs = Outputs(
             terms,
             order,
@@ -172,7 +181,7 @@ class Dynamics:
                 terms.payload,
                 terms.weight,
                 terms.feedforward,
-                MASS_MATRIX,
+                mass_matrix_of_motors(robot),
                 ENERGIES,
                 MOMENTUM,
             ],
@@ -213,7 +222,7 @@ class Dynamics:
                 Float64MultiArray,
                 '~/mass_matrix',
                 templates.matrix(labels, labels),
-                MASS_MATRIX,
+                mass_matrix_of_motors(model.robot),
                 False,
             )
             self._add(
@@ -349,6 +358,13 @@ class Dynamics:
         try:
             reference = read_reference(message, self._model.joints, known)
             check_limits(reference, self._model.joints, self._limits)
+            motors = motor_joints(robot)
+            for name, given in zip(self._model.joints, reference.given.tolist()):
+                if given and name not in motors:
+                    raise UnknownNameError(
+                        f'joint {name!r} follows the others by loop_closures; references are for '
+                        f'joints with motors: {shorten(motors, 30)}'
+                    )
         except ScrewDynamicsError as error:
             return printable(str(error))
         given = reference.given.astype(float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from geometry_msgs.msg import TwistStamped
@@ -20,6 +20,11 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.model.closed_loops import (
+    closed_of,
+    mass_matrix_of_motors,
+    of_motors,
+)
 from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.outputs import kinematics_markers, marker_topic, singularity_measures
@@ -153,9 +158,18 @@ class Kinematics:
         transforms = self._transforms.outputs(robot)
         links = {
             link: LinkOutputs(
-                in_ros_order('jacobian', link, self._parameters['jacobian_representation']),
+                Formula(
+                    'linear first',
+                    (
+                        of_motors(
+                            robot,
+                            ('jacobian', link, self._parameters['jacobian_representation']),
+                        ),
+                    ),
+                    swap_linear_angular,
+                ),
                 in_ros_order('velocity', link, self._parameters['twist_representation']),
-                of_joints(robot, ('jacobian', link, 'body')),
+                of_motors(robot, of_joints(robot, ('jacobian', link, 'body'))),
                 ('velocity', link, 'body'),
             )
             for link in chosen.tokens
@@ -290,7 +304,9 @@ def in_ros_order(what: str, link: str, representation: str) -> Formula:
 
 
 def inertia_of_joints(robot: Robot) -> Formula:
-    """Return the mass matrix of the joints with one coordinate."""
+    """Return the mass matrix of the joints with one coordinate, with loops of the motors."""
+    if closed_of(robot) is not None:
+        return cast(Formula, mass_matrix_of_motors(robot))
     _, where = coordinates(robot, scalar_joints(robot))
     return Formula(
         'mass matrix of scalar joints', ('mass_matrix',), block, (tuple(where.tolist()),)

@@ -28,7 +28,13 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.model.running_model import Model, joints_that_move, of_joints
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of, in_motors, of_motors
+from screw_dynamics_ros.nodes.model.running_model import (
+    Model,
+    elements,
+    joints_that_move,
+    of_joints,
+)
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
@@ -36,6 +42,8 @@ from screw_dynamics_ros.nodes.model.torque_terms import (
     GRAVITY,
     PAYLOAD,
     at_rest,
+    coriolis_of_all,
+    drift,
 )
 from screw_dynamics_ros.nodes.outputs import marker_topic, tare, wrench_markers
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
@@ -373,12 +381,16 @@ def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
     Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
     static, so that there are no inertial torques among them.
     """
-    payload = robot.substitute('payload_torques', a=Formula('rest', ('v',), at_rest))
+    unaccelerated = Formula('rest', ('v',), at_rest)
+    coriolis: Output | Formula = 'coriolis_torques'
+    if closed_of(robot) is not None:
+        unaccelerated, coriolis = drift(robot), coriolis_of_all(robot)
+    payload = robot.substitute('payload_torques', a=unaccelerated)
     return {
-        term: of_joints(robot, output)
+        term: in_motors(robot, of_joints(robot, output))
         for term, output in (
             (GRAVITY, 'gravity_torques'),
-            (CORIOLIS, 'coriolis_torques'),
+            (CORIOLIS, coriolis),
             (FRICTION, 'friction_torques'),
             (PAYLOAD, payload),
         )
@@ -409,12 +421,15 @@ def external_torque_of_terms(
 
 def contact(robot: Robot, link: str) -> Contact:
     """Return what has to be computed for a contact at a link."""
-    jacobian = of_joints(robot, ('jacobian', link, 'body'))
+    jacobian = of_motors(robot, of_joints(robot, ('jacobian', link, 'body')))
+    closed, torques = closed_of(robot), external_torque(robot)
+    if closed is not None:
+        torques = elements(torques, closed.places)
     return Contact(
         jacobian,
-        Formula('contact wrench', (jacobian, external_torque(robot), 'contact'), wrench_there),
+        Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there),
         Formula('observability pivots', (jacobian, 'contact'), pivots_there),
-        len(joints_that_move(robot, link)),
+        closed.nv if closed is not None else len(joints_that_move(robot, link)),
     )
 
 

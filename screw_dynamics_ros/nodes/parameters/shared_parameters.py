@@ -10,7 +10,11 @@ import numpy as np
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.nodes.model.torque_terms import TERMS
-from screw_dynamics_ros.nodes.parameters import drive_parameters, payload_parameters
+from screw_dynamics_ros.nodes.parameters import (
+    closure_parameters,
+    drive_parameters,
+    payload_parameters,
+)
 from screw_dynamics_ros.ros.joint_states.policies import (
     EFFORT_POLICIES,
     POSITION_POLICIES,
@@ -139,6 +143,7 @@ TABLE = (
     ),
     drive_parameters.JOINTS,
     *payload_parameters.TABLE,
+    closure_parameters.SPECIFICATION,
     Specification(
         'frame_prefix',
         '',

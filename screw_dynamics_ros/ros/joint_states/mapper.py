@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
@@ -38,9 +39,15 @@ class JointStateMapper:
         As for `calibrate`.
     clock : callable
         Returns the current time in ns on the time base of the stamps.
+    completion : Completion, optional
+        Makes states of more joints of these ones; a state that cannot be completed is refused.
 
     Attributes
     ----------
+    joints : tuple of str
+        The joints of the state: those that are wanted, or those of the completion.
+    measured_joints : tuple of str
+        The joints that messages have to report.
     q, v, tau : (n,) arrays
         Positions [rad, m], velocities and efforts; always finite, always the same arrays: the rows
         of `state`, (3, n).
@@ -71,8 +78,10 @@ class JointStateMapper:
         policies: Policies | None = None,
         calibration: tuple[Array | None, Array | None] = (None, None),
         clock: Callable[[], int] = time.time_ns,
+        completion: Completion | None = None,
     ) -> None:
-        self.joints = tuple(joints)
+        self.measured_joints, self._completion = tuple(joints), completion
+        self.joints = completion.joints if completion else self.measured_joints
         self.policies = policies or Policies()
         self.clock = clock
         self.records: dict[Reason, Record] = {}
@@ -81,14 +90,19 @@ class JointStateMapper:
         self._age = 0
         self.maps = NameMaps(joints, known)
 
-        size = len(self.joints)
+        size = len(self.measured_joints)
         self._state = np.zeros(3 * size)
-        self.state = self._state.reshape(3, size)
+        self._measured = self._state.reshape(3, size)
+        self.state = np.zeros((3, len(self.joints))) if completion else self._measured
         self.q, self.v, self.tau = self.state
-        self.continuous = np.array([name in continuous for name in self.joints], dtype=bool)
-        self._position = Position(self.q, self._note)
-        self._velocity = Velocity(self.v, self._note, self._position, self.continuous)
-        self._effort = Effort(self.tau, self._note)
+        self.continuous, turning = (
+            np.array([name in continuous for name in names], dtype=bool)
+            for names in (self.joints, self.measured_joints)
+        )
+        q, v, tau = self._measured
+        self._position = Position(q, self._note)
+        self._velocity = Velocity(v, self._note, self._position, turning)
+        self._effort = Effort(tau, self._note)
         self._fields = self._position, self._velocity, self._effort
         self.calibrate(*calibration)
         self._seen = np.full(size, NEVER, dtype=np.int64)
@@ -127,6 +141,8 @@ class JointStateMapper:
         self.has_velocity = self.has_effort = False
         self.restarted = self._restarting = False
         self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
+        if self._completion is not None:
+            self._completion.restart()
 
     def update(self, message: JointStateMessage, arrival: float | None = None) -> bool:
         """Process a message; return whether there is a new complete state.
@@ -142,7 +158,7 @@ class JointStateMapper:
             return self._refuse(*message.refusal)
         names = self.maps[message.layout]
         if names.whole is not None and self._is_regular(message) and self._take(names, message):
-            return True
+            return self._accept()
         if names.refusal is not None:
             return self._refuse(*names.refusal)
         if names.unknown:
@@ -168,11 +184,11 @@ class JointStateMapper:
         numbers, whole = message.numbers, names.whole
         assert whole is not None
         if self._effort.is_calibrated:
-            tau = self._effort.torque(numbers[whole[-len(self.joints) :]])
+            tau = self._effort.torque(numbers[whole[-len(self.measured_joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
             numbers.take(whole, out=self._state, mode='clip')
-            self.tau[:] = tau
+            self._effort.value[:] = tau
         else:
             numbers.take(whole, out=self._state, mode='clip')
         if names.unknown:
@@ -181,8 +197,6 @@ class JointStateMapper:
             self._note_clock_offset()
         self._whole = self.stamp = message.stamp
         self.restarted = False
-        self.accepted += 1
-        self.last_accepted = self._arrival
         return True
 
     def update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
@@ -225,9 +239,9 @@ class JointStateMapper:
         if absent.any() or stale.any():
             parts = []
             if absent.any():
-                parts.append('never reported: ' + listed(self.joints, absent))
+                parts.append('never reported: ' + listed(self.measured_joints, absent))
             if stale.any():
-                parts.append('not reported any more: ' + listed(self.joints, stale))
+                parts.append('not reported any more: ' + listed(self.measured_joints, stale))
             return self._refuse(Reason.INCOMPLETE, '; '.join(parts))
         if newest <= self.stamp:
             return False  # another source is ahead: its next message brings this one along
@@ -240,6 +254,15 @@ class JointStateMapper:
         ):
             self._whole = newest
         self.restarted, self._restarting = self._restarting, False
+        return self._accept()
+
+    def _accept(self) -> bool:
+        """Complete a state, and count it; return whether it can be completed."""
+        if self._completion is not None:
+            self.has_effort = self.has_effort and self._completion.has_efforts
+            reason = self._completion.complete(self._measured, self.state)
+            if reason:
+                return self._refuse(Reason.LOOPS_OPEN, reason)
         self.accepted += 1
         self.last_accepted = self._arrival
         return True

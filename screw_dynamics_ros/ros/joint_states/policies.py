@@ -29,6 +29,7 @@ class Reason(Enum):
     POSITION_RAGGED = 'the number of positions differs from the number of names'
     POSITION_MISSING = 'a position is missing or not a finite number'
     INCOMPLETE = 'joints without a current state'
+    LOOPS_OPEN = 'the loops of the mechanism cannot be closed at the measured positions'
     DUPLICATE_STAMP = 'the stamp is that of the previous message'
     OUT_OF_ORDER = 'the stamp is older than that of the previous message'
     OLD = 'the stamp is older than max_stamp_age'

@@ -1,0 +1,34 @@
+"""The parameter `loop_closures`: the file of the joints that close loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from screw_dynamics_ros.core.closures import LoopClosures, read_loop_closures
+from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.ros.parameters import Specification
+
+SPECIFICATION = Specification(
+    'loop_closures',
+    '',
+    'Path of a YAML file with the joints that close loops, and the joints with motors and sensors '
+    '(doc/closed_loops.md). Empty: the robot has no loops.',
+    rule='a path, or empty',
+    read_only=True,
+)
+
+
+def read(path: str) -> LoopClosures:
+    """Return the closures of a file; raises `DescriptionError`."""
+    return read_loop_closures(content_of(path), path)
+
+
+def content_of(path: str) -> Any:
+    """Return what a YAML file says; raises `DescriptionError`."""
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise DescriptionError(f'parameter loop_closures: {path} cannot be read: {error}') from None

@@ -1,0 +1,31 @@
+"""States of all joints from those of the joints with sensors: what a mapper asks for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from screw_dynamics_ros.core.types import Array
+
+
+class Completion(Protocol):
+    """Completes the measured state of a mechanism with loops.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        All joints, in the order of complete states.
+    has_efforts : bool
+        Whether the joints with sensors include all joints with motors.
+    """
+
+    joints: tuple[str, ...]
+    has_efforts: bool
+
+    def complete(self, measured: Array, state: Array) -> str:
+        """Write positions, velocities and efforts (3, n) of all joints for (3, k) measured ones.
+
+        Returns why that is not possible, with `state` left as it was, or an empty text.
+        """
+
+    def restart(self) -> None:
+        """Forget where the joints were: time has begun anew."""
