@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.absolute_coordinates import (
 )
 from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import WELD
 from screw_dynamics_ros.core.closures import ClosedRobot, LoopClosures, read_loop_closures
-from screw_dynamics_ros.core.closures.examples import UNLIMITED, bar
+from screw_dynamics_ros.core.closures.example_loops import UNLIMITED, bar
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.lie import se3, so3
 from support.paths import URDF

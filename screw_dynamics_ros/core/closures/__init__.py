@@ -1,9 +1,9 @@
 """Robots with loops: a tree, the joints that close its loops, and which joints have motors."""
 
 from screw_dynamics_ros.core.closures.closed_robot import ClosedRobot, ClosedState
+from screw_dynamics_ros.core.closures.closure_mobility import Mobility
 from screw_dynamics_ros.core.closures.hybrid import HybridMotion
 from screw_dynamics_ros.core.closures.loop_closures import LoopClosures, read_loop_closures
-from screw_dynamics_ros.core.closures.mobility import Mobility
 from screw_dynamics_ros.core.closures.position_closure import Closing
 
 __all__ = [

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.absolute_coordinates.bodies import GROUND
 from screw_dynamics_ros.core.arguments import float_array, vector
 from screw_dynamics_ros.core.closures import hybrid
+from screw_dynamics_ros.core.closures.closure_equations import closure_bias, closure_jacobian
+from screw_dynamics_ros.core.closures.closure_mobility import Mobility, mobility
 from screw_dynamics_ros.core.closures.dependent_motion import Partition
-from screw_dynamics_ros.core.closures.equations import closure_bias, closure_jacobian
 from screw_dynamics_ros.core.closures.inverse_kinematics import ClosedInverseKinematics
 from screw_dynamics_ros.core.closures.loop_closures import LoopClosures
-from screw_dynamics_ros.core.closures.mobility import Mobility, mobility
 from screw_dynamics_ros.core.closures.position_closure import Closing, PositionClosure
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
@@ -100,7 +100,7 @@ class ClosedRobot:
 
     Examples
     --------
-    >>> from screw_dynamics_ros.core.closures.examples import golden_four_bar
+    >>> from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
     >>> linkage = golden_four_bar()
     >>> linkage.joint_names, linkage.mobility([np.pi / 3]).mobility
     (('crank_joint',), 1)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.absolute_coordinates.bodies import ConstraintJoint
-from screw_dynamics_ros.core.closures.equations import closure_bias, closure_jacobian, gap
+from screw_dynamics_ros.core.closures.closure_equations import closure_bias, closure_jacobian, gap
 from screw_dynamics_ros.core.linear import least_squares, solve_positive_definite, symmetric, zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
 from screw_dynamics_ros.core.types import Array

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.absolute_coordinates.bodies import ConstraintJoint
 from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
-from screw_dynamics_ros.core.closures.equations import closure_jacobian, gap
+from screw_dynamics_ros.core.closures.closure_equations import closure_jacobian, gap
 from screw_dynamics_ros.core.closures.position_closure import PositionClosure
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,

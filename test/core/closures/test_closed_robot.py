@@ -12,7 +12,7 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.absolute_coordinates.from_description import absolute_system
 from screw_dynamics_ros.core.closures import ClosedRobot
-from screw_dynamics_ros.core.closures.examples import golden_four_bar
+from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError, SingularClosureError
 from screw_dynamics_ros.core.linear import least_squares
 from support.closed_chains import (

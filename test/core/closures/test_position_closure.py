@@ -8,8 +8,8 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.absolute_coordinates import REVOLUTE, ConstraintJoint
 from screw_dynamics_ros.core.closures import ClosedRobot, LoopClosures, read_loop_closures
-from screw_dynamics_ros.core.closures.equations import closure_jacobian, gap
-from screw_dynamics_ros.core.closures.examples import golden_four_bar
+from screw_dynamics_ros.core.closures.closure_equations import closure_jacobian, gap
+from screw_dynamics_ros.core.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.errors import (
     DescriptionError,
     InfeasibleConstraintsError,
