@@ -31,7 +31,7 @@ from support.arm_configurations import (
 from support.arms import ARMS, Arm
 
 #: Random poses, poses of each hard kind, and poses that are compared with path tracking.
-FULL, QUICK = (100_000, 200, 20), (50, 10, 1)
+FULL, QUICK = (100_000, 100, 10), (50, 10, 1)
 
 RANDOM = 'All solutions, random poses'
 HARD = 'All solutions, hard poses'
@@ -52,7 +52,8 @@ def figures_of(number: int, counts: tuple[int, int, int]) -> list[Figure]:
     """Return the figures of one arm."""
     arm, (random, hard, compared) = ARMS[number], counts
     subject = Subject(arm)
-    verdict = judged(subject, random_configurations(subject, random))
+    turned = Subject(arm, images=False)
+    verdict = judged(turned, random_configurations(turned, random))
     found = [*figures_of_verdict(RANDOM, arm, 'random', verdict, unavoidable=False)]
     for kind, configurations in KINDS.items():
         q = configurations(subject, hard)

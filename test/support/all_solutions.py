@@ -32,6 +32,8 @@ class Subject:
 
     arm: Arm
     backend: str = 'auto'
+    #: Whether solutions that differ by whole turns count as different ones.
+    images: bool = True
 
     @cached_property
     def robot(self) -> Robot:
@@ -59,7 +61,9 @@ class Subject:
 
     def solve(self, pose: np.ndarray, q: np.ndarray) -> Solutions:
         """Return the solver's answer for a pose; the redundant joint stands as in q."""
-        return self.robot.all_inverse_kinematics(pose, self.arm.tool, locked=self.locked(q))
+        return self.robot.all_inverse_kinematics(
+            pose, self.arm.tool, locked=self.locked(q), images=self.images
+        )
 
     def apart(self, q: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return largest differences (k,) [rad] of q (nq,) and others (k, nq).
@@ -67,7 +71,7 @@ class Subject:
         Whole turns count, but not of joints without limits.
         """
         difference = others - q
-        turns = np.round(difference / (2 * np.pi)) * self.endless
+        turns = np.round(difference / (2 * np.pi)) * (self.endless | (not self.images))
         return np.abs(difference - 2 * np.pi * turns).max(axis=1, initial=0.0)
 
     def expected(self, poses: np.ndarray, q: np.ndarray) -> list[np.ndarray | None]:
@@ -155,7 +159,7 @@ def may_be_equal(subject: Subject, q: np.ndarray) -> bool:
     Whole turns change it, but not of joints without limits.
     """
     weights = np.cos(np.arange(3.0 * q.shape[1])).reshape(3, -1)
-    weights[2, subject.endless] = 0.0
+    weights[2, subject.endless | (not subject.images)] = 0.0
     number = np.sort(np.sin(q) @ weights[0] + np.cos(q) @ weights[1] + q @ weights[2])
     return bool((np.diff(number) < 10.0 * q.shape[1] * SAME).any())
 
