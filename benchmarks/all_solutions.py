@@ -31,7 +31,7 @@ from support.arm_configurations import (
 from support.arms import ARMS, Arm
 
 #: Random poses, poses of each hard kind, and poses that are compared with path tracking.
-FULL, QUICK = (100_000, 100, 10), (50, 10, 1)
+FULL, QUICK = (100_000, 50, 5), (50, 10, 1)
 
 RANDOM = 'All solutions, random poses'
 HARD = 'All solutions, hard poses'
