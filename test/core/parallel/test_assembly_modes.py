@@ -209,6 +209,17 @@ def test_singular_poses_are_told():
     assert 'singular poses, which are left out' in modes.message
 
 
+def test_a_path_that_arrives_at_a_singular_pose_is_not_regular():
+    """C-125: though Newton's method may happen to stand still there."""
+    robot = made('octahedron')
+    T = moved(robot.home, [0.0, 0.0, np.pi / 2], np.zeros(3))
+    z = study.coordinates(T, robot.mechanism.size)[None].astype(complex)
+    one = np.ones(1)
+    path = path_tracking.Paths(z, one > 0, 0 * one, z, one, 1)
+    found = sort_ends(quadrics(robot.mechanism, robot.inverse_position(T)), path)
+    assert (found.singular, len(found.points), found.complete) == (1, 0, False)
+
+
 def test_lengths_without_a_pose():
     """The solutions are all complex."""
     lengths = np.array(GOLDEN_LEGS)
