@@ -205,6 +205,16 @@ def test_seven_rods_make_a_least_squares_pose():
     assert not robot.solve_forward_position(q + [0, 0, 0, 0, 0, 0, 1e-4]).success
 
 
+def test_newton_steps_are_limited():
+    """C-119: lengths far away do not throw the platform about."""
+    mechanism = examples.stewart_gough()
+    for q in (np.full(6, 50.0), np.array([9.0, 0.5, 9.0, 0.5, 9.0, 0.5])):
+        T, _ = newton_step(mechanism, q, mechanism.home)
+        turn = np.linalg.norm(so3.log(T[:3, :3]))
+        assert turn <= 0.5 + 1e-9
+        assert np.linalg.norm(T[:3, 3] - mechanism.home[:3, 3]) < mechanism.size  # turn included
+
+
 def test_angles_of_cranks_go_on_from_the_seed():
     """C-113: full turns, and the branch, are those of the seed."""
     mechanism = examples.hexa()
