@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.parallel.assembly_modes import (
     general_system,
     nearest,
     quadrics,
+    side,
     sort_ends,
 )
 from screw_dynamics_ros.core.parallel.convexity import is_convex, widest_gap
@@ -180,26 +181,33 @@ def test_poses_of_planar_platforms_are_mirrored():
     modes = robot.all_forward_positions(robot.inverse_position(T), T)
     assert (modes.complete, modes.complex_solutions) == (True, 40)
     mirror = np.diag([1.0, 1.0, -1.0, 1.0])
-    for pose, side in zip(modes.poses, modes.sides):
+    for pose, sign in zip(modes.poses, modes.sides):
         apart = np.abs(modes.poses - mirror @ pose @ mirror).max(axis=(1, 2))
         assert apart.min() < 1e-10
-        assert modes.sides[apart.argmin()] == -side
+        assert modes.sides[apart.argmin()] == -sign
 
 
 def test_newton_from_anywhere_finds_no_other_pose():
-    """C-119, golden 8.4: what Newton's method reaches from random seeds is among the eight."""
-    robot, random = made('stewart_gough'), np.random.default_rng(6)
+    """C-119, golden 8.4: what Newton's method reaches from random seeds is among the eight.
+
+    It is a success just where no change of sign of det G tells that a singularity was passed.
+    """
+    robot, random = made('stewart_gough'), np.random.default_rng(7)
     modes = robot.all_forward_positions(GOLDEN_LEGS)
     assert len(modes.poses) == 8
-    reached = set()
-    for _ in range(25):
+    reached, successes = set(), set()
+    for _ in range(40):
         seed = random_pose(robot.mechanism, random, turn=3.0, shift=0.5)
         result = robot.solve_forward_position(GOLDEN_LEGS, seed)
         if result.residual < 1e-12:
             apart = np.abs(modes.poses - result.pose).max(axis=(1, 2))
             assert apart.min() < 1e-9
             reached.add(int(apart.argmin()))
+            same = side(robot.mechanism, GOLDEN_LEGS, seed) == modes.sides[apart.argmin()]
+            assert result.success == same
+            successes.add(result.success)
     assert len(reached) >= 4
+    assert successes == {True, False}
     order = [np.abs(pose - GOLDEN).max() < 1e-7 for pose in modes.poses]
     assert order == [True] + [False] * 7  # the nearest to home comes first
 
@@ -212,6 +220,17 @@ def test_singular_poses_are_told():
     assert modes.singular >= 2
     assert not modes.complete
     assert 'singular poses, which are left out' in modes.message
+
+
+def test_a_path_that_arrives_at_a_singular_pose_is_not_regular():
+    """C-125: though Newton's method may happen to stand still there."""
+    robot = made('octahedron')
+    T = moved(robot.home, [0.0, 0.0, np.pi / 2], np.zeros(3))
+    z = study.coordinates(T, robot.mechanism.size)[None].astype(complex)
+    one = np.ones(1)
+    path = path_tracking.Paths(z, one > 0, 0 * one, z, one, 1)
+    found = sort_ends(quadrics(robot.mechanism, robot.inverse_position(T)), path)
+    assert (found.singular, len(found.points), found.complete) == (1, 0, False)
 
 
 def test_lengths_without_a_pose():

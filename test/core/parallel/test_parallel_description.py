@@ -36,6 +36,7 @@ def test_units():
     assert np.allclose(found.base_pivots, wanted.base_pivots)
     assert np.allclose(found.home, wanted.home)
     assert np.allclose(found.upper, wanted.upper)
+    assert np.allclose(found.inertia.com, [0.0, 0.0, 0.02])
 
 
 @pytest.mark.parametrize(
@@ -83,8 +84,9 @@ def test_tracking_ends_where_the_mode_is_uncertain():
     T = moved(robot.home, [0.0, 0.0, 1.565], np.zeros(3))
     with pytest.raises(ArgumentError, match='smallest singular value'):
         tracker.update(robot.inverse_position(T))
-    with pytest.raises(ArgumentError, match='assembly mode is lost'):
-        tracker.update(robot.inverse_position(robot.home))
+    back = moved(robot.home, [0.0, 0.0, 1.3], np.zeros(3))  # where it was certain
+    with pytest.raises(ArgumentError, match='assembly mode is lost: the smallest'):
+        tracker.update(robot.inverse_position(back))
     tracker.reset()
     tracker.update(robot.inverse_position(robot.home))
     with pytest.raises(ArgumentError, match='has jumped'):

@@ -215,6 +215,28 @@ def test_seven_rods_make_a_least_squares_pose():
     assert not robot.solve_forward_position(q + [0, 0, 0, 0, 0, 0, 1e-4]).success
 
 
+def test_newton_steps_are_limited():
+    """C-119: lengths far away do not throw the platform about."""
+    mechanism = examples.stewart_gough()
+    for q in (np.full(6, 50.0), np.array([9.0, 0.5, 9.0, 0.5, 9.0, 0.5])):
+        T, _ = newton_step(mechanism, q, mechanism.home)
+        turn = np.linalg.norm(so3.log(T[:3, :3]))
+        assert turn <= 0.5 + 1e-9
+        assert np.linalg.norm(T[:3, 3] - mechanism.home[:3, 3]) < mechanism.size  # turn included
+
+
+def test_angles_of_cranks_go_on_from_the_seed():
+    """C-113: full turns, and the branch, are those of the seed."""
+    mechanism = examples.hexa()
+    for leg in mechanism.legs:
+        object.__setattr__(leg, 'lower', -20.0)
+        object.__setattr__(leg, 'upper', 20.0)
+    robot = ParallelRobot(mechanism, 'reference')
+    branches = robot.inverse_positions(robot.home)
+    seed = branches[range(6), [0, 1, 0, 1, 1, 0]] + 2 * np.pi * np.array([1, -2, 0, 0, 2, -1])
+    assert np.allclose(robot.inverse_position(robot.home, seed + 0.1), seed, atol=1e-12)
+
+
 # --- velocity and force ---------------------------------------------------------------------------
 
 

@@ -109,6 +109,25 @@ def test_a_sensor_makes_the_pose_more_certain():
     assert gain.max() > 1e-3 * np.linalg.eigvalsh(alone).max()
 
 
+def test_without_sensors_errors_are_those_of_the_motors():
+    """The covariance is sigma^2 J J^T, with the levers of sliders and cranks in J."""
+    for name in ('hexaglide', 'hexa'):
+        robot = made(name)
+        q = robot.inverse_position(robot.home)
+        J = robot.jacobian(q, robot.home)
+        found = fuse(robot, q, [], [], sigma=SIGMA)
+        assert np.allclose(found.covariance, SIGMA**2 * J @ J.T, rtol=1e-6, atol=1e-15)
+
+
+def test_full_turns_of_an_encoder_do_not_matter():
+    robot = made()
+    q, sensors = robot.inverse_position(GOLDEN), sensors_of('leg_1', 'leg_2')
+    turns = 2 * np.pi * np.array([[1.0, 0.0], [-3.0, 1.0]])
+    found = fuse(robot, q, sensors, measured(robot, q, GOLDEN, sensors) + turns)
+    assert np.allclose(found.pose, GOLDEN, atol=1e-10)
+    assert found.consistent
+
+
 def test_a_sensor_at_fault_is_named():
     """C-120: the consistency residual shows a joint that is off by three degrees."""
     robot = made()

@@ -128,6 +128,14 @@ def test_stretched_legs_are_singular_themselves():
     assert 'leg_1' in found.singular_legs
 
 
+@pytest.mark.parametrize('name', ['hexaglide', 'hexa'])
+def test_levers_of_either_sign_are_regular(name):
+    """C-125: rods that move against their motors are none the worse."""
+    mechanism = getattr(examples, name)()
+    found = report(mechanism, mechanism.home)
+    assert (found.singular_legs, found.message) == ((), 'regular')
+
+
 # --- redundancy -----------------------------------------------------------------------------------
 
 
