@@ -217,7 +217,7 @@ def test_seven_rods_make_a_least_squares_pose():
 
 def test_newton_steps_are_limited():
     """C-119: lengths far away do not throw the platform about."""
-    mechanism = examples.stewart_gough()
+    mechanism = example_mechanisms.stewart_gough()
     for q in (np.full(6, 50.0), np.array([9.0, 0.5, 9.0, 0.5, 9.0, 0.5])):
         T, _ = newton_step(mechanism, q, mechanism.home)
         turn = np.linalg.norm(so3.log(T[:3, :3]))
@@ -227,7 +227,7 @@ def test_newton_steps_are_limited():
 
 def test_angles_of_cranks_go_on_from_the_seed():
     """C-113: full turns, and the branch, are those of the seed."""
-    mechanism = examples.hexa()
+    mechanism = example_mechanisms.hexa()
     for leg in mechanism.legs:
         object.__setattr__(leg, 'lower', -20.0)
         object.__setattr__(leg, 'upper', 20.0)
