@@ -133,7 +133,7 @@ class SerialSolver:
             method.name,
         )
         deviation = self._deviation(method)
-        least = -1.0 if self.redundant else max(1e-13, deviation) * self.length**6
+        least = max(1e-13, deviation) * self.length**6
         accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
 
         def direct(C: Array, swivel: Array) -> ChainSolutions | None:
@@ -215,11 +215,11 @@ class SerialSolver:
             labels, name, bound = ('',), 'general 6R', method.bound
         steps = self._polisher if closed else self._coarse
         found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
-        nearly = [] if self.redundant else self._nearly_singular(found)
+        nearly = self._nearly_singular(found)
         if len(self.free) < 6:
             wanted = 0
         missing = self._missing(found, wanted)
-        if nearly or (missing and not closed):
+        if (nearly and not self.redundant) or (missing and not closed):
             found = self._search_nearby(C, found, nearly, steps)
             if isinstance(method, GeneralSixRevolute):
                 found, missing = self._second_look(C, positions, found, method)

@@ -296,6 +296,15 @@ def test_swivel_angles(seven):
         assert min(abs(np.sin(0.5 * (arm.swivel_of(row) - swivel - d))) for d in (0, 0.5, 1)) < 1e-7
 
 
+def test_a_singular_arm_with_swivel_angle_is_not_certified(seven):
+    """The elbow stretched: both elbow branches are one, and the swivel angle means nothing."""
+    _, chain = seven
+    q = np.array([0.3, 0.5, -0.4, 0.0, 0.2, -0.7, 0.9])
+    found = solved(chain, chain.pose(q), swivel=np.array([0.4]))
+    assert not found.complete
+    assert 'singular' in found.message
+
+
 @pytest.mark.parametrize('joint', [0, 2, 6])
 def test_locked_joints(seven, joint):
     """Any joint locked, at the ends or in between: its position stays, the others are found."""
