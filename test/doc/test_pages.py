@@ -12,6 +12,7 @@ PAGES = (
     'doc/all_solutions.md',
     'doc/calibration.md',
     'doc/choice_of_configuration_space.md',
+    'doc/closed_loops.md',
     'doc/compilation.md',
     'doc/constrained_dynamics.md',
     'doc/dynamics_derivatives.md',

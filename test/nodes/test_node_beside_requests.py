@@ -360,6 +360,8 @@ def strange(type_, value, random):
         return numbers(size, random) if type_ != 'double' else numbers(1, random)[0]
     elif type_ == 'boolean':
         return bool(random.integers(0, 2))
+    elif type_ == 'uint8':
+        return int(random.choice([0, 1, 2, 3, 255]))
     elif type_ == 'builtin_interfaces/Duration':
         value.sec = int(random.choice([0, -1, -(2**31), 2**31 - 1]))
         value.nanosec = int(random.choice([0, 1, 2**32 - 1])) if value.sec else 1000

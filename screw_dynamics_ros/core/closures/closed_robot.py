@@ -137,6 +137,7 @@ class ClosedRobot:
             self._partition(joints),
             np.array([name in turning for name in joints], dtype=bool),
             robot.backend,
+            redundant=len(joints) > self.nv,
         )
 
     def _partition(self, joints: Sequence[str]) -> Partition:

@@ -21,6 +21,8 @@ from screw_dynamics_ros.core.types import Array
 STRIDE = 0.1
 #: Gap at which the next stride begins; the last one ends at the tolerance.
 ON_THE_WAY = 1e-6
+#: Newton steps in a stride of redundant joints, which close the loops only at the end of the way.
+STEPS_ON_THE_WAY = 3
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,21 @@ class PositionClosure:
     turning : (n,) array of bool
         Given joints that are equal modulo 2 pi: they take the shorter way.
     backend : str
+    redundant : bool
+        Whether more joints are given than the mechanism has freedoms. On a straight way between two
+        configurations they contradict each other: the gap is only kept small there.
     """
 
-    def __init__(self, tree: Tree, partition: Partition, turning: Array, backend: str) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        partition: Partition,
+        turning: Array,
+        backend: str,
+        redundant: bool = False,
+    ) -> None:
         self._given, self._turning = list(partition.given), turning
+        self._redundant = redundant
         recordable = all(closure.pair.is_recordable for closure in partition.closures)
         backend = backend if recordable else 'reference'
         n, k = tree.nq, len(partition.given)
@@ -100,9 +113,11 @@ class PositionClosure:
             is_last = stride == strides
             q[self._given] = given if is_last else start + way * (stride / strides)
             wanted = tolerance if is_last else max(tolerance, ON_THE_WAY)
-            q, gap, steps = self._newton(q, wanted, max_iterations)
+            guided = self._redundant and not is_last
+            most = min(STEPS_ON_THE_WAY, max_iterations) if guided else max_iterations
+            q, gap, steps = self._newton(q, wanted, most)
             taken += steps
-            if not gap <= wanted:
+            if not gap <= (np.inf if guided else wanted):
                 return Closing(q, False, gap, taken, self._failure(gap, max_iterations, strides))
         return Closing(q, True, gap, taken, 'closed')
 
