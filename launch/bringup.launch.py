@@ -78,7 +78,7 @@ def make_node(context: LaunchContext) -> list[Node]:
             package='screw_dynamics_ros',
             executable='bringup',
             output='screen',
-            namespace=check.check_namespace('namespace', value['namespace']),
+            namespace=check.namespace('namespace', value['namespace']),
             parameters=parameters,
             ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
             respawn=value['respawn'] == 'true',

@@ -70,7 +70,7 @@ ARGUMENTS = [
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the node, once all arguments are found to be right."""
     value = context.launch_configurations
-    namespace = check.check_namespace('namespace', value['namespace'])
+    namespace = check.namespace('namespace', value['namespace'])
     log_level = check.log_level('log_level', value['log_level'])
     check.urdf_file('model', value['model'])
     parameters = check.parameter_file('params_file', value['params_file'])

@@ -4,12 +4,10 @@ ros2 launch screw_dynamics_ros odometry.launch.py params_file:=my_platform.yaml 
 ros2 topic echo /odometry/odom
 """
 
-import sys
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.logging import get_logger
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -37,14 +35,6 @@ ARGUMENTS = [
 ]
 
 
-def check_names(context: LaunchContext) -> None:
-    """Refuse arguments that nothing reads."""
-    names = [argument.name for argument in ARGUMENTS]
-    warning = check.unknown(Path(__file__), context.launch_configurations, names, sys.argv)
-    if warning:
-        get_logger('launch').warning(warning)
-
-
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the node, once all arguments are found to be right."""
     value = context.launch_configurations
@@ -64,5 +54,9 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
     return LaunchDescription(
-        [OpaqueFunction(function=check_names), *ARGUMENTS, OpaqueFunction(function=make_actions)]
+        [
+            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
+            *ARGUMENTS,
+            OpaqueFunction(function=make_actions),
+        ]
     )

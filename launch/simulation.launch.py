@@ -130,7 +130,7 @@ ARGUMENTS = [
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return simulator, `bringup` and the rest, once all arguments are found to be right."""
     value = context.launch_configurations
-    namespace = check.check_namespace('namespace', value['namespace'])
+    namespace = check.namespace('namespace', value['namespace'])
     check.log_level('log_level', value['log_level'])
     model = check.urdf_file('model', value['model'])
     check.parameter_file('simulator_params_file', value['simulator_params_file'])
