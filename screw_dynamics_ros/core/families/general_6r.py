@@ -39,9 +39,8 @@ from screw_dynamics_ros.core.types import Array
 #: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
 #: out as complex angles by rounding.
 NEARLY_REAL = 0.15
-#: The same for zeros that are real for sure; distances between two zeros, and between three, at
-#: which they err more; and how far they may be off then.
-ROUGHLY, PAIR, CROWD, PERHAPS = 1e-3, 4e-3, 0.1, 0.15
+#: The same for zeros that are real for sure, and for those that may be by rounding.
+ROUGHLY, PERHAPS = 1e-3, 0.15
 #: The same for refined zeros, to the rounding of multiple ones.
 REAL = 1e-5
 #: Third singular value of M from the last, relative to the first, below which it is zero.
@@ -120,9 +119,8 @@ class GeneralSixRevolute:
         largest = size.max()
         if not largest > VANISHED * self._typical[number]:
             return np.empty((0, 6)), -1
-        z = trigonometric_polynomial.zeros(values[:, 0], run.aberth_steps, DEGREE)
-        if refined:
-            z = refined_zeros(z, forms)
+        zeros = trigonometric_polynomial.zeros(values[:, 0], run.aberth_steps, DEGREE)
+        z = refined_zeros(zeros, forms) if refined else zeros
         square = z.real * z.real + z.imag * z.imag
         real = np.flatnonzero((square > 1.0 - NEARLY_REAL) & (square < 1.0 + NEARLY_REAL))
         count = len(real)
@@ -142,13 +140,12 @@ class GeneralSixRevolute:
             return found, int(np.count_nonzero(away < REAL))
         if largest > DIGITS * size.min():
             return found, 2 * DEGREE + 1  # more than there can be
-        near = np.abs(z[:, None] - z)
-        near.reshape(-1)[:: count + 1] = 1.0
-        near.sort(axis=1)
-        crowded = near[:, 0] < PAIR
-        if count > 2:
-            crowded |= near[:, 1] < CROWD
-        return found, int(np.count_nonzero((away < ROUGHLY) | (crowded & (away < PERHAPS))))
+        uncertain = (away > ROUGHLY) & (away < PERHAPS)
+        if not uncertain.any():
+            return found, int(np.count_nonzero(away < ROUGHLY))
+        # zeros as far from the circle as rounding may have taken them
+        error = trigonometric_polynomial.errors(zeros, real, values[:, 0])
+        return found, int(np.count_nonzero(away < np.maximum(ROUGHLY, 20.0 * error)))
 
     def _typical_determinant(self, number: int) -> float:
         """Return how large det M is for random poses, the median of the largest samples."""

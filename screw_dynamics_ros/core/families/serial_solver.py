@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
+GENERAL = 'general 6R'
 BATCH = 32  # configurations that take their steps together
 SEARCHES = 512  # random configurations where no method knows all solutions
 
@@ -122,6 +124,8 @@ class SerialSolver:
     def _make_direct(self, count: int) -> Callable[[Array, Array], ChainSolutions | None]:
         """Return `direct` for a number of swivel angles."""
         method = None if self.held else self._method(np.zeros(0))
+        if isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and not count:
+            return partial(self._direct_elimination, method)
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
             return lambda C, swivel: None
         m, n = method.bound * max(1, count), len(self.chain)
@@ -164,6 +168,29 @@ class SerialSolver:
             return found
 
         return direct
+
+    def _direct_elimination(
+        self, method: GeneralSixRevolute, C: Array, swivel: Array
+    ) -> ChainSolutions | None:
+        """Return the solutions of an elimination, None unless they are regular and as expected."""
+        q, expected = method.candidates(C, 0, False)
+        if not 0 < expected <= BATCH or len(q) > BATCH:
+            return None
+        q, checks = self._stepped(self._coarse, q, C.reshape(16))
+        good, outside = [], 0.0
+        least = SMALL_DETERMINANT * self.length**6
+        for k, (residual, determinant, beyond) in enumerate(checks.tolist()):
+            if residual <= self._accepted:
+                if determinant <= least:
+                    return None
+                good.append(k)
+                outside += beyond
+        kept = np.array(good, dtype=int)
+        found = merged(ChainSolutions(q[kept], checks[kept], np.zeros(len(kept), dtype=int)))
+        if len(found.q) != expected or expected % 2:
+            return None
+        found.name, found.bound, found.inside = GENERAL, method.bound, outside == 0.0
+        return found
 
     def _deviation(self, method: ClosedForm) -> float:
         """Return how far the closed form is from the arm as it is described.
@@ -212,7 +239,7 @@ class SerialSolver:
         else:
             q, wanted = method.candidates(C, 0, False)
             branches = np.zeros(len(q), dtype=int)
-            labels, name, bound = ('',), 'general 6R', method.bound
+            labels, name, bound = ('',), GENERAL, method.bound
         steps = self._polisher if closed else self._coarse
         found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
         nearly = self._nearly_singular(found)

@@ -146,6 +146,29 @@ def starts(count: int) -> Array:
 STARTS = {count: starts(count) for count in (2, 4, 16)}
 
 
+def errors(z: Array, near: Array, values: Array) -> Array:
+    """Return how far some zeros may be from the true ones, because samples are rounded, (k,).
+
+    To first order, the rounding of the largest sample over the derivative at the zero; of crowded
+    zeros that is about their distance from each other.
+
+    Parameters
+    ----------
+    z : (2 n,) array
+        All zeros.
+    near : (k,) array of int
+        Those that are asked for.
+    values : (N,) array
+        The samples.
+    """
+    difference = np.abs(z[near, None] - z)
+    difference[np.arange(len(near)), near] = 1.0
+    leading = abs(values @ np.exp(-1j * (len(z) // 2) * sample_angles(len(values)))) / len(values)
+    with np.errstate(divide='ignore', over='ignore'):
+        slope = leading * difference.prod(axis=1)
+        return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
+
+
 def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 8) -> Array:
     """Return zeros corrected by the iteration of Ehrlich and Aberth, all at once.
 
