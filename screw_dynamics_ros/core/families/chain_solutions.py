@@ -11,6 +11,8 @@ from screw_dynamics_ros.core.types import Array
 
 #: Joint positions [rad, m] below which two solutions are the same one.
 SAME = 1e-6
+#: Difference of `periodic_numbers` above which two solutions certainly differ.
+APART = 1e-3
 PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
 Lost = tuple[Array, Array, Array, list[int]]
 NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, 3)), [])
@@ -66,9 +68,14 @@ def merged(*several: ChainSolutions) -> ChainSolutions:
 
 
 def are_distinct(q: Array) -> bool:
-    """Return whether configurations (k, n) certainly differ, by one periodic number for each."""
-    number = np.sort(np.sin(q + PHASES[: q.shape[1]]).dot(WEIGHTS[: q.shape[1]]))
-    return bool((number[1:] - number[:-1]).min() > 1e3 * SAME)
+    """Return whether configurations (k, n) certainly differ."""
+    numbers = np.sort(periodic_numbers(q))
+    return bool((numbers[1:] - numbers[:-1]).min() > APART)
+
+
+def periodic_numbers(q: Array) -> Array:
+    """Return one number for each configuration (k, n), the same after whole turns, (k,)."""
+    return np.sin(q + PHASES[: q.shape[1]]).dot(WEIGHTS[: q.shape[1]])
 
 
 def distances(q: Array, other: Array) -> Array:

@@ -312,20 +312,23 @@ def waves_of(cosine: Array, sine: Array) -> Array:
 
 def joint_angles(
     place: Place,
-    waves: Array,
+    zero: Array,
     flat_forms: Array,
     flat_solution: Array,
     rest: Array,
     flat_left: Array,
     orientation: Array,
     flat_axes: Array,
-) -> tuple[Array]:
-    """Return two candidates for all joints, (2, 6), at a zero theta of det M.
+) -> tuple[Array, Array]:
+    """Return two candidates for all joints, (2, 6), at a zero z of det M, and | |z|^2 - 1 |, ().
+
+    The angle theta is that of z, (2,), real and imaginary: of the real angle next to a complex one.
 
     The arm enters by the left side of (1) (14 * 9 * 3,), the directions of its axes (6 * 3,) and
     the orientation (9,) of C = exp 1 ... exp 6. This is what is compiled, once for all arms.
     """
     solution, axes, R = flat_solution.reshape(8, 14), flat_axes.reshape(6, 3), orientation
+    waves, away = waves_of(*zero), zero @ zero - 1.0
     X = null_vectors(triangular(matrix(flat_forms.reshape(6, 9, 3), waves)))
     left = (flat_left.reshape(-1, 3) @ waves).reshape(14, 9)
     i, j, k = place.triple
@@ -349,7 +352,7 @@ def joint_angles(
         }
         wave[place.axis] = last_wave(axes, wave, place.axis, R.reshape(3, 3))
         candidates.append([arctangent(wave[joint][2], wave[joint][1]) for joint in range(6)])
-    return (np.array(candidates),)
+    return np.array(candidates), np.sqrt(away * away)
 
 
 def last_wave(axes: Array, waves: dict[int, Array], joint: int, R: Array) -> Array:

@@ -45,6 +45,7 @@ ROUGHLY, PERHAPS = 1e-3, 0.15
 REAL = 1e-5
 #: Third singular value of M from the last, relative to the first, below which it is zero.
 DEGENERATE = 1e-7
+MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
 SAMPLES = 24  # of det M, whole vectors; 17 would do
 WAVES = trigonometric_polynomial.waves(SAMPLES)
 #: Singular values, relative to the largest, below which an elimination vanishes for an arm.
@@ -108,6 +109,54 @@ class GeneralSixRevolute:
             Whether to compute the zeros by M itself, which takes longer, and which crowded ones
             need.
         """
+        angles, away, expected = self.at_all_zeros(C, number, refined)
+        return angles[away < NEARLY_REAL].reshape(-1, 6), expected
+
+    def at_all_zeros(self, C: Array, number: int, refined: bool) -> tuple[Array, Array, int]:
+        """Return the `candidates` of real and complex zeros alike, (2 n, 2, 6).
+
+        With | |z|^2 - 1 | of each zero, (2 n,), to choose by, and how many solutions there may be.
+        """
+        run = self._kernels[number]
+        pose, forms, solution, rest, values = self._sampled(C, number)
+        angles, away = np.empty((2 * DEGREE, 2, 6)), np.full(2 * DEGREE, np.inf)
+        sizes = [abs(value) for value in values.tolist()]
+        largest = max(sizes)
+        if not largest > VANISHED * self._typical[number]:
+            return angles, away, -1
+        zeros = trigonometric_polynomial.zeros(values, run.aberth_steps, DEGREE)
+        z = refined_zeros(zeros, forms) if refined else zeros
+        parts = np.zeros((2 * DEGREE, 2))  # of zeros at infinity, too
+        parts[: len(z)] = z.view(float).reshape(-1, 2)
+        run.joint_angles(
+            parts,
+            forms,
+            solution,
+            rest,
+            self._eliminations[number].left.reshape(-1),
+            pose[:3, :3].reshape(9),
+            self._axes,
+            angles,
+            away,
+        )
+        lost_digits = largest > DIGITS * min(sizes)
+        if not refined:
+            return angles, away, MORE if lost_digits else expected(zeros, away, values)
+        near = z[away[: len(z)] < NEARLY_REAL]
+        if not len(near):
+            return angles, away, MORE if lost_digits else 0
+        waves = np.stack([np.ones(len(near)), near.real, near.imag], axis=1)
+        waves[:, 1:] /= np.abs(near)[:, None]
+        sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
+        if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+            return angles, away, -1
+        return angles, away, int(np.count_nonzero(away < REAL))
+
+    def _sampled(self, C: Array, number: int) -> tuple[Array, Array, Array, Array, Array]:
+        """Return the pose in units of the arm, what is left of the equations, and samples of det M.
+
+        That is: pose (4, 4), forms (162,), solution (112,), rest (14,), values (SAMPLES,).
+        """
         elimination, run = self._eliminations[number], self._kernels[number]
         pose = C @ self._home_inverse
         pose[:3, 3] /= self.length
@@ -115,51 +164,32 @@ class GeneralSixRevolute:
         run.eliminate(*elimination.inputs(pose), forms, solution, rest)
         values = np.empty((SAMPLES, 1))
         run.determinant(WAVES, forms, values)
-        size = np.abs(values)
-        largest = size.max()
-        if not largest > VANISHED * self._typical[number]:
-            return np.empty((0, 6)), -1
-        zeros = trigonometric_polynomial.zeros(values[:, 0], run.aberth_steps, DEGREE)
-        z = refined_zeros(zeros, forms) if refined else zeros
-        square = z.real * z.real + z.imag * z.imag
-        real = np.flatnonzero((square > 1.0 - NEARLY_REAL) & (square < 1.0 + NEARLY_REAL))
-        count = len(real)
-        if not count:
-            return np.empty((0, 6)), 0 if largest < DIGITS * size.min() else 2 * DEGREE + 1
-        waves, angles = np.ones((2 * DEGREE, 3)), np.empty((2 * DEGREE, 2, 6))
-        z, square = z[real], square[real]
-        length = np.sqrt(square)
-        waves[:count, 1], waves[:count, 2] = z.real / length, z.imag / length
-        orientation, left = pose[:3, :3].reshape(9), elimination.left.reshape(-1)
-        run.joint_angles(waves, forms, solution, rest, left, orientation, self._axes, angles)
-        found, away = angles[:count].reshape(-1, 6), np.abs(square - 1.0)
-        if refined:
-            sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves[:count]), compute_uv=False)
-            if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
-                return found, -1
-            return found, int(np.count_nonzero(away < REAL))
-        if largest > DIGITS * size.min():
-            return found, 2 * DEGREE + 1  # more than there can be
-        uncertain = (away > ROUGHLY) & (away < PERHAPS)
-        if not uncertain.any():
-            return found, int(np.count_nonzero(away < ROUGHLY))
-        # zeros as far from the circle as rounding may have taken them
-        error = trigonometric_polynomial.errors(zeros, real, values[:, 0])
-        return found, int(np.count_nonzero(away < np.maximum(ROUGHLY, 20.0 * error)))
+        return pose, forms, solution, rest, values[:, 0]
 
     def _typical_determinant(self, number: int) -> float:
         """Return how large det M is for random poses, the median of the largest samples."""
-        elimination, run = self._eliminations[number], self._kernels[number]
-        largest = []
-        for q in np.random.default_rng(0).uniform(-np.pi, np.pi, (8, 6)):
-            pose = self._chain.pose(q) @ self._home_inverse
-            pose[:3, 3] /= self.length
-            forms, solution, rest = np.empty(162), np.empty(112), np.empty(14)
-            values = np.empty((SAMPLES, 1))
-            run.eliminate(*elimination.inputs(pose), forms, solution, rest)
-            run.determinant(WAVES, forms, values)
-            largest.append(np.abs(values).max())
-        return float(np.median(largest))
+        q = np.random.default_rng(0).uniform(-np.pi, np.pi, (8, 6))
+        samples = [self._sampled(self._chain.pose(each), number)[-1] for each in q]
+        return float(np.median(np.abs(samples).max(axis=1)))
+
+
+def expected(zeros: Array, away: Array, values: Array) -> int:
+    """Return how many zeros are real: as far from the circle as rounding may have taken them.
+
+    Parameters
+    ----------
+    zeros : (2 n,) array
+    away : (2 n,) array
+        | |z|^2 - 1 |.
+    values : (N,) array
+        The samples they are from.
+    """
+    distances = away.tolist()
+    if not any(ROUGHLY < distance < PERHAPS for distance in distances):
+        return sum(distance < ROUGHLY for distance in distances)
+    near = np.flatnonzero(away < PERHAPS)
+    error = trigonometric_polynomial.errors(zeros, near, values)
+    return int(np.count_nonzero(away[near] < np.maximum(ROUGHLY, 20.0 * error)))
 
 
 @dataclass(frozen=True)
@@ -177,7 +207,7 @@ def kernels(place: Place, backend: str) -> Kernels:
     """Return what is compiled for a place, the same for all arms."""
     before, after = (3 ** len(joints) for joints in place.pair)
     angles = (
-        ('waves', 3),
+        ('zero', 2),
         ('forms', 162),
         ('solution', 112),
         ('rest', 14),

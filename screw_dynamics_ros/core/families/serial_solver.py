@@ -13,15 +13,18 @@ from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, stack
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import (
+    APART,
     NONE_LOST,
+    SAME,
     ChainSolutions,
     distances,
     merged,
+    periodic_numbers,
 )
 from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.elimination import Place
-from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute
+from screw_dynamics_ros.core.families.general_6r import NEARLY_REAL, GeneralSixRevolute
 from screw_dynamics_ros.core.families.pieper import Pieper
 from screw_dynamics_ros.core.families.polishing import TURN, make_polisher
 from screw_dynamics_ros.core.inverse.position import squared_distance
@@ -173,22 +176,34 @@ class SerialSolver:
         self, method: GeneralSixRevolute, C: Array, swivel: Array
     ) -> ChainSolutions | None:
         """Return the solutions of an elimination, None unless they are regular and as expected."""
-        q, expected = method.candidates(C, 0, False)
-        if not 0 < expected <= BATCH or len(q) > BATCH:
+        angles, away, expected = method.at_all_zeros(C, 0, False)
+        if not 0 < expected <= BATCH or expected % 2:
             return None
-        q, checks = self._stepped(self._coarse, q, C.reshape(16))
+        q, checks = self._stepped(self._coarse, angles.reshape(-1, 6), C.reshape(16))
+        near = (away < NEARLY_REAL).tolist()
+        numbers = periodic_numbers(q).tolist()
         good, outside = [], 0.0
         least = SMALL_DETERMINANT * self.length**6
         for k, (residual, determinant, beyond) in enumerate(checks.tolist()):
-            if residual <= self._accepted:
+            if residual <= self._accepted and near[k // 2]:
                 if determinant <= least:
                     return None
-                good.append(k)
+                good.append((numbers[k], k))
                 outside += beyond
-        kept = np.array(good, dtype=int)
-        found = merged(ChainSolutions(q[kept], checks[kept], np.zeros(len(kept), dtype=int)))
-        if len(found.q) != expected or expected % 2:
+        if not good:
             return None
+        good.sort()
+        kept, last = [], -np.inf
+        for number, k in good:
+            if number - last > APART:
+                kept.append(k)
+            elif number - last > SAME:  # the number of solutions tells whether they differ
+                return None
+            last = number
+        if len(kept) != expected:
+            return None
+        rows = np.array(sorted(kept))
+        found = ChainSolutions(q[rows], checks[rows], np.zeros(expected, dtype=int))
         found.name, found.bound, found.inside = GENERAL, method.bound, outside == 0.0
         return found
 
@@ -327,8 +342,10 @@ class SerialSolver:
         run = self._batches.get(steps is self._coarse)
         if run is None:
             run = self._batches[steps is self._coarse] = stacked_into(steps, BATCH)
-        padded = np.zeros((BATCH, q.shape[1]))
-        padded[: len(q)] = q
+        padded = q
+        if len(q) < BATCH:
+            padded = np.zeros((BATCH, q.shape[1]))
+            padded[: len(q)] = q
         moved, checks = np.empty((BATCH, q.shape[1])), np.empty((BATCH, 3))
         run(padded, target, moved, checks)
         return moved[: len(q)], checks[: len(q)]

@@ -9,6 +9,7 @@ infinity as tan(theta / 2) does.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -53,16 +54,31 @@ def zeros(values: Array, steps: Callable[..., None], degree: int) -> Array:
     degree : int
         n.
     """
-    c = np.fft.rfft(values)[: degree + 1]  # c_k for k >= 0; c_-k is the conjugate
-    size = np.abs(c)
-    if not size.max() > 0.0 or not np.isfinite(size).all():
+    p = transform(degree, len(values)).dot(values)
+    square = p.dot(p)
+    if not 0.0 < square < np.inf:
         return np.empty(0, dtype=complex)
-    if size[-1] > ROUNDING * size.max():
-        found = simultaneous(c, steps)
+    if p[:2].dot(p[:2]) > ROUNDING**2 * square:
+        found = simultaneous(p, steps)
         if found is not None:
             return found
+    c = p.view(complex)[degree::-1]
+    size = np.abs(c)
     n = int(np.flatnonzero(size > ROUNDING * size.max())[-1])
     return by_companion(c[: n + 1])
+
+
+@cache
+def transform(degree: int, count: int) -> Array:
+    """Return the Fourier transform of `count` samples, (4 n + 2, count).
+
+    It gives c_n ... c_-n, the coefficients of p(z) = z^n f(z) from that of z^(2 n) on, real and
+    imaginary parts in turn.
+    """
+    k = np.arange(degree, -degree - 1, -1)
+    # of angles within a turn, which are rounded least
+    waves = np.exp(-1j * sample_angles(count))[np.outer(k, np.arange(count)) % count] / count
+    return np.stack([waves.real, waves.imag], axis=1).reshape(-1, count)
 
 
 def by_companion(c: Array) -> Array:
@@ -76,19 +92,21 @@ def by_companion(c: Array) -> Array:
     return np.linalg.eigvals(companion)
 
 
-def simultaneous(c: Array, steps: Callable[..., None]) -> Array | None:
-    """Return the zeros by the iteration of Ehrlich and Aberth, None if it does not converge."""
-    n = len(c) - 1
-    p = np.empty((2 * n + 1, 2))  # of z^(2 n) first
-    p[: n + 1, 0], p[: n + 1, 1] = c.real[::-1], c.imag[::-1]
-    p[n:, 0], p[n:, 1] = c.real, -c.imag
-    z, moved = STARTS[2 * n].copy(), np.empty((2 * n, 2))
+def simultaneous(p: Array, steps: Callable[..., None]) -> Array | None:
+    """Return the zeros by the iteration of Ehrlich and Aberth, None if it does not converge.
+
+    The 2 m + 2 coefficients are real and imaginary parts, those of z^m first.
+    """
+    z = STARTS[len(p) // 2 - 1].copy()
+    moved, all_z = np.empty_like(z), z.reshape(-1)
+    all_moved = moved.reshape(-1)
     for _ in range(MOST // STEPS):
         for _ in range(STEPS // 2):
-            steps(z, z.reshape(-1), p.reshape(-1), moved)
-            steps(moved, moved.reshape(-1), p.reshape(-1), z)
-        if np.abs(z - moved).max() < CONVERGED:
-            return z.view(complex)[:, 0]
+            steps(z, all_z, p, moved)
+            steps(moved, all_moved, p, z)
+        step = all_z - all_moved
+        if step.dot(step) < CONVERGED**2:
+            return all_z.view(complex)
     return None
 
 

@@ -118,7 +118,7 @@ def test_candidates_of_every_place(backend):
         for number in range(len(PLACES)):
             for refined in (False, True):
                 found, count = solver.candidates(chain.pose(q), number, refined)
-                assert apart(found, q).min() < 1e-4
+                assert apart(found, q).min() < (1e-6 if refined else 1e-3)  # steps follow
                 assert 0 < count <= 16
 
 
@@ -157,9 +157,10 @@ def test_zeros_of_trigonometric_polynomials(degree):
     zeros = rng.uniform(-np.pi, np.pi, 2 * degree)
     values = polynomial(zeros)(trigonometric_polynomial.sample_angles(24))
     c = np.fft.rfft(values)[: degree + 1]
+    p = trigonometric_polynomial.transform(degree, 24) @ values
     for z in (
         trigonometric_polynomial.zeros(values, STEPS[2 * degree], degree),
-        trigonometric_polynomial.simultaneous(c, STEPS[2 * degree]),
+        trigonometric_polynomial.simultaneous(p, STEPS[2 * degree]),
         trigonometric_polynomial.by_companion(c),
     ):
         np.testing.assert_allclose(np.abs(z), 1.0, atol=1e-7)
