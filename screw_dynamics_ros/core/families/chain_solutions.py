@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.types import Array
 #: Joint positions [rad, m] below which two solutions are the same one.
 SAME = 1e-6
 #: Difference of `periodic_numbers` above which two solutions certainly differ.
-APART = 1e-3
+APART = 1e-5
 PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
 Lost = tuple[Array, Array, Array, list[int]]
 NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, 3)), [])

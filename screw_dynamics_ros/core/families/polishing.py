@@ -86,3 +86,16 @@ def make_polisher(chain: SerialChain, moving: Sequence[int], steps: int, backend
         ),
         backend,
     )
+
+
+def make_jacobian(chain: SerialChain, backend: str) -> Kernel:
+    """Return the spatial Jacobian of a chain, compiled: q (n,) -> (6, n)."""
+    return make_kernel(
+        KernelSpecification(
+            'spatial Jacobian of a chain',
+            (('q', len(chain)),),
+            lambda q: (chain.jacobian(q),),
+            repr(('spatial Jacobian', chain.screws.tolist())),
+        ),
+        backend,
+    )

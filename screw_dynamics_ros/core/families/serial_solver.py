@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.elimination import Place
 from screw_dynamics_ros.core.families.general_6r import NEARLY_REAL, GeneralSixRevolute
 from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import TURN, make_polisher
+from screw_dynamics_ros.core.families.polishing import TURN, make_jacobian, make_polisher
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
@@ -73,6 +73,7 @@ class SerialSolver:
         self._accepted = ACCEPTED * max(1.0, self.length)
         self._polisher = make_polisher(chain, self.free, 1, backend)
         self._coarse = make_polisher(chain, self.free, 3, backend)
+        self._jacobian = make_jacobian(chain, backend)
         self._places: tuple[Place, ...] = ()
         self._solvers: dict[tuple[float, ...], ClosedForm | GeneralSixRevolute | None] = {}
         self._direct: dict[int, Any] = {}
@@ -179,33 +180,39 @@ class SerialSolver:
         angles, away, expected = method.at_all_zeros(C, 0, False)
         if not 0 < expected <= BATCH or expected % 2:
             return None
-        q, checks = self._stepped(self._coarse, angles.reshape(-1, 6), C.reshape(16))
-        near = (away < NEARLY_REAL).tolist()
-        numbers = periodic_numbers(q).tolist()
-        good, outside = [], 0.0
-        least = SMALL_DETERMINANT * self.length**6
-        for k, (residual, determinant, beyond) in enumerate(checks.tolist()):
-            if residual <= self._accepted and near[k // 2]:
+        q, target = angles.reshape(-1, 6), C.reshape(16)
+        near = (away < NEARLY_REAL).repeat(2).tolist()
+        for _ in range(2):
+            q, checks = self._stepped(self._coarse, q, target)
+            rows = self._regular(q, checks, near)
+            if len(rows) == expected:
+                found = ChainSolutions(q[rows], checks[rows], np.zeros(expected, dtype=int))
+                found.name, found.bound = GENERAL, method.bound
+                found.inside = not found.checks[:, 2].any()
+                return found
+        return None
+
+    def _regular(self, q: Array, checks: Array, near: Sequence[bool]) -> list[int]:
+        """Return which configurations are different solutions, each once; none where in doubt.
+
+        There is doubt where one may be singular, and where two differ by little.
+        """
+        good = []
+        numbers, least = periodic_numbers(q).tolist(), SMALL_DETERMINANT * self.length**6
+        for k, (residual, determinant, _) in enumerate(checks.tolist()):
+            if near[k] and residual <= self._accepted:
                 if determinant <= least:
-                    return None
+                    return []
                 good.append((numbers[k], k))
-                outside += beyond
-        if not good:
-            return None
         good.sort()
-        kept, last = [], -np.inf
+        rows, last = [], -np.inf
         for number, k in good:
             if number - last > APART:
-                kept.append(k)
-            elif number - last > SAME:  # the number of solutions tells whether they differ
-                return None
+                rows.append(k)
+            elif number - last > SAME:
+                return []
             last = number
-        if len(kept) != expected:
-            return None
-        rows = np.array(sorted(kept))
-        found = ChainSolutions(q[rows], checks[rows], np.zeros(expected, dtype=int))
-        found.name, found.bound, found.inside = GENERAL, method.bound, outside == 0.0
-        return found
+        return sorted(rows)
 
     def _deviation(self, method: ClosedForm) -> float:
         """Return how far the closed form is from the arm as it is described.
@@ -379,7 +386,8 @@ class SerialSolver:
         result = []
         for q, determinant in zip(found.q, found.checks[:, 1].tolist()):
             if determinant < SMALL_DETERMINANT * self.length**6:
-                J = self.chain.jacobian(q)[:, self.free].copy()
+                (J,) = self._jacobian.single([np.ascontiguousarray(q)])
+                J = J[:, self.free]
                 J[3:] /= self.length
                 _, sigma, V = np.linalg.svd(J)
                 least = sigma[-1]

@@ -26,7 +26,7 @@ TINY = 1e-200
 
 #: Steps of the iteration between two looks, and at most.
 STEPS, MOST = 4, 80
-CONVERGED = 1e-9
+CONVERGED, CROWDED = 1e-9, 1e-4
 
 
 def sample_angles(count: int) -> Array:
@@ -100,13 +100,17 @@ def simultaneous(p: Array, steps: Callable[..., None]) -> Array | None:
     z = STARTS[len(p) // 2 - 1].copy()
     moved, all_z = np.empty_like(z), z.reshape(-1)
     all_moved = moved.reshape(-1)
+    before = np.inf
     for _ in range(MOST // STEPS):
         for _ in range(STEPS // 2):
             steps(z, all_z, p, moved)
             steps(moved, all_moved, p, z)
         step = all_z - all_moved
-        if step.dot(step) < CONVERGED**2:
+        square = step.dot(step)
+        # crowded zeros stay in motion by rounding
+        if square < CONVERGED**2 or 0.1 * before < square < CROWDED**2:
             return all_z.view(complex)
+        before = square
     return None
 
 
