@@ -41,8 +41,8 @@ from screw_dynamics_ros.core.types import Array
 NEARLY_REAL = 0.15
 #: The same for zeros that are real for sure, and for those that may be by rounding.
 ROUGHLY, PERHAPS = 1e-3, 0.15
-#: The same for refined zeros, to the rounding of multiple ones.
-REAL = 1e-5
+#: The same for refined zeros, to the rounding of multiple ones; and from where on they are complex.
+REAL, COMPLEX = 1e-5, 1e-4
 #: Third singular value of M from the last, relative to the first, below which it is zero.
 DEGENERATE = 1e-7
 MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
@@ -148,7 +148,8 @@ class GeneralSixRevolute:
         waves = np.stack([np.ones(len(near)), near.real, near.imag], axis=1)
         waves[:, 1:] /= np.abs(near)[:, None]
         sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
-        if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+        unclear = (away >= REAL) & (away < COMPLEX)
+        if unclear.any() or (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
             return angles, away, -1
         return angles, away, int(np.count_nonzero(away < REAL))
 

@@ -26,7 +26,7 @@ TINY = 1e-200
 
 #: Steps of the iteration between two looks, and at most.
 STEPS, MOST = 4, 80
-CONVERGED, CROWDED = 1e-9, 1e-4
+CONVERGED, CROWDED = 1e-9, 1e-5
 
 
 def sample_angles(count: int) -> Array:
@@ -191,7 +191,7 @@ def errors(z: Array, near: Array, values: Array) -> Array:
         return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
 
 
-def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 8) -> Array:
+def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 16) -> Array:
     """Return zeros corrected by the iteration of Ehrlich and Aberth, all at once.
 
     Parameters
