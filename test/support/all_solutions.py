@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -134,41 +135,56 @@ class Verdict:
     counts: Counter[int] = field(default_factory=Counter)
     worst: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, subject: Subject, q: np.ndarray, pose: np.ndarray, found: Solutions) -> None:
-        """Judge the solutions for one pose, made from the configuration q."""
-        robot, (lower, upper) = subject.robot, subject.ranges
-        answer = np.asarray(found.q)
-        self.poses += 1
-        self.certified += bool(found.complete)
-        self.counts[len(answer)] += 1
-        if not (subject.apart(q, answer) < SAME).any():
-            self.lost += 1
-            self.worst.append(q)
-        for k, one in enumerate(answer if may_be_equal(subject, answer) else ()):
-            self.duplicates += int((subject.apart(one, answer[k + 1 :]) < SAME).sum())
-        beyond = (answer < lower - 1e-9) | (answer > upper + 1e-9)
+    def add(
+        self, subject: Subject, q: np.ndarray, poses: np.ndarray, found: Sequence[Solutions]
+    ) -> None:
+        """Judge the solutions for some poses (n, 4, 4), made from the configurations q (n, nq)."""
+        lower, upper = subject.ranges
+        sizes = [len(each.q) for each in found]
+        owner = np.repeat(np.arange(len(found)), sizes)
+        answers = np.concatenate([each.q for each in found])
+        self.poses += len(found)
+        self.certified += sum(bool(each.complete) for each in found)
+        self.counts.update(sizes)
+        if not len(answers):
+            self.lost += len(found)
+            self.worst += [*q]
+            return
+        lost = np.ones(len(found), dtype=bool)
+        lost[owner[subject.apart(q[owner], answers) < SAME]] = False
+        self.lost += int(lost.sum())
+        self.worst += [*q[lost]]
+        for one in owners_of_equal(subject, owner, answers):
+            those = answers[owner == one]
+            for k, each in enumerate(those):
+                self.duplicates += int((subject.apart(each, those[k + 1 :]) < SAME).sum())
+        beyond = (answers < lower - 1e-9) | (answers > upper + 1e-9)
         self.outside += int((beyond & ~subject.endless).any(axis=1).sum())
-        if len(answer):
-            error = np.abs(robot.link_pose(answer, subject.arm.tool) - pose).max()
-            self.residual = max(self.residual, float(error))
+        error = np.abs(subject.robot.link_pose(answers, subject.arm.tool) - poses[owner]).max()
+        self.residual = max(self.residual, float(error))
 
 
-def may_be_equal(subject: Subject, q: np.ndarray) -> bool:
-    """Return whether some of the configurations (k, nq) may be equal, by one number of each.
+def owners_of_equal(subject: Subject, owner: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the poses of which some configurations (k, nq) may be equal.
 
-    Whole turns change it, but not of joints without limits.
+    By one number of each configuration; whole turns change it, but not of joints without limits.
     """
     weights = np.cos(np.arange(3.0 * q.shape[1])).reshape(3, -1)
     weights[2, subject.endless | (not subject.images)] = 0.0
-    number = np.sort(np.sin(q) @ weights[0] + np.cos(q) @ weights[1] + q @ weights[2])
-    return bool((np.diff(number) < 10.0 * q.shape[1] * SAME).any())
+    number = np.sin(q) @ weights[0] + np.cos(q) @ weights[1] + q @ weights[2]
+    order = np.lexsort([number, owner])
+    close = np.diff(number[order]) < 10.0 * q.shape[1] * SAME
+    return np.unique(owner[order][1:][close & (np.diff(owner[order]) == 0)])
 
 
-def judged(subject: Subject, q: np.ndarray) -> Verdict:
+def judged(subject: Subject, q: np.ndarray, batch: int = 1000) -> Verdict:
     """Return the verdict on poses of configurations q (n, nq)."""
     verdict = Verdict()
-    for each, pose in zip(q, subject.robot.link_pose(q, subject.arm.tool)):
-        verdict.add(subject, each, pose, subject.solve(pose, each))
+    for first in range(0, len(q), batch):
+        those = q[first : first + batch]
+        poses = subject.robot.link_pose(those, subject.arm.tool)
+        found = [subject.solve(pose, each) for pose, each in zip(poses, those)]
+        verdict.add(subject, those, poses, found)
     return verdict
 
 

@@ -91,7 +91,7 @@ def test_verdicts_see_what_is_wrong() -> None:
         q = np.array([other, other, other + [2 * np.pi, 0, 0, 0, 0, 0]])
         complete, message = False, ''
 
-    wrong.add(subject, q, pose, Answer())
+    wrong.add(subject, q[None], pose[None], [Answer()])
     assert (wrong.poses, wrong.lost, wrong.duplicates, wrong.outside) == (1, 1, 1, 1)
     assert wrong.certified == 0
     assert wrong.residual > 1e-3
