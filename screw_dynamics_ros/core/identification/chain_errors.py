@@ -83,7 +83,8 @@ class ChainErrors:
     ------
     ArgumentError
         Nothing to estimate, `tool` and `target` together, `tool` of a link that no fixed joint
-        carries, poses that are no rigid motions, names of joints that are those of other owners.
+        carries, a link that no joint moves, poses that are no rigid motions, names of joints that
+        are those of other owners.
     UnknownNameError
         No such link or group.
     DescriptionError
@@ -257,6 +258,10 @@ class ChainErrors:
         return np.array([self._value(owner, name, P) for name in DISPLACEMENTS])
 
     def _check_joints(self) -> None:
+        if not self.joints:
+            raise ArgumentError(
+                f'no joint moves link {self.link!r}; name the link that carried the target'
+            )
         for name in self.joints:
             if '/' in name and name not in {joint.name for joint in self.description.joints}:
                 raise ArgumentError(
