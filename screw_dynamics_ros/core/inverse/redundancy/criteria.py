@@ -91,7 +91,7 @@ class RobotModel(Protocol):
         """Return derivatives of the torques with respect to q, v and a."""
 
 
-class Criterion(Protocol):
+class WeightedCriterion(Protocol):
     """What costs and metrics say of themselves."""
 
     @property
@@ -108,7 +108,7 @@ class Criterion(Protocol):
 
 
 @runtime_checkable
-class Cost(Criterion, Protocol):
+class Cost(WeightedCriterion, Protocol):
     """A function H(q) that should become small."""
 
     def value(self, robot: RobotModel, q: ArrayLike) -> float:
@@ -119,7 +119,7 @@ class Cost(Criterion, Protocol):
 
 
 @runtime_checkable
-class Metric(Criterion, Protocol):
+class Metric(WeightedCriterion, Protocol):
     """A measure v^T W v of joint rates that should be small."""
 
     def matrix(self, robot: RobotModel, q: ArrayLike) -> Array:
