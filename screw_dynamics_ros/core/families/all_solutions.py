@@ -108,7 +108,8 @@ class AllSolutions:
     @property
     def message(self) -> str:
         """The certificate: method, how many solutions of how many possible, why not complete."""
-        most = f' of at most {self.bound}' if self.bound else ''
+        # of a continuum more may be given than there are isolated ones
+        most = f' of at most {self.bound}' if self.found <= self.bound else ''
         text = f'{self.family}: {self.found}{most} solutions'
         if len(self._outside[0]):
             text += f', {len(self._outside[0])} outside the limits'
