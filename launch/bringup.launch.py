@@ -11,7 +11,7 @@ that die are restarted after a delay, so that a wrong parameter does not cause r
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
@@ -99,10 +99,4 @@ def check_loop_closures(path: str) -> None:
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return LaunchDescription(
-        [
-            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
-            *ARGUMENTS,
-            OpaqueFunction(function=make_node),
-        ]
-    )
+    return check.checked_description(__file__, ARGUMENTS, make_node)

@@ -7,7 +7,7 @@ ros2 topic echo /odometry/odom
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
@@ -53,10 +53,4 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return LaunchDescription(
-        [
-            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
-            *ARGUMENTS,
-            OpaqueFunction(function=make_actions),
-        ]
-    )
+    return check.checked_description(__file__, ARGUMENTS, make_actions)

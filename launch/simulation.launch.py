@@ -21,7 +21,6 @@ from launch.actions import (
     DeclareLaunchArgument,
     ExecuteProcess,
     IncludeLaunchDescription,
-    OpaqueFunction,
     RegisterEventHandler,
 )
 from launch.event_handlers import OnShutdown
@@ -328,10 +327,4 @@ def absolute_namespace(context: LaunchContext) -> str:
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return LaunchDescription(
-        [
-            OpaqueFunction(function=check.check_names, args=[__file__, ARGUMENTS]),
-            *ARGUMENTS,
-            OpaqueFunction(function=make_actions),
-        ]
-    )
+    return check.checked_description(__file__, ARGUMENTS, make_actions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +29,30 @@ def seconds(text: str) -> float:
     if not 0.0 <= value <= LONGEST:  # so is NaN
         raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and {LONGEST:g} s')
     return value
+
+
+def number(text: str) -> float:
+    """Return a finite number; raises `argparse.ArgumentTypeError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
+    return value
+
+
+def positive(text: str) -> float:
+    """Return a positive number; raises `argparse.ArgumentTypeError`."""
+    value = number(text)
+    if value <= 0.0:
+        raise argparse.ArgumentTypeError(f'{text!r} is not positive')
+    return value
+
+
+def names(words: str) -> tuple[str, ...]:
+    """Return words separated by commas."""
+    return tuple(word.strip() for word in words.split(',') if word.strip())
 
 
 def read_description(path: Path) -> str:

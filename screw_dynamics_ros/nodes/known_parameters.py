@@ -3,7 +3,7 @@
 from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
 from screw_dynamics_ros.nodes.mobile_base import parameters as mobile_base
 from screw_dynamics_ros.nodes.outputs import (
-    commands,
+    command_parameters,
     dynamics_outputs,
     kinematics_outputs,
     wrench_outputs,
@@ -18,7 +18,7 @@ TABLES = {
     'bringup': hosted_nodes.TABLE,
     'every model node': shared_parameters.TABLE,
     'kinematics': kinematics_outputs.TABLE,
-    'dynamics': (*dynamics_outputs.TABLE, *commands.TABLE),
+    'dynamics': (*dynamics_outputs.TABLE, *command_parameters.TABLE),
     'wrench_estimator': wrench_outputs.TABLE,
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'mechanism_simulator': mechanism.TABLE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -114,8 +114,7 @@ def ros_package(name: str, value: str, package: str) -> None:
 def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> None:
     """Refuse launch arguments that nothing reads, or log a warning about them: see `unknown`.
 
-    For the first action of a launch file, as later ones set defaults:
-    `OpaqueFunction(function=check_names, args=[__file__, ARGUMENTS])`.
+    For the first action of a launch file, as later ones set defaults; see `checked_description`.
 
     Parameters
     ----------
@@ -129,6 +128,32 @@ def check_names(context: Any, launch_file: str, arguments: Sequence[Any]) -> Non
     warning = unknown(Path(launch_file), context.launch_configurations, names, sys.argv)
     if warning:
         get_logger('launch').warning(warning)
+
+
+def checked_description(
+    launch_file: str, arguments: Sequence[Any], make: Callable[[Any], list[Any]]
+) -> Any:
+    """Return what a launch file describes: its arguments, checked by name, and what they start.
+
+    Parameters
+    ----------
+    launch_file : str
+        `__file__`.
+    arguments : sequence of launch.actions.DeclareLaunchArgument
+    make : callable
+        Takes the launch.LaunchContext and returns the entities to start.
+    """
+    from launch.actions import OpaqueFunction
+
+    from launch import LaunchDescription  # see `check_names`
+
+    return LaunchDescription(
+        [
+            OpaqueFunction(function=check_names, args=[launch_file, arguments]),
+            *arguments,
+            OpaqueFunction(function=make),
+        ]
+    )
 
 
 def unknown(

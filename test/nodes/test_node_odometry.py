@@ -34,7 +34,7 @@ WHEELS = {
 @pytest.fixture(scope='module')
 def client(start, connect):
     arguments = ['-r', '__ns:=/base', '-r', '/tf:=/base/tf']
-    start('odometry', {**WHEELS, 'linear.x.max_velocity': 0.5}, arguments)
+    start('odometry', {**WHEELS, 'linear.x.max_velocity': 0.5, 'state_timeout': 3600.0}, arguments)
     made = connect('base')
     made.subscribe(OdometryMessage, ODOM)
     made.subscribe(TFMessage, TF)
@@ -145,6 +145,16 @@ def test_messages_that_cannot_be_used_are_reported(client):
     client.expect(
         STATUS, 1, "no joint 'left'", meanwhile=lambda: client.send(['right'], [0.0], step=1e-4)
     )
+    until_published(client)
+    client.expect(STATUS, 0)
+
+
+def test_joint_states_that_end_are_reported(client):
+    """An error without them, gone with the next step."""
+    until_published(client)
+    assert client.set_parameter('odometry', 'state_timeout', 0.1).successful
+    client.expect(STATUS, 2, 'no step of right, left in joint_states for')
+    assert client.set_parameter('odometry', 'state_timeout', 3600.0).successful
     until_published(client)
     client.expect(STATUS, 0)
 

@@ -56,7 +56,11 @@ class Driver:
 
 @pytest.fixture(scope='module')
 def client(start, connect):
-    start('parallel_robot', {'wrench_timeout': 5.0}, ['-r', '__ns:=/parallel', '-r', '/tf:=tf'])
+    start(
+        'parallel_robot',
+        {'wrench_timeout': 5.0, 'state_timeout': 3600.0},
+        ['-r', '__ns:=/parallel', '-r', '/tf:=tf'],
+    )
     client = connect('parallel')
     for kind, topic in (
         (PoseStamped, 'parallel_robot/pose'),
@@ -179,6 +183,21 @@ def test_states_in_doubt_are_refused(client, fresh, changes, reason):
         return len(received) > count
 
     client.wait(good, what='a pose again')
+
+
+def test_joint_states_that_end_are_reported(client, fresh):
+    """Also where only such come that cannot be used."""
+    received = client.received['parallel_robot/pose']
+    fresh.send(pose_at(0), np.zeros(6), np.zeros(6))
+    client.wait(lambda: received, what='a pose')
+    assert client.set_parameter('parallel_robot', 'state_timeout', 0.1).successful
+    client.expect(
+        STATUS,
+        2,
+        'no state of leg_1',
+        meanwhile=lambda: fresh.send(pose_at(0), position=[0.6] * 5),
+    )
+    assert client.set_parameter('parallel_robot', 'state_timeout', 3600.0).successful
 
 
 def test_a_lost_assembly_mode_stays_lost_until_reset(client, fresh):

@@ -20,7 +20,14 @@ import numpy as np
 
 from screw_dynamics_ros.cli.calibrate import picture, report
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
-from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    names,
+    number,
+    own_arguments,
+    positive,
+    read_description,
+)
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
@@ -84,7 +91,6 @@ def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration
     for line in beyond_limits(file, description):
         print(line)
     measured = measurements(file, options)
-    every = round(1 / options.held_out) if options.held_out else 0
     result = calibrate_robot(
         description,
         options.link,
@@ -94,7 +100,7 @@ def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration
         base=pose(options.base),
         target=pose(options.target),
         fixed=options.fixed,
-        held_out=range(every - 1, len(measured), every) if every else (),
+        held_out=held_out(len(measured), options.held_out),
         robust=options.robust,
     )
     return result, file.kind
@@ -110,6 +116,16 @@ def beyond_limits(file: MeasurementFile, description: RobotDescription) -> Itera
             f'WARNING joint {joint.name}: positions {q.min():.4g} to {q.max():.4g} are beyond its '
             f'limits {limits.lower:.4g} to {limits.upper:.4g}; rad and m are expected'
         )
+
+
+def held_out(count: int, share: float) -> list[int]:
+    """Return which of the measurements are held out, evenly spaced; raises `UnusableError`."""
+    rows = [row for row in range(count) if int((row + 1) * share) > int(row * share)]
+    if share and not rows:
+        raise UnusableError(
+            f'argument --held-out: {share:g} of {count} measurements is not even one; give more'
+        )
+    return rows
 
 
 def measurements(file: MeasurementFile, options: argparse.Namespace) -> Measurements:
@@ -210,36 +226,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(own_arguments(arguments))
 
 
-def number(text: str) -> float:
-    """Return a finite number; raises `argparse.ArgumentTypeError`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
-    return value
-
-
-def positive(text: str) -> float:
-    """Return a positive number; raises `argparse.ArgumentTypeError`."""
-    value = number(text)
-    if value <= 0.0:
-        raise argparse.ArgumentTypeError(f'{text!r} is not positive')
-    return value
-
-
 def share(text: str) -> float:
     """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
     value = number(text)
     if not 0.0 <= value <= 0.5:
         raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and 0.5')
     return value
-
-
-def names(words: str) -> tuple[str, ...]:
-    """Return words separated by commas."""
-    return tuple(word.strip() for word in words.split(',') if word.strip())
 
 
 def groups(words: str) -> tuple[str, ...]:

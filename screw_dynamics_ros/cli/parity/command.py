@@ -14,7 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    names,
+    number,
+    own_arguments,
+    positive,
+    read_description,
+)
 from screw_dynamics_ros.cli.parity import report
 from screw_dynamics_ros.cli.parity.explanation import compare
 from screw_dynamics_ros.cli.parity.kdl_peer import KDLPeer
@@ -175,32 +182,12 @@ def verdict(outcomes: Sequence[Outcome], required: Sequence[str]) -> int:
 
 def programs(words: str) -> tuple[str, ...]:
     """Return names of programs; raises `argparse.ArgumentTypeError`."""
-    names = tuple(word.strip().lower() for word in words.split(',') if word.strip())
-    unknown = [name for name in names if name not in PROGRAMS]
-    if unknown or not names:
+    chosen = names(words.lower())
+    if not chosen or not set(chosen) <= set(PROGRAMS):
         raise argparse.ArgumentTypeError(
             f'{words!r}: expected names of {", ".join(PROGRAMS)}, separated by commas'
         )
-    return names
-
-
-def number(text: str) -> float:
-    """Return a finite number; raises `argparse.ArgumentTypeError`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
-    return value
-
-
-def positive(text: str) -> float:
-    """Return a positive number; raises `argparse.ArgumentTypeError`."""
-    value = number(text)
-    if value <= 0.0:
-        raise argparse.ArgumentTypeError(f'{text!r} is not positive')
-    return value
+    return chosen
 
 
 def count(text: str) -> int:

@@ -24,8 +24,8 @@ from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import (
     LowerPair,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.system import (
-    AbsoluteSystem,
+from screw_dynamics_ros.core.absolute_coordinates.system import AbsoluteSystem
+from screw_dynamics_ros.core.absolute_coordinates.system_values import (
     Energy,
     Stabilization,
     Violation,

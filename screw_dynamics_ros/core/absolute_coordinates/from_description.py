@@ -26,7 +26,8 @@ from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import (
     LowerPair,
     lower_pair,
 )
-from screw_dynamics_ros.core.absolute_coordinates.system import NONE, AbsoluteSystem, Stabilization
+from screw_dynamics_ros.core.absolute_coordinates.system import AbsoluteSystem
+from screw_dynamics_ros.core.absolute_coordinates.system_values import NONE, Stabilization
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription

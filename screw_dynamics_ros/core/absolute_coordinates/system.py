@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,12 @@ from screw_dynamics_ros.core.absolute_coordinates.system_equations import (
     Functions,
     SystemEquations,
 )
+from screw_dynamics_ros.core.absolute_coordinates.system_values import (
+    NONE,
+    Energy,
+    Stabilization,
+    Violation,
+)
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import choose_backend
 from screw_dynamics_ros.core.errors import (
@@ -42,43 +48,6 @@ if TYPE_CHECKING:
 
 #: Bodies up to which the equations are recorded and compiled; larger systems use sparse matrices.
 MOST_RECORDED_BODIES = 16
-
-
-class Stabilization(NamedTuple):
-    """Baumgarte's terms: J a = eta - 2 alpha J v - beta^2 g [1/s] (I-44)."""
-
-    alpha: float = 0.0
-    beta: float = 0.0
-
-
-NONE = Stabilization()
-
-
-class Energy(NamedTuple):
-    """Kinetic and potential energy [J]; the potential of the weight is zero at the origin."""
-
-    kinetic: float
-    potential: float
-
-    @property
-    def total(self) -> float:
-        """T + U [J]."""
-        return self.kinetic + self.potential
-
-
-class Violation(NamedTuple):
-    """How far joints are from what they admit.
-
-    Attributes
-    ----------
-    gap : float
-        |g| [rad, m].
-    velocity : float
-        |J v| [rad/s, m/s].
-    """
-
-    gap: float
-    velocity: float
 
 
 class AbsoluteSystem:

@@ -15,12 +15,14 @@ Source: Bruyninckx 2010, sections 7.8 to 7.10 and 1.3 (B-005, C-087, C-088, C-10
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from screw_dynamics_ros.core.arguments import float_array, is_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import Lost
@@ -106,7 +108,8 @@ class AllSolutions:
     @property
     def message(self) -> str:
         """The certificate: method, how many solutions of how many possible, why not complete."""
-        most = f' of at most {self.bound}' if self.bound else ''
+        # of a continuum more may be given than there are isolated ones
+        most = f' of at most {self.bound}' if self.found <= self.bound else ''
         text = f'{self.family}: {self.found}{most} solutions'
         if len(self._outside[0]):
             text += f', {len(self._outside[0])} outside the limits'
@@ -120,15 +123,32 @@ class AllSolutions:
         Raises
         ------
         ArgumentError
-            If there is no solution.
+            If there is no solution, or the configuration is none: wrong shape, not finite.
         """
         if not len(self.q):
             raise ArgumentError(f'there is no solution to choose from: {self.message}')
-        return int(np.abs(self.q - np.asarray(q)).max(axis=1).argmin())
+        q = vector('q', self.q.shape[1], q)
+        if not np.isfinite(q).all():
+            raise ArgumentError(f'no solution is next to a q that is not finite: {q.tolist()}')
+        return int(np.abs(self.q - q).max(axis=1).argmin())
 
 
 #: Squared distance from a rigid motion that is rounding.
 ROUNDING = 1e-28
+
+
+def check_frame(C: Array) -> None:
+    """Raise `ArgumentError` for a position that is not finite, and a last row not (0, 0, 0, 1)."""
+    at = C.item  # the fastest way to single elements
+    if at(12) or at(13) or at(14) or at(15) != 1.0:
+        raise ArgumentError(
+            f'pose is not a rigid motion: its last row must be (0, 0, 0, 1), got {C[3].tolist()}; '
+            'the position stands in the last column'
+        )
+    if not math.isfinite(at(3) + at(7) + at(11)):
+        raise ArgumentError(
+            f'pose is not a rigid motion: its position must be finite, got {C[:3, 3].tolist()}'
+        )
 
 
 def rigid(C: Array) -> Array:
@@ -167,6 +187,8 @@ class AllInverseKinematics:
         respect_limits: bool,
     ) -> AllSolutions:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
+        check_frame(C)
+        positions = locked_positions(locked) if locked else ()
         arm = self._arms.get(tuple(locked) if locked else ())
         if arm is None:
             arm = _LockedArm(self.chain, tuple(locked), self._nq, self._backend)
@@ -178,11 +200,7 @@ class AllInverseKinematics:
                 if solver.redundant
                 else 'a swivel angle belongs to S-R-S arms with seven joints free'
             )
-        positions: tuple[float, ...] = ()
-        target = C
-        if locked:
-            positions = tuple(float(value) for value in locked.values())
-            target = arm.target(C, positions)
+        target = arm.target(C, positions) if locked else C
         found = solver.direct(target, swivel)
         if found is None:
             inner = arm.inner_positions(positions)
@@ -208,6 +226,29 @@ class AllInverseKinematics:
             outside,
             found.lost,
         )
+
+
+def swivel_angles(value: ArrayLike) -> Array:
+    """Return a swivel angle or several as (k,); raises `ArgumentError`."""
+    angles = np.atleast_1d(float_array('swivel', value))
+    if angles.ndim != 1 or not np.isfinite(angles).all():
+        raise ArgumentError(
+            f'swivel must be a finite angle or a list of them [rad], got {angles.tolist()}'
+        )
+    return angles
+
+
+def locked_positions(locked: Mapping[str, float]) -> tuple[float, ...]:
+    """Return where joints are locked; raises `ArgumentError` for what is no finite number."""
+    if not isinstance(locked, Mapping):
+        raise ArgumentError(f'locked must be {{joint: position}}, got {locked!r}')
+    for name, value in locked.items():
+        if not is_number(value) or not math.isfinite(value):
+            raise ArgumentError(
+                f'locked: the position of joint {name!r} must be a finite number [rad or m], got '
+                f'{value!r}'
+            )
+    return tuple(float(value) for value in locked.values())
 
 
 class _LockedArm:

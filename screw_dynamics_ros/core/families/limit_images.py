@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import ChainSolutions
 from screw_dynamics_ros.core.families.polishing import SLACK, TURN
@@ -31,6 +32,7 @@ class Discarded:
 
 
 EVERY = slice(None)
+MOST = 1_000_000  # images of all solutions of a pose
 NONE_OUTSIDE = (np.empty((0, 0)), np.empty(0, dtype=int))
 
 
@@ -43,7 +45,8 @@ class LimitImages:
     moving : sequence of int
         The joints that are not held; the others stay where they are.
     images : bool
-        Whether to give all images that fit in, or the one next to zero.
+        Whether to give all images that fit in, or the one next to zero; of a joint with one limit
+        only, which has no end of images, that one is given in either case.
     """
 
     def __init__(self, chain: SerialChain, moving: Sequence[int], images: bool) -> None:
@@ -53,34 +56,41 @@ class LimitImages:
         self._lower = np.where(held, -np.inf, chain.lower)
         self._upper = np.where(held, np.inf, chain.upper)
         turning = (np.array(chain.kinds) == REVOLUTE) & ~held
+        endless = np.isinf(self._lower) & np.isinf(self._upper)
         #: Joints with limits that have images at all: others are where they are.
-        self._turning = np.flatnonzero(turning & np.isfinite(self._upper - self._lower))
+        self._turning = np.flatnonzero(turning & ~endless)
         #: Whether no joint has limits.
-        self.free = bool((np.isinf(self._lower) & np.isinf(self._upper)).all())
+        self.free = bool(endless.all())
         #: Whether angles within half a turn have no other image within the limits.
         simple = (self._lower >= -np.pi) & (self._upper <= np.pi) | ~turning
-        self.simple = bool((simple | np.isinf(self._lower) & np.isinf(self._upper)).all())
+        self.simple = bool((simple | endless).all())
 
     def apply(self, found: ChainSolutions) -> tuple[Array, Array | slice, tuple[Array, Array]]:
         """Return joint positions (k, n) within, which solution each one is, and the others.
 
         Those are (q, branches), once each solution of which no image is within.
+
+        Raises
+        ------
+        ArgumentError
+            For more than `MOST` images.
         """
         q = found.q
         if not len(q) or self.free or (self.simple and found.inside):
             return q, EVERY, NONE_OUTSIDE
         source = np.arange(len(q))
         lower, upper = self._lower - SLACK, self._upper + SLACK
-        for k in self._turning:
-            first = np.ceil((lower[k] - q[:, k]) / TURN).astype(int)
-            count = np.floor((upper[k] - q[:, k]) / TURN).astype(int) - first + 1
-            if not self._images:
-                # the image next to zero, of those within
-                first = np.clip(0, first, np.maximum(first + count - 1, first))
-                count = np.minimum(count, 1)
+        for k in self._turning.tolist():
+            first, count = self._images_of(k, q[:, k])
             if (count == 1).all() and not first.any():
                 continue
-            count = np.maximum(count, 0)
+            if count.sum() > MOST:
+                raise ArgumentError(
+                    f'joint limits of many turns leave room for more than {MOST} images of the '
+                    f'solutions, for joint {self.chain.joint_names[k]!r} among others; ask for '
+                    'one of each: images=False'
+                )
+            first, count = first.astype(int), count.astype(int)
             offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
             turns = np.repeat(first, count) + offset
             # without an image within, the joint stays where it is, outside
@@ -95,6 +105,14 @@ class LimitImages:
         without = first[~np.isin(source[~inside][first], source[inside])]
         outside = q[~inside][without], found.branches[source[~inside][without]]
         return np.clip(q[inside], self._lower, self._upper), source[inside], outside
+
+    def _images_of(self, k: int, angles: Array) -> tuple[Array, Array]:
+        """Return by how many turns the first image of angles (m,) of joint k is off; how many."""
+        first = np.ceil((self._lower[k] - SLACK - angles) / TURN)
+        last = np.floor((self._upper[k] + SLACK - angles) / TURN)
+        if not self._images or np.isinf(first[0]) or np.isinf(last[0]):
+            return np.clip(0.0, first, last), (first <= last).astype(float)
+        return first, np.maximum(last - first + 1.0, 0.0)
 
     def named(self, q: Array, branches: Array, labels: tuple[str, ...]) -> tuple[Discarded, ...]:
         """Return the reason why configurations (k, n) are outside the limits."""

@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.families.family import Family
 from screw_dynamics_ros.core.inverse.force import forward_force
 from screw_dynamics_ros.core.inverse.velocity import inverse_velocity
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.types import Array
 
 F = TypeVar('F', bound=Family)
@@ -66,18 +67,16 @@ class SerialKinematics(Generic[F]):
         Raises
         ------
         ArgumentError
-            If the pose is out of reach, or not finite.
+            If the pose is out of reach, not finite or no rigid motion.
         """
-        C = np.asarray(pose, dtype=float)
-        if C.shape != (4, 4) or not np.isfinite(C).all():
-            raise ArgumentError(f'pose must be a finite (4, 4) matrix, got {C!r}')
+        C = finite_pose('pose', pose)
         seed = self._joints('seed', np.zeros(len(self.chain)) if seed is None else seed)
         solutions = self.arm.branches_near(C, seed)
         off = np.abs(self.chain.pose(solutions) - C).max(axis=(-2, -1))
-        if off.min() > REACHED:
+        if not (off <= REACHED).any():
             raise ArgumentError(
-                f'the pose is out of reach: the tool at {C[:3, 3]} m stays {off.min():.3g} m or '
-                'rad away from it in every branch'
+                f'the pose is out of reach: the tool at {C[:3, 3]} m stays '
+                f'{off.min(initial=np.inf):.3g} m or rad away from it in every branch'
             )
         return nearest(solutions[off <= REACHED], seed, self.chain)[1]
 

@@ -52,14 +52,7 @@ class NamedSingularity:
 class ThreeTwoOneKinematics(SerialKinematics[ThreeTwoOne]):
     """A 321 arm as a `KinematicModel`: six operations, all in closed form.
 
-    Twists (omega; v) and wrenches (moment; force) are at the origin of the tool and along the axes
-    of the base; a wrench is what the robot exerts on its environment, tau = J^T w (E-54).
-
-    Parameters
-    ----------
-    arm : ThreeTwoOne
-    chain : SerialChain, optional
-        For the limits of its joints; without it there are none.
+    Arguments and conventions are those of `SerialKinematics`.
 
     Examples
     --------

@@ -24,15 +24,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.geometry.link_table import Z_SCREWS, LinkTable
-from screw_dynamics_ros.core.identification.least_squares import CUTOFF, Fit, described
+from screw_dynamics_ros.core.identification.least_squares import CUTOFF, Fit, described, progress
 from screw_dynamics_ros.core.identification.measurements import (
     DISPLACEMENTS,
     MeasuredPoints,
     MeasuredPoses,
     Measurements,
+    check_finite,
 )
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
@@ -195,8 +196,7 @@ def calibrate(
         ('tolerance', tolerance),
         ('max_iterations', max_iterations),
     ):
-        if not 0.0 < value < np.inf:
-            raise ArgumentError(f'{name} = {value} must be positive and finite')
+        check_number(name, value, positive=True)
     _check_names(table)
     seen: Measurements = (
         MeasuredPoints(measured, position_deviation)
@@ -264,13 +264,8 @@ def _checked(table: LinkTable, q: ArrayLike, measured: ArrayLike) -> tuple[Array
             f'measured must have shape ({len(q)}, 4, 4) or ({len(q)}, 3), as many as rows of q, '
             f'got {measured.shape}'
         )
-    for name, array in (('q', q), ('measured', measured)):
-        wrong = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
-        if wrong.any():
-            raise ArgumentError(
-                f'{name}[{int(np.argmax(wrong))}] holds numbers that are not finite; leave out '
-                'measurements that failed'
-            )
+    check_finite('q', q)
+    check_finite('measured', measured)
     if measured.ndim == 3:
         check_pose('measured', measured)
     return q, measured
@@ -292,12 +287,7 @@ def _message(
     combinations: tuple[dict[str, float], ...],
     tolerance: float,
 ) -> str:
-    parts = [f'converged in {iterations} steps']
-    if not converged:
-        parts = [
-            f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
-            'parameters'
-        ]
+    parts = [progress(converged, iterations, tolerance)]
     if combinations:
         parts.append('these poses do not tell ' + ', '.join(map(described, combinations)))
     return '; '.join(parts)

@@ -40,7 +40,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.geometry.robot_geometry import geometry_of
 from screw_dynamics_ros.core.identification.measurements import DISPLACEMENTS
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.lie._arrays import check_pose
+from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, mimic_map
 from screw_dynamics_ros.core.types import Array
 
@@ -83,7 +83,8 @@ class ChainErrors:
     ------
     ArgumentError
         Nothing to estimate, `tool` and `target` together, `tool` of a link that no fixed joint
-        carries, poses that are no rigid motions, names of joints that are those of other owners.
+        carries, a link that no joint moves, poses that are no rigid motions, names of joints that
+        are those of other owners.
     UnknownNameError
         No such link or group.
     DescriptionError
@@ -257,6 +258,10 @@ class ChainErrors:
         return np.array([self._value(owner, name, P) for name in DISPLACEMENTS])
 
     def _check_joints(self) -> None:
+        if not self.joints:
+            raise ArgumentError(
+                f'no joint moves link {self.link!r}; name the link that carried the target'
+            )
         for name in self.joints:
             if '/' in name and name not in {joint.name for joint in self.description.joints}:
                 raise ArgumentError(
@@ -291,8 +296,4 @@ def _check_groups(estimate: Collection[str]) -> None:
 
 
 def _pose(name: str, value: ArrayLike | None) -> Array:
-    C = np.eye(4) if value is None else float_array(name, value)
-    if C.shape != (4, 4) or not np.isfinite(C).all():
-        raise ArgumentError(f'{name} must be a pose (4, 4) of finite numbers, got {C.tolist()}')
-    check_pose(name, C)
-    return C
+    return np.eye(4) if value is None else finite_pose(name, value)

@@ -96,6 +96,16 @@ class Fit:
         )
 
 
+def progress(converged: bool, iterations: int, tolerance: float) -> str:
+    """Return how a repeated correction of a linear problem has ended, as text."""
+    if converged:
+        return f'converged in {iterations} step{"s" * (iterations != 1)}'
+    return (
+        f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
+        'parameters'
+    )
+
+
 def described(combination: Mapping[str, float], most: int = 8) -> str:
     """Return a linear combination as text: the first term, then others, the largest first.
 

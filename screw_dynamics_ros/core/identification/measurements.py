@@ -161,11 +161,11 @@ class MeasuredDistances(Measurements):
     def __init__(self, distances: ArrayLike, center: ArrayLike, deviation: float) -> None:
         self.values = _checked(self.kind, distances, ())
         self.center = vector('center', 3, center)
-        wrong = ~(self.values > 0.0)
-        if wrong.any() or not np.isfinite(self.center).all():
+        if not np.isfinite(self.center).all():
+            raise ArgumentError(f'center must be finite [m], got {self.center.tolist()}')
+        for k in np.flatnonzero(self.values <= 0.0):
             raise ArgumentError(
-                f'distances must be positive and the center finite [m], got {self.values[wrong]} '
-                f'and {self.center.tolist()}'
+                f'measured distances[{k}] = {self.values[k]:g} m: distances are positive'
             )
         check_number('position_deviation', deviation, positive=True)
         self.deviations = np.array([deviation], dtype=np.float64)
@@ -191,6 +191,16 @@ class MeasuredDistances(Measurements):
         return MeasuredDistances(self.values[list(rows)], self.center, float(self.deviations[0]))
 
 
+def check_finite(name: str, array: Array) -> None:
+    """Raise `ArgumentError` for the first row of (N, ...) that holds NaN or infinity."""
+    wrong = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+    if wrong.any():
+        raise ArgumentError(
+            f'{name}[{int(np.argmax(wrong))}] holds numbers that are not finite; leave out '
+            'measurements that failed'
+        )
+
+
 def _checked(kind: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return a copy (N, *shape) of finite numbers, read-only; raises `ArgumentError`."""
     array = float_array(f'measured {kind}', values).copy()
@@ -199,11 +209,6 @@ def _checked(kind: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
             f'measured {kind} must have shape (N{"".join(f", {n}" for n in shape)}), '
             f'got {array.shape}'
         )
-    wrong = ~np.isfinite(array.reshape(len(array), -1)).all(axis=1)
-    if wrong.any():
-        raise ArgumentError(
-            f'measured {kind}[{int(np.argmax(wrong))}] holds numbers that are not finite; leave '
-            'out measurements that failed'
-        )
+    check_finite(f'measured {kind}', array)
     array.setflags(write=False)
     return array

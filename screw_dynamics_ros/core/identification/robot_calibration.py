@@ -23,8 +23,8 @@ from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.identification.least_squares import CUTOFF, described
-from screw_dynamics_ros.core.identification.measurements import Measurements
+from screw_dynamics_ros.core.identification.least_squares import CUTOFF, described, progress
+from screw_dynamics_ros.core.identification.measurements import Measurements, check_finite
 from screw_dynamics_ros.core.identification.weighted_problem import (
     WeightedProblem,
     registered_frames,
@@ -282,9 +282,7 @@ def _configurations(q: ArrayLike, measured: Measurements) -> Array:
             f'{len(measured)} measured {measured.kind}, but q has shape {q.shape}; give one row '
             'for each'
         )
-    wrong = ~np.isfinite(q).all(axis=1)
-    if wrong.any():
-        raise ArgumentError(f'q[{int(np.argmax(wrong))}] holds numbers that are not finite')
+    check_finite('q', q)
     return q
 
 
@@ -303,12 +301,7 @@ def _message(
     combinations: tuple[dict[str, float], ...],
     kind: str,
 ) -> str:
-    parts = [f'converged in {iterations} step{"s" * (iterations != 1)}']
-    if not converged:
-        parts = [
-            f'corrections still above {tolerance:g} after {iterations} steps; start nearer, or fix '
-            'parameters'
-        ]
+    parts = [progress(converged, iterations, tolerance)]
     if combinations:
         held = ', '.join(next(iter(combination)) for combination in combinations)
         parts.append(

@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.inverse.bounded_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.inverse.link_motion import per_link
 from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus, Situation
-from screw_dynamics_ros.core.inverse.singularity_policies import SingularityPolicy
+from screw_dynamics_ros.core.inverse.singularity_policies import SingularityPolicy, check_policy
 from screw_dynamics_ros.core.inverse.velocity_bounds import JointBounds
 from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping, finite
 from screw_dynamics_ros.core.kinematics.reconstruction import integrate
@@ -156,6 +156,8 @@ class ClosedLoop:
                     f'{name} {value:g} /s is unstable at a sampling time of {dt:g} s: it must be '
                     f'below {2.0 / dt:g} /s'
                 )
+        if policy is not None:
+            check_policy(policy)
         self._kernel, self._tree, self._links = kernel, tree, tuple(links)
         self._closures = [(closure, selection(closure)) for closure in closures]
         self._dt, self._gain, self._closure_gain = dt, gain, closure_gain

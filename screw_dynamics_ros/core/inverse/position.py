@@ -225,6 +225,8 @@ class InverseKinematics:
                 residual = residuals.item()
                 if not attempt:
                     check_targets(defects.tolist(), self._links)
+                    if not np.isfinite(residual):
+                        check_positions(targets, self._links)
                 if residual < best_residual:
                     best, best_residual = q, residual
                 if residual <= tolerance:
@@ -275,6 +277,16 @@ def coordinate_limits(tree: Tree) -> tuple[Array, Array]:
         spread(tree.limits.lower, places, np.full(tree.nq, -np.inf)),
         spread(tree.limits.upper, places, np.full(tree.nq, np.inf)),
     )
+
+
+def check_positions(targets: Array, links: Sequence[str]) -> None:
+    """Raise `ArgumentError` for the first target whose position is not finite."""
+    for C, link in zip(np.reshape(targets, (-1, 4, 4)), links):
+        if not np.isfinite(C[:3, 3]).all():
+            raise ArgumentError(
+                f'the target for {link!r} is not a rigid motion: its position must be finite, got '
+                f'{C[:3, 3].tolist()}'
+            )
 
 
 def check_targets(defects: Sequence[float], links: Sequence[str]) -> None:

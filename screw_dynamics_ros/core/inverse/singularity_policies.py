@@ -20,7 +20,7 @@ Source: Bruyninckx 2010, sections 5.8.1 and 5.14, which have no formulas (C-024,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,11 +36,20 @@ from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.types import Array
 
 
+@runtime_checkable
 class SingularityPolicy(Protocol):
     """What decides about a twist near a singularity."""
 
     def follow(self, situation: Situation) -> PolicyStatus:
         """Return joint rates within bounds, and what they make of the twist."""
+
+
+def check_policy(policy: object) -> None:
+    """Raise `ArgumentError` for what is no policy."""
+    if not isinstance(policy, SingularityPolicy) or isinstance(policy, type):
+        raise ArgumentError(
+            f'policy must be ScaleSpeed(), Stop(...) or Deviate(...), got {policy!r}'
+        )
 
 
 @dataclass(frozen=True)
@@ -195,8 +204,10 @@ def guarded_velocity(
 ) -> PolicyStatus:
     """Return what a policy makes of the twist (6,) of a link at q.
 
-    `options`: task_metric, joint_metric, secondary; see `Situation`.
+    `options`: task_metric, joint_metric, secondary; see `Situation`. Raises `ArgumentError` for
+    what is no policy.
     """
+    check_policy(policy)
     situation = Situation(
         stacked_jacobian(robot, q, link, representation),
         rate('the twist', 6, twist),

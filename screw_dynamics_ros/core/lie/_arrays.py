@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 
@@ -92,6 +93,15 @@ def check_pose(function: str, C: Array) -> None:
             f'{function}: not a rigid motion{_at(i)}: last row {C[i][3]} instead of (0, 0, 0, 1)'
         )
     check_rotation(function, C[..., :3, :3])
+
+
+def finite_pose(name: str, value: npt.ArrayLike) -> Array:
+    """Return one finite pose (4, 4) as float64; raises ArgumentError for what is none."""
+    C = float_array(name, value)
+    if C.shape != (4, 4) or not np.isfinite(C).all():
+        raise ArgumentError(f'{name} must be a finite (4, 4) matrix, got {C.tolist()}')
+    check_pose(name, C)
+    return C
 
 
 def in_body_axes(function: str, axes: str) -> bool:

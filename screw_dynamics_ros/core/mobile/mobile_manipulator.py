@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.core.arguments import check_number, vector
+from screw_dynamics_ros.core.arguments import check_number, float_array, vector
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
@@ -90,9 +90,13 @@ class MobileManipulator:
         self._constant = np.zeros((robot.nv, self.nu))
         self._constant[self._arm, np.arange(self._n, self.nu)] = 1.0
         self._constant[list(spinning), list(spinning.values())] = 1.0
-        J = np.broadcast_to(np.asarray(wheel_inertia, dtype=float), (self._n,))
-        if not (np.isfinite(J).all() and (J >= 0.0).all()):
-            raise ArgumentError(f'wheel_inertia must be finite and >= 0, got {wheel_inertia!r}')
+        J = np.atleast_1d(float_array('wheel_inertia', wheel_inertia))
+        if J.shape not in ((1,), (self._n,)) or not (np.isfinite(J) & (J >= 0.0)).all():
+            raise ArgumentError(
+                f'wheel_inertia must be finite and >= 0, one number or {self._n}, got '
+                f'{wheel_inertia!r}'
+            )
+        J = np.broadcast_to(J, (self._n,))
         self._rotors = np.concatenate([J, np.zeros(len(self._arm))])
 
     @classmethod

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
+from screw_dynamics_ros.core.arguments import check_number, float_array, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
@@ -119,7 +119,7 @@ def swerve(
     positions: ArrayLike, radius: float, names: Sequence[str] | None = None
 ) -> WheeledPlatform:
     """Return driven and steered wheels at positions (n, 2), n >= 2."""
-    places = np.asarray(positions, dtype=float)
+    places = float_array('positions', positions)
     if places.ndim != 2 or places.shape[1] != 2 or len(places) < 2:
         raise ArgumentError(f'positions must have shape (n, 2), n >= 2, got {places.shape}')
     names = names or [f'wheel{k + 1}' for k in range(len(places))]
@@ -135,7 +135,11 @@ def swerve(
 
 def turn_radius(wheelbase: float, steering: float) -> float:
     """Return the radius l / tan(sigma) of the rear axle of a car, (9.8); infinite if straight."""
-    return math.inf if steering == 0.0 else wheelbase / math.tan(steering)
+    check_number('wheelbase [m]', wheelbase, positive=True)
+    angle = vector('steering', 1, [steering]).item()
+    if not math.isfinite(angle):
+        raise ArgumentError(f'steering must be a finite angle [rad], got {angle}')
+    return math.inf if angle == 0.0 else wheelbase / math.tan(angle)
 
 
 def differential_turn_radius(separation: float, right: float, left: float) -> float:
@@ -153,9 +157,12 @@ def ackermann_angles(steering: float, wheelbase: float, track: float) -> Array:
     >>> ackermann_angles(0.35, 1.2, 0.6).round(6)
     array([0.381958, 0.322803])
     """
-    if not abs(steering) < 0.5 * math.pi:
-        raise ArgumentError(f'the steering angle must be below pi / 2, got {steering!r}')
-    t = math.tan(steering)
+    check_number('wheelbase [m]', wheelbase, positive=True)
+    check_number('track [m]', track, positive=True)
+    angle = vector('steering', 1, [steering]).item()
+    if not abs(angle) < 0.5 * math.pi:
+        raise ArgumentError(f'the steering angle must be below pi / 2, got {angle!r}')
+    t = math.tan(angle)
     half = 0.5 * track * t
     return np.arctan2([t * wheelbase, t * wheelbase], [wheelbase - half, wheelbase + half])
 
@@ -167,10 +174,13 @@ def steering_for(
 
     A wheel may roll ahead or back: each takes the one of the two directions that is nearer to its
     angle `before` (0 if not given), whole turns included. A wheel whose point does not move keeps
-    its angle.
+    its angle. Raises `ArgumentError` for wrong shapes and numbers that are not finite.
     """
-    omega, vx, vy = np.asarray(twist, dtype=float)
-    angles = np.zeros(len(platform.steered)) if before is None else np.array(before, dtype=float)
+    omega, vx, vy = t = vector('twist', 3, twist)
+    if not np.isfinite(t).all():
+        raise ArgumentError(f'twist must be finite, got {t.tolist()}')
+    count = len(platform.steered)
+    angles = np.zeros(count) if before is None else vector('before', count, before).copy()
     platform.steering_angles(angles)
     for k, wheel in enumerate(platform.steered):
         x, y = np.asarray(wheel.position)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, float_array, vector
+from screw_dynamics_ros.core.arguments import check_count, check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie._arrays import check_pose
+from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.parallel import convexity, force_distribution
 from screw_dynamics_ros.core.parallel.assembly_modes import AssemblyModes, assembly_modes
@@ -356,11 +356,7 @@ class ParallelRobot:
 
     def checked_pose(self, name: str, value: ArrayLike) -> Array:
         """Return a pose (4, 4) as an array; raises `ArgumentError` for what is none."""
-        T = float_array(name, value)
-        if T.shape != (4, 4) or not np.isfinite(T).all():
-            raise ArgumentError(f'{name} must be a finite (4, 4) matrix, got {T.tolist()}')
-        check_pose(name, T)
-        return T
+        return finite_pose(name, value)
 
     def _seed(self, seed: ArrayLike | None) -> Array:
         return self.mechanism.home if seed is None else self.checked_pose('seed', seed)

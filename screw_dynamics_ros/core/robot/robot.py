@@ -74,7 +74,11 @@ from screw_dynamics_ros.core.dynamics.spatial_momentum import (
 )
 from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
-from screw_dynamics_ros.core.families.all_solutions import AllInverseKinematics, AllSolutions
+from screw_dynamics_ros.core.families.all_solutions import (
+    AllInverseKinematics,
+    AllSolutions,
+    swivel_angles,
+)
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.geometry.link_table import LinkTable
 from screw_dynamics_ros.core.geometry.product_of_exponentials import Geometry
@@ -908,13 +912,15 @@ class Robot(CompiledFunctions):
         link : str
         locked : dict, optional
             Positions [rad or m] of joints that are held: all but six of those that carry the link.
+            Limits of these joints do not count.
         swivel : float or (k,), optional
             Of an S-R-S arm with seven joints: angles of the elbow about the line from the shoulder
             to the wrist [rad].
         q0 : (nq,), optional
             Positions of joints that do not carry the link; `neutral()` otherwise.
         images : bool
-            Whether to return, for joints with a range of more than a turn, all that fit in.
+            Whether to return, for joints with a range of more than a turn, all that fit in, up to a
+            million; of joints without a limit on one side or both the one next to zero.
         respect_limits : bool
 
         Returns
@@ -925,20 +931,20 @@ class Robot(CompiledFunctions):
         Raises
         ------
         ArgumentError
-            For a pose that is not a rigid motion, for more than six joints without `locked` or
-            `swivel`, and for none that is free.
+            For a pose that is not a rigid motion, numbers that are not finite, more than six joints
+            without `locked` or `swivel`, none that is free, and more images than that.
         DescriptionError
             If the chain to the link has mimic joints or a floating base.
         UnknownNameError
             For a link or a locked joint.
         """
         targets = pose if is_matrix(pose) else float_array('pose', pose)
-        solver = self._all_solvers.get(link)
+        solver = self._all_solvers.get(link) if isinstance(link, str) else None
         if solver is None:
             chain = SerialChain.of(self.tree, link)
             solver = self._all_solvers[link] = AllInverseKinematics(chain, self.nq, self.backend)
         others = self._neutral if q0 is None else vector('q0', self.tree.nq, q0)
-        angles = NOT_GIVEN if swivel is None else np.atleast_1d(float_array('swivel', swivel))
+        angles = NOT_GIVEN if swivel is None else swivel_angles(swivel)
         if targets.shape == (4, 4):
             return solver.solve(
                 targets, others, locked or NOTHING_LOCKED, angles, images, respect_limits

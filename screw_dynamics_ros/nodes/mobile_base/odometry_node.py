@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from screw_dynamics_ros.nodes.mobile_base.wheel_readings import NANOSECONDS, Whe
 from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
@@ -50,7 +52,7 @@ class OdometryNode:
         readings = WheelReadings(base, values['position_feedback'])
         self._path = FollowedPath(Odometry(base.platform, noise), readings)
         self._commands = CommandFilter(base.platform, lambda: values.values)
-        self._ticked = math.nan
+        self._ticked, self._moved = math.nan, time.monotonic()
         self._refused: dict[str, str] = {}
         self._failures = Events()
 
@@ -108,6 +110,7 @@ class OdometryNode:
             self._refused[STATES] = f'{STATES}: {error}'
             return
         if step is not None:
+            self._moved = time.monotonic()
             self._refused.pop(STATES, None)
             self._outputs.publish(self._path, step.dt, step.steering, step.stamp)
 
@@ -203,6 +206,11 @@ class OdometryNode:
                 Level.ERROR,
                 f'the path is lost, {path.lost}; nothing is published until ~/reset or ~/set_pose',
             )
+        elif not self.parameters['open_loop']:
+            age = time.monotonic() - self._moved
+            if age > self.parameters['state_timeout']:
+                joints = shorten(self._base.joints)
+                status.report(Level.ERROR, f'no step of {joints} in {STATES} for {age:.3g} s')
         news = self._failures.news()
         if news:
             status.report(

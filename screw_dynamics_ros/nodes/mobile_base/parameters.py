@@ -199,6 +199,13 @@ ODOMETRY = (
         maximum=60.0,
     ),
     Specification(
+        'state_timeout',
+        0.5,
+        'Time without a step of the wheels in joint states after which that is reported [s].',
+        minimum=0.001,
+        maximum=3600.0,
+    ),
+    Specification(
         'max_wheel_velocity',
         200.0,
         'A wheel cannot turn faster [rad/s]: larger steps are faults of the encoder.',

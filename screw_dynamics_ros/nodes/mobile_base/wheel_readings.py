@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.mobile_base.assembly import MobileBase
 
@@ -41,12 +42,16 @@ class PathLostError(ArgumentError):
     """Between two readings the platform may have gone anywhere."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Reading:
     stamp: int
-    positions: Array
-    velocities: Array
+    wheels: Array  # positions, or velocities if these are measured
     steering: Array
+
+    def has_numbers_of(self, other: _Reading) -> bool:
+        return np.array_equal(self.wheels, other.wheels) and np.array_equal(
+            self.steering, other.steering
+        )
 
 
 class WheelReadings:
@@ -76,13 +81,13 @@ class WheelReadings:
         max_gap: float,
         max_rate: float,
     ) -> Step | None:
-        """Return the step since the message before; None for the first, and for no time between.
+        """Return the step since the message before; None for the first one.
 
         Parameters
         ----------
         names, positions, velocities
             Of the message; other joints may be among them. Messages without any of the joints of
-            the platform are somebody else's: None.
+            the platform are somebody else's, and a message may come twice: None.
         stamp : int
             [ns].
         max_gap : float
@@ -111,6 +116,8 @@ class WheelReadings:
                 raise PathLostError(f'the clock of joint_states went back by {-dt:.3f} s')
             if dt < 0.0:
                 raise ArgumentError(f'it is {-dt:.3f} s older than the one before')
+            if not reading.has_numbers_of(last):
+                raise ArgumentError('it has the stamp of the one before, but other numbers')
             return None
         self._last = reading
         if dt > max_gap:
@@ -123,12 +130,13 @@ class WheelReadings:
                 f'wheel {wheel!r} jumped by {moved[np.argmax(rates)]:.4g} rad in {dt:.4f} s, more '
                 f'than max_wheel_velocity = {max_rate:g} rad/s allows'
             )
-        return Step(stamp, dt, moved, 0.5 * (last.steering + reading.steering))
+        middle = last.steering + 0.5 * planar.wrapped(reading.steering - last.steering)
+        return Step(stamp, dt, moved, middle)
 
     def _displacements(self, last: _Reading, reading: _Reading, dt: float) -> Array:
         if self._by_position:
-            return reading.positions - last.positions
-        return np.asarray(0.5 * dt * (last.velocities + reading.velocities))
+            return reading.wheels - last.wheels
+        return np.asarray(0.5 * dt * (last.wheels + reading.wheels))
 
     def _reading(
         self, names: list[str], positions: ArrayLike, velocities: ArrayLike, stamp: int
@@ -136,6 +144,9 @@ class WheelReadings:
         missing = [name for name in self._base.joints if name not in names]
         if missing:
             raise ArgumentError(f'it has no joint {", ".join(map(repr, missing))}')
+        twice = [name for name in self._base.joints if names.count(name) > 1]
+        if twice:
+            raise ArgumentError(f'it names joint {twice[0]!r} twice')
         if stamp == 0:
             raise ArgumentError('it has no stamp')
         by_name = {
@@ -150,8 +161,7 @@ class WheelReadings:
             raise ArgumentError(
                 f'a {what} of a wheel, or a position of a steering joint, is missing or not finite'
             )
-        measured = np.array(wheels)
-        return _Reading(stamp, measured, measured, np.array(steering))
+        return _Reading(stamp, np.array(wheels), np.array(steering))
 
     def _values(self, what: str, names: list[str], values: ArrayLike) -> dict[str, float]:
         numbers = np.asarray(values, dtype=float)

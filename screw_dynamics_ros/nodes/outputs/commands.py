@@ -7,7 +7,7 @@ way; the rules are those of `core.control.TorqueCommand`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from screw_dynamics_ros.core.control import (
-    ACTIONS,
     ActedLimit,
     CommandSettings,
     Mode,
@@ -33,12 +32,14 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.command_channel import CommandChannel, joint_command
+from screw_dynamics_ros.nodes.outputs.command_parameters import CONTINUE, TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template, packed
 from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
@@ -48,164 +49,8 @@ WATCH = 0.01  # s between looks for joint states that do not come
 DELIVERY = 0.2  # s that listeners have to acknowledge the last command of a process
 RECENT = 3.0  # s for which a limit that acted stays on /diagnostics
 
-CONTINUE = 'continue'  # what a new or refused description changes by default: nothing
 REFUSED = 'the robot description is refused (on_refused_description)'
 LOST = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
-
-TABLE = (
-    Specification(
-        'enabled',
-        False,
-        'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
-        'service ~/enable sets it, too.',
-    ),
-    Specification(
-        'effort_limit_factor',
-        1.0,
-        'Fraction of the effort limits of the description to which these torques are limited.',
-        minimum=1e-3,
-        maximum=1.0,
-    ),
-    Specification(
-        'effort_rate_factor',
-        10.0,
-        'Largest rate of change of these torques, as a multiple of the limit of each joint [1/s].',
-        minimum=1e-3,
-        maximum=1e6,
-    ),
-    Specification(
-        'limited_joints',
-        [''],
-        'Joints to which effort_limits and effort_rates apply.',
-        rule='joints of the robot',
-    ),
-    Specification(
-        'effort_limits',
-        [],
-        'Largest torque [N m, N] for each of limited_joints, instead of the limit in the '
-        'description. Empty: the limits in the description.',
-        minimum=0.0,
-        rule='empty, or one for each of limited_joints',
-    ),
-    Specification(
-        'effort_rates',
-        [],
-        'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: by '
-        'effort_rate_factor.',
-        minimum=1e-9,
-        rule='empty, or one for each of limited_joints',
-    ),
-    Specification(
-        'blend_time',
-        0.2,
-        'Time over which changes of payload, gravity, reference, compensated terms and model take '
-        'effect on these torques [s].',
-        minimum=0.0,
-        maximum=60.0,
-    ),
-    Specification(
-        'ramp_time',
-        0.5,
-        'Time over which these torques are ramped up when enabled and ramped down when disabled '
-        '[s].',
-        minimum=0.0,
-        maximum=60.0,
-    ),
-    Specification(
-        'age_limit',
-        0.1,
-        'Age of the last usable joint state at which on_loss is executed [s].',
-        minimum=1e-3,
-        maximum=10.0,
-    ),
-    Specification(
-        'on_loss',
-        'gravity',
-        'Action for these torques when joint states stop, are too old or cannot be used. hold: '
-        'keep the last torques; gravity: blend to those that hold the robot in its last '
-        'position; ramp_to_zero; stop: publish nothing more. Usable joint states end the action.',
-        choices=ACTIONS,
-    ),
-    Specification(
-        'on_new_description',
-        CONTINUE,
-        'Action for these torques when another robot description comes into force: continue '
-        '(blend to the new robot), or an action of on_loss until they are enabled again.',
-        choices=(CONTINUE, *ACTIONS),
-    ),
-    Specification(
-        'on_refused_description',
-        CONTINUE,
-        'Action for these torques while a new robot description is refused: continue with the '
-        'previous one, or an action of on_loss.',
-        choices=(CONTINUE, *ACTIONS),
-    ),
-    Specification(
-        'on_end',
-        'ramp_to_zero',
-        'Action for these torques before the process ends: one of the actions of on_loss.',
-        choices=ACTIONS,
-    ),
-)
-
-
-def joint_command(names: Sequence[str]) -> tuple[type, Template]:
-    """Return type and template of a stamped command of efforts by joint names.
-
-    control_msgs/JointCommand where the distribution has it, sensor_msgs/JointState otherwise.
-    """
-    try:
-        from control_msgs.msg import JointCommand
-    except ImportError:
-        return JointState, templates.joint_efforts(names)
-
-    def build(stamp: Any, numbers: list[float]) -> Any:
-        message = JointCommand(joint_names=list(names), interface_name='effort', values=numbers)
-        message.header.stamp = stamp
-        return message
-
-    return JointCommand, Template(build, len(names))
-
-
-class CommandChannel(Channel):
-    """A topic with a deadline for sending: the process may have been stopped before.
-
-    Parameters
-    ----------
-    publisher : rclpy.publisher.Publisher
-    template : Template
-        Its numbers are the torques.
-    places : array of int, or slice
-        Which elements of a command.
-    is_known : callable
-        Whether there is a command.
-
-    Attributes
-    ----------
-    latest : float
-        That time, on the monotonic clock [s].
-    """
-
-    rank = 1  # Fast DDS wakes a thread for each deadline, which holds up what is sent after it
-
-    def __init__(
-        self, publisher: Any, template: Template, places: Any, is_known: Callable[[], bool]
-    ) -> None:
-        super().__init__(publisher, template, {}, is_valid=is_known)
-        self._torques, self._places = template.array(0), places
-        self.latest = np.inf
-
-    def write(self, command: Array, latest: float) -> None:
-        """Take over a command."""
-        self._torques[:] = command[self._places]
-        self.latest = latest
-
-    def publish(self, stamp: bytes) -> None:
-        """Publish the present numbers, unless it is too late; checked right before sending."""
-        data = self._encode(stamp)
-        if time.monotonic() <= self.latest:
-            self.send(data)
-            self.published += 1
 
 
 class Commands:

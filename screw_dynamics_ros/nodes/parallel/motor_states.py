@@ -40,7 +40,7 @@ def motor_state(message: JointState, joints: Sequence[str]) -> MotorState:
     UnknownNameError
         If a motor is missing.
     ArgumentError
-        For names that come twice, fields of other lengths, and positions that are not finite.
+        For names that come twice, another number of positions, and positions that are not finite.
     """
     names = list(message.name)
     missing = [joint for joint in joints if joint not in names]

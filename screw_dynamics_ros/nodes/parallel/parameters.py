@@ -90,7 +90,7 @@ CERTAINTY = (
     Specification(
         'state_timeout',
         0.5,
-        'Time without a joint state after which that is reported [s].',
+        'Time without a usable joint state after which that is reported [s].',
         minimum=0.001,
         maximum=3600.0,
     ),

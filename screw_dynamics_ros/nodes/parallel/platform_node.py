@@ -20,7 +20,7 @@ from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.names import shown
+from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
@@ -49,7 +49,7 @@ class PlatformNode:
         self._failures = Events()
         self._refused: dict[str, str] = {}
         self._wrench, self._wrench_time = np.zeros(6), -np.inf
-        self._stamp, self._heard = -(2**63), -np.inf
+        self._stamp, self._heard = -(2**63), time.monotonic()
         self._has_velocity = self._has_effort = True
         self._follow({})
         self._prepare()
@@ -91,7 +91,6 @@ class PlatformNode:
     # --- messages and requests ------------------------------------------------------------------
 
     def _on_state(self, message: JointState) -> None:
-        self._heard = time.monotonic()
         try:
             state = motor_state(message, self._robot.joint_names)
             if state.stamp <= self._stamp:
@@ -104,7 +103,7 @@ class PlatformNode:
             self._refused[STATES] = f'{STATES}: {error}'
             return
         self._refused.pop(STATES, None)
-        self._stamp = state.stamp
+        self._stamp, self._heard = state.stamp, time.monotonic()
         self._has_velocity, self._has_effort = state.v is not None, state.tau is not None
         self._outputs.publish(state, pose)
 
@@ -155,7 +154,8 @@ class PlatformNode:
                 'near its home and call ~/reset',
             )
         elif age > self.parameters['state_timeout']:
-            status.report(Level.WARN, f'no {STATES} for {min(age, 1e9):.3g} s')
+            motors = shorten(self._robot.joint_names)
+            status.report(Level.ERROR, f'no state of {motors} in {STATES} for {age:.3g} s')
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         if not self._has_velocity:

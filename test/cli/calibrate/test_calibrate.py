@@ -12,7 +12,7 @@ import yaml
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.cli.calibrate.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.calibrate.command import BROKEN, REFUSED, WRITTEN, held_out, main
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie import se3
@@ -213,5 +213,17 @@ def test_files_and_options(tmp_path, recorded, capsys):
         with pytest.raises(SystemExit) as ended:
             run(recorded, *wrong)
         assert ended.value.code == 2
-    assert run(recorded, '--rotation-deviation', ANGLE, link='hand') == REFUSED
-    assert "no link 'hand'" in capsys.readouterr().err
+    for link, message in (('hand', "no link 'hand'"), ('base_link', 'no joint moves link')):
+        assert run(recorded, '--rotation-deviation', ANGLE, link=link) == REFUSED
+        assert message in capsys.readouterr().err
+    assert run(recorded, '--rotation-deviation', ANGLE, '--held-out', '0.01') == BROKEN
+    assert '0.01 of 40 measurements is not even one' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('share', [0.0, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5])
+def test_share_that_is_held_out(share):
+    """As many as asked for, also where 1 / share is no whole number, and evenly spaced."""
+    rows = held_out(100, share)
+    assert len(rows) == pytest.approx(100 * share, abs=1)
+    if rows:
+        assert np.ptp(np.diff(rows)) <= 1

@@ -79,6 +79,54 @@ def test_golden_pose_must_be_rigid(robot):
         robot().all_inverse_kinematics(np.eye(3), 'tool')
 
 
+@pytest.mark.parametrize(
+    ('changed', 'value', 'reason'),
+    [
+        ((0, 3), np.nan, 'not a rigid motion: its position must be finite, got .nan'),
+        ((2, 3), np.inf, 'its position must be finite, got .*inf'),
+        ((3, 3), 2.0, r'its last row must be \(0, 0, 0, 1\), got .*2.0'),
+        ((3, 0), 0.1, 'the position stands in the last column'),
+        ((3, 1), np.nan, 'its last row'),
+    ],
+)
+def test_what_is_no_pose_is_not_out_of_reach(robot, changed, value, reason):
+    """Neither certified to have no solution, nor solved as if nothing were wrong; one of a stack
+    neither."""
+    arm = robot()
+    q = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
+    poses = arm.link_pose(np.stack([q, q]), 'tool')
+    poses[(1, *changed)] = value
+    for pose in (poses[1], poses):
+        with pytest.raises(ArgumentError, match=reason):
+            arm.all_inverse_kinematics(pose, 'tool')
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, None, 'far', [0.1, 0.2]])
+def test_positions_of_locked_joints_are_numbers(robot, value):
+    with pytest.raises(ArgumentError, match=r"position of joint 'joint2' must be a finite number"):
+        robot().all_inverse_kinematics(np.eye(4), 'tool', locked={'joint2': value})
+
+
+def test_arguments_of_other_types(robot):
+    arm = robot()
+    with pytest.raises(ArgumentError, match=r'locked must be \{joint: position\}, got'):
+        arm.all_inverse_kinematics(np.eye(4), 'tool', locked=['joint2'])
+    with pytest.raises(UnknownNameError, match=r"no link named \['tool'\]"):
+        arm.all_inverse_kinematics(np.eye(4), ['tool'])
+    for swivel in (np.nan, [0.1, np.inf], [[0.1]]):
+        with pytest.raises(ArgumentError, match='swivel must be a finite angle or a list'):
+            arm.all_inverse_kinematics(np.eye(4), 'tool', swivel=swivel)
+
+
+def test_a_joint_that_is_locked_beyond_its_limits_is_where_it_is(robot):
+    limited = robot(limits={'joint2': Limits(-0.2, 0.2)})
+    q = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
+    found = limited.all_inverse_kinematics(
+        limited.link_pose(q, 'tool'), 'tool', locked={'joint2': 0.4}
+    )
+    assert np.abs(found.q[found.nearest(q)] - q).max() < 1e-9
+
+
 def test_limits_and_what_is_left_out(robot):
     """Solutions outside the limits are named with the joint; those inside are all there."""
     limits = {f'joint{k}': Limits(-1.5, 1.5) for k in range(1, 7)}
@@ -127,6 +175,29 @@ def test_images_by_whole_turns(robot):
         assert np.abs(row).max() <= np.abs(found.q[same]).max(axis=1).min() + 1e-9
 
 
+def test_images_of_a_joint_with_one_limit(robot):
+    """There is no end of them: the one next to zero is given, also where that is turns away."""
+    q = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
+    limited = robot(limits={'joint1': Limits(7.0, np.inf), 'joint6': Limits(-np.inf, 1.0)})
+    C = limited.link_pose(q, 'tool')
+    free = limited.all_inverse_kinematics(C, 'tool', respect_limits=False)
+    found = limited.all_inverse_kinematics(C, 'tool')
+    assert len(found) == len(free) == 8
+    turns = (found.q - free.q) / TURN
+    np.testing.assert_allclose(turns, np.round(turns), atol=1e-9)
+    assert ((found.q[:, 0] >= 7.0) & (found.q[:, 0] < 7.0 + TURN)).all()
+    assert ((found.q[:, 5] <= 1.0) & (found.q[:, 5] > 1.0 - TURN)).all()
+
+
+def test_limits_of_many_turns(robot):
+    """More images than memory are refused; one of each is given."""
+    limited = robot(limits={f'joint{k}': Limits(-1e3, 1e3) for k in range(1, 7)})
+    C = limited.link_pose(np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1]), 'tool')
+    with pytest.raises(ArgumentError, match=r'more than 1000000 images.*images=False'):
+        limited.all_inverse_kinematics(C, 'tool')
+    assert len(limited.all_inverse_kinematics(C, 'tool', images=False)) == 8
+
+
 def test_solutions_at_the_limits_are_kept(robot):
     """A configuration at its limits is a solution, not rounded away, and within them exactly."""
     q = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
@@ -172,6 +243,10 @@ def test_stacks_of_poses(robot):
         alone = arm.all_inverse_kinematics(arm.link_pose(row, 'tool'), 'tool')
         np.testing.assert_array_equal(found.q, alone.q)
         assert np.abs(found.q[found.nearest(row)] - row).max() < 1e-9
+        with pytest.raises(ArgumentError, match=r'q must have shape \(6,\), got \(3, 6\)'):
+            found.nearest(q)
+        with pytest.raises(ArgumentError, match='next to a q that is not finite'):
+            found.nearest(np.full(6, np.nan))
     assert arm.all_inverse_kinematics(np.empty((0, 4, 4)), 'tool') == ()
 
 
@@ -324,6 +399,7 @@ def test_a_locked_elbow_leaves_a_continuum(seven):
     found = solved(chain, chain.pose(q), joint4=q[3])
     assert not found.complete
     assert 'follow on continuously' in found.message
+    assert 'at most' not in found.message
 
 
 def test_seven_joints_need_to_be_told(seven):

@@ -112,3 +112,18 @@ def test_what_a_scara_cannot_do():
         model.inverse_position(tilted)
     with pytest.raises(ArgumentError, match='q must have shape'):
         model.forward_position(np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ('pose', 'reason'),
+    [
+        ('pose', 'pose must hold real numbers'),
+        (np.eye(3), r'pose must be a finite \(4, 4\) matrix'),
+        (se3.pose(np.eye(3), [np.nan, 0.0, 0.0]), r'pose must be a finite \(4, 4\) matrix'),
+        (np.diag([2.0, 2.0, 2.0, 1.0]), 'pose: not a rotation matrix'),
+        (np.diag([1.0, 1.0, 1.0, 2.0]), 'pose: not a rigid motion'),
+    ],
+)
+def test_what_is_no_pose(pose, reason):
+    with pytest.raises(ArgumentError, match=reason):
+        SerialKinematics(Scara(0.4, 0.3)).inverse_position(pose)

@@ -452,9 +452,13 @@ def test_what_is_refused():
         ((table, unknown, C), {}, r'q\[2\] holds numbers that are not finite'),
         ((table, q, stretched), {}, r'measured: not a rotation matrix at index \(7,\)'),
         ((table, q, 'poses'), {}, 'measured must hold real numbers'),
-        ((table, q, C), {'rotation_deviation': 0.0}, 'rotation_deviation = 0.0 must be positive'),
-        ((table, q, C), {'position_deviation': np.nan}, 'position_deviation = nan'),
-        ((table, q, C), {'max_iterations': 0}, 'max_iterations = 0'),
+        (
+            (table, q, C),
+            {'rotation_deviation': 0.0},
+            'rotation_deviation must be a finite positive',
+        ),
+        ((table, q, C), {'position_deviation': np.nan}, 'position_deviation must be .* got nan'),
+        ((table, q, C), {'max_iterations': 0}, 'max_iterations must be .* got 0'),
         ((table, q, C), {'fixed': names_of(table)}, 'at least one parameter'),
         ((twice, q, C), {}, "calls a joint 'a'"),
     ]:

@@ -171,7 +171,7 @@ def test_what_calibration_refuses():
         ((link, q, good), {'held_out': [8]}, 'none is number 8'),
         ((link, q, good), {'estimate': ('tool', 'target')}, 'one hides the other'),
         (('wrist_3_link', q, good), {'estimate': ('tool',)}, "no fixed joint carries link 'wrist"),
-        (('base_link', q, good), {'estimate': ('axes',)}, 'nothing to estimate'),
+        (('base_link', q, good), {'estimate': ('axes',)}, 'no joint moves link'),
         ((link, q, good), {'target': np.ones((4, 4))}, 'target: not a rigid motion'),
         ((link, q, good), {'cutoff': 0.0}, 'cutoff must be a finite positive number'),
         ((link, np.tile(q[0], (8, 1)), MeasuredPoses(C[[0] * 8], 1, 1)), {}, 'two different axes'),
@@ -199,7 +199,10 @@ def test_what_measurements_refuse():
         (lambda: MeasuredPoses(C, 1, np.nan), 'position_deviation must be'),
         (lambda: MeasuredPoints([[0, 0, np.inf]], 1), r'points\[0\] holds numbers'),
         (lambda: MeasuredPoints([0, 0, 0], 1), r'points must have shape \(N, 3\)'),
-        (lambda: MeasuredDistances([1, -1], [0, 0, 0], 1), 'distances must be positive'),
+        (
+            lambda: MeasuredDistances([1, -1], [0, 0, 0], 1),
+            r'distances\[1\] = -1 m: distances are positive',
+        ),
         (lambda: MeasuredDistances([1], [0, 0], 1), r'center must have shape \(3,\)'),
     ]:
         with pytest.raises(ArgumentError, match=message):

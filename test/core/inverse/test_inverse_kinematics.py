@@ -222,6 +222,8 @@ def test_exactly_half_a_turn_is_not_taken_for_no_turn():
         (np.diag([1.0, 1.0, -1.0, 1.0]), 'not a rigid motion'),
         (np.full((4, 4), np.nan), 'not a rigid motion'),
         (np.full((4, 4), np.inf), 'not a rigid motion'),
+        (se3.pose(np.eye(3), [0.1, np.nan, 0.0]), 'its position must be finite'),
+        (se3.pose(np.eye(3), [0.1, np.inf, 0.0]), 'its position must be finite'),
         (np.eye(3), r'shape \(4, 4\)'),
         ('pose', 'target must hold real numbers'),
     ],

@@ -192,6 +192,11 @@ def test_by_robot():
 
 
 def test_refusals(arm):
+    q = np.zeros(6)
+
+    def closed_loop(policy):
+        return arm.closed_loop('tool', q, dt=0.02, policy=policy)
+
     for make, message in [
         (lambda: Stop(0.2, 0.1), 'stop < slow'),
         (lambda: Stop(0.0, 0.1), 'of rest'),
@@ -199,6 +204,9 @@ def test_refusals(arm):
         (lambda: ScaleSpeed(-1.0), 'slowest'),
         (lambda: Situation(np.eye(6), np.zeros(5), LIMITS), 'the twist must have shape'),
         (lambda: Situation(np.eye(2), np.zeros(2), LIMITS), '6 joint rates, J has 2'),
+        (lambda: closed_loop('stop'), r"policy must be ScaleSpeed\(\).*got 'stop'"),
+        (lambda: closed_loop(ScaleSpeed), 'policy must be'),
+        (lambda: arm.guarded_velocity(q, np.zeros(6), 'tool', 0.01, None), 'policy must be'),
         (lambda: Situation(np.eye(6) * np.nan, np.zeros(6), LIMITS), 'NaN'),
     ]:
         with pytest.raises(ArgumentError, match=message):

@@ -347,8 +347,9 @@ def test_what_is_no_mobile_manipulator():
     arm = Robot(planar_2r(), backend='reference')
     with pytest.raises(ArgumentError, match="no planar joint 'mobile_base'"):
         MobileManipulator(arm, BASE)
-    with pytest.raises(ArgumentError, match='wheel_inertia'):
-        MobileManipulator(ROBOT, BASE, wheel_inertia=-1.0)
+    for inertia in (-1.0, np.nan, 'light', [0.1, 0.1, 0.1]):
+        with pytest.raises(ArgumentError, match='wheel_inertia must'):
+            MobileManipulator(ROBOT, BASE, wheel_inertia=inertia)
     assert MobileManipulator(ROBOT, platforms.mecanum(0.6, 0.4, 0.1)).no_slip() is None
     mobile = MobileManipulator(ROBOT, BASE)
     with pytest.raises(ArgumentError, match='base_weight'):

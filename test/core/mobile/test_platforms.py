@@ -244,6 +244,14 @@ def test_poses_and_twists_that_slip_are_refused():
         (lambda: WheeledPlatform([Wheel('a', [0, 0], 1.0, roller_angle=0.0)]), 'do not determine'),
         (lambda: ALL['swerve'].twist(np.ones(4), np.full(4, np.nan)), 'finite angles'),
         (lambda: platforms.ackermann_angles(1.6, 1.0, 1.0), 'below pi / 2'),
+        (lambda: platforms.ackermann_angles('left', 1.0, 1.0), 'steering must hold real numbers'),
+        (lambda: platforms.ackermann_angles(0.1, 1.0, -1.0), r'track \[m\] must be'),
+        (lambda: platforms.turn_radius(1.0, np.inf), 'steering must be a finite angle'),
+        (lambda: platforms.turn_radius(0.0, 0.1), r'wheelbase \[m\] must be'),
+        (lambda: platforms.swerve('wheels', 0.1), 'positions must hold real numbers'),
+        (lambda: platforms.steering_for(ALL['swerve'], [1.0, 2.0]), 'twist must have shape'),
+        (lambda: platforms.steering_for(ALL['swerve'], [np.nan] * 3), 'twist must be finite'),
+        (lambda: platforms.steering_for(ALL['swerve'], np.ones(3), [0.0]), 'before must have'),
     ],
 )
 def test_impossible_platforms_are_refused(make, reason):

@@ -60,6 +60,15 @@ def test_velocities_are_integrated_by_trapezoids_and_steering_by_the_middle():
     np.testing.assert_allclose(step.steering, [0.3], atol=1e-12)
 
 
+def test_steering_that_passes_half_a_turn():
+    """From 3.1 rad to -3.1 rad an encoder of one turn has moved through pi, not through zero."""
+    made = WheelReadings(make_base({**DEFAULTS, **CAR}), False)
+    names = ['front', 'rear']
+    read(made, [3.1, 0.0], 1.0, names, [0.0, 2.0])
+    step = read(made, [-3.1, 0.0], 1.1, names, [0.0, 2.0])
+    np.testing.assert_allclose(step.steering, [np.pi], atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ('positions', 't', 'reason'),
     [
@@ -83,6 +92,8 @@ def test_path_is_lost_and_goes_on_from_there(readings, positions, t, reason):
         ([], 10.1, NAMES, 'missing'),
         ([1, 1, 2], 10.1, ['r1', 'r2', 'l1'], "no joint 'l2'"),
         ([1, 1, 2, 2, 0], 0.0, NAMES, 'no stamp'),
+        ([7, 7, 7, 7, 0], 10.0, NAMES, 'stamp of the one before, but other numbers'),
+        ([1, 1, 2, 2, 3], 10.1, ['r1', 'r2', 'l1', 'l2', 'r1'], "names joint 'r1' twice"),
     ],
 )
 def test_messages_that_cannot_be_used_change_nothing(readings, positions, t, names, reason):
@@ -93,7 +104,7 @@ def test_messages_that_cannot_be_used_change_nothing(readings, positions, t, nam
 
 def test_other_robots_and_repeated_messages_are_left_aside(readings):
     assert read(readings, [1.0], 10.05, ['arm']) is None
-    assert read(readings, [7, 7, 7, 7, 0], 10.0) is None
+    assert read(readings, [1, 1, 2, 2, 0], 10.0) is None
     assert read(readings, [1, 1, 2.5, 2.5, 0], 10.1).displacements == pytest.approx([0.0, 0.5])
 
 

@@ -91,9 +91,8 @@ class RobotModel(Protocol):
         """Return derivatives of the torques with respect to q, v and a."""
 
 
-@runtime_checkable
-class Cost(Protocol):
-    """A function H(q) that should become small."""
+class WeightedCriterion(Protocol):
+    """What costs and metrics say of themselves."""
 
     @property
     def name(self) -> str:
@@ -101,11 +100,16 @@ class Cost(Protocol):
 
     @property
     def unit(self) -> str:
-        """Unit of the value."""
+        """Unit of H(q), or of v^T W v."""
 
     @property
     def weight(self) -> float:
-        """Gain w of the descent."""
+        """Gain w of the descent, or factor of W in the sum of all metrics."""
+
+
+@runtime_checkable
+class Cost(WeightedCriterion, Protocol):
+    """A function H(q) that should become small."""
 
     def value(self, robot: RobotModel, q: ArrayLike) -> float:
         """Return H(q)."""
@@ -115,20 +119,8 @@ class Cost(Protocol):
 
 
 @runtime_checkable
-class Metric(Protocol):
+class Metric(WeightedCriterion, Protocol):
     """A measure v^T W v of joint rates that should be small."""
-
-    @property
-    def name(self) -> str:
-        """For results and messages."""
-
-    @property
-    def unit(self) -> str:
-        """Unit of v^T W v."""
-
-    @property
-    def weight(self) -> float:
-        """Factor of W in the sum of all metrics."""
 
     def matrix(self, robot: RobotModel, q: ArrayLike) -> Array:
         """Return W(q), (nv, nv), symmetric and positive semidefinite."""

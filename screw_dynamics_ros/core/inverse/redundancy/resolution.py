@@ -179,6 +179,8 @@ class SortedCriteria:
 
 def sorted_criteria(criteria: Sequence[Criterion]) -> SortedCriteria:
     """Return the criteria by kind; raises `ArgumentError`."""
+    if not isinstance(criteria, Sequence) or isinstance(criteria, str):
+        raise ArgumentError(f'criteria must be a list of criteria, got {criteria!r}')
     sort, bounds = SortedCriteria([], [], [], None), []
     for criterion in criteria:
         if isinstance(criterion, Task):

@@ -246,6 +246,9 @@ def test_no_freedom_is_said(robot, q):
 def test_refusals(robot, q):
     with pytest.raises(ArgumentError, match='a criterion is a cost'):
         robot.resolve_redundancy(q, REST, TOOL, ['posture'])
+    for criteria in (LimitCentering(), None, 'posture'):
+        with pytest.raises(ArgumentError, match='must be a list of criteria'):
+            robot.resolve_redundancy(q, REST, TOOL, criteria)
     with pytest.raises(ArgumentError, match='once only'):
         robot.resolve_redundancy(q, REST, TOOL, [BoundedRates(0.01), BoundedRates(0.02)])
     with pytest.raises(ArgumentError, match='NaN'):

@@ -1,0 +1,104 @@
+"""Parameters of torques that a controller may act on."""
+
+from __future__ import annotations
+
+from screw_dynamics_ros.core.control import ACTIONS
+from screw_dynamics_ros.ros.parameters import Specification
+
+CONTINUE = 'continue'  # what a new or refused description changes by default: nothing
+
+TABLE = (
+    Specification(
+        'enabled',
+        False,
+        'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
+        'service ~/enable sets it, too.',
+    ),
+    Specification(
+        'effort_limit_factor',
+        1.0,
+        'Fraction of the effort limits of the description to which these torques are limited.',
+        minimum=1e-3,
+        maximum=1.0,
+    ),
+    Specification(
+        'effort_rate_factor',
+        10.0,
+        'Largest rate of change of these torques, as a multiple of the limit of each joint [1/s].',
+        minimum=1e-3,
+        maximum=1e6,
+    ),
+    Specification(
+        'limited_joints',
+        [''],
+        'Joints to which effort_limits and effort_rates apply.',
+        rule='joints of the robot',
+    ),
+    Specification(
+        'effort_limits',
+        [],
+        'Largest torque [N m, N] for each of limited_joints, instead of the limit in the '
+        'description. Empty: the limits in the description.',
+        minimum=0.0,
+        rule='empty, or one for each of limited_joints',
+    ),
+    Specification(
+        'effort_rates',
+        [],
+        'Largest rate of change of the torque [N m/s, N/s] for each of limited_joints. Empty: by '
+        'effort_rate_factor.',
+        minimum=1e-9,
+        rule='empty, or one for each of limited_joints',
+    ),
+    Specification(
+        'blend_time',
+        0.2,
+        'Time over which changes of payload, gravity, reference, compensated terms and model take '
+        'effect on these torques [s].',
+        minimum=0.0,
+        maximum=60.0,
+    ),
+    Specification(
+        'ramp_time',
+        0.5,
+        'Time over which these torques are ramped up when enabled and ramped down when disabled '
+        '[s].',
+        minimum=0.0,
+        maximum=60.0,
+    ),
+    Specification(
+        'age_limit',
+        0.1,
+        'Age of the last usable joint state at which on_loss is executed [s].',
+        minimum=1e-3,
+        maximum=10.0,
+    ),
+    Specification(
+        'on_loss',
+        'gravity',
+        'Action for these torques when joint states stop, are too old or cannot be used. hold: '
+        'keep the last torques; gravity: blend to those that hold the robot in its last '
+        'position; ramp_to_zero; stop: publish nothing more. Usable joint states end the action.',
+        choices=ACTIONS,
+    ),
+    Specification(
+        'on_new_description',
+        CONTINUE,
+        'Action for these torques when another robot description comes into force: continue '
+        '(blend to the new robot), or an action of on_loss until they are enabled again.',
+        choices=(CONTINUE, *ACTIONS),
+    ),
+    Specification(
+        'on_refused_description',
+        CONTINUE,
+        'Action for these torques while a new robot description is refused: continue with the '
+        'previous one, or an action of on_loss.',
+        choices=(CONTINUE, *ACTIONS),
+    ),
+    Specification(
+        'on_end',
+        'ramp_to_zero',
+        'Action for these torques before the process ends: one of the actions of on_loss.',
+        choices=ACTIONS,
+    ),
+)
