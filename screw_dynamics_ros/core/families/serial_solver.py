@@ -75,12 +75,12 @@ class SerialSolver:
         self._coarse = make_polisher(chain, self.free, 3, backend)
         self._jacobian = make_jacobian(chain, backend)
         self._places: tuple[Place, ...] = ()
-        self._solvers: dict[tuple[float, ...], ClosedForm | GeneralSixRevolute | None] = {}
+        self._solvers: dict[tuple[float, ...], Method | None] = {}
         self._direct: dict[int, Any] = {}
         self._batches: dict[bool, Callable[..., None]] = {}
         self._method(np.zeros(len(self.held)))
 
-    def _method(self, positions: Array) -> ClosedForm | GeneralSixRevolute | None:
+    def _method(self, positions: Array) -> Method | None:
         """Return what solves the chain whose held joints are at `positions`."""
         key = tuple(positions)
         if key not in self._solvers:
@@ -89,7 +89,7 @@ class SerialSolver:
             self._solvers[key] = self._make_method(dict(zip(self.held, positions)))
         return self._solvers[key]
 
-    def _make_method(self, held: Mapping[int, float]) -> ClosedForm | GeneralSixRevolute | None:
+    def _make_method(self, held: Mapping[int, float]) -> Method | None:
         chain = reduced(self.chain, held) if held else self.chain
         n = len(chain)
         identity = repr((chain.screws.tolist(), chain.home.tolist()))
@@ -109,7 +109,13 @@ class SerialSolver:
             return ClosedForm('pieper', arm, identity, backend, False)
         if set(chain.kinds) != {REVOLUTE}:
             return None
-        solver = GeneralSixRevolute(padded(chain), self.backend, self._places)
+        if n < 6:
+            arm = SerialSolver(padded(chain), (), 'reference' if held else self.backend)
+            return arm if arm._method(np.zeros(0)) is not None else None
+        try:
+            solver = GeneralSixRevolute(chain, self.backend, self._places)
+        except ArgumentError:  # every elimination vanishes
+            return None
         self._places = solver.places
         return solver
 
@@ -253,6 +259,8 @@ class SerialSolver:
                 f'{SEARCHES} random configurations'
             )
             return replace(found, name='search', doubt=reason, lost=NONE_LOST)
+        if isinstance(method, SerialSolver):
+            return self._without_further_joints(C, positions, method)
         closed = isinstance(method, ClosedForm)
         wanted = 0
         if isinstance(method, ClosedForm):
@@ -265,8 +273,6 @@ class SerialSolver:
         steps = self._polisher if closed else self._coarse
         found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
         nearly = self._nearly_singular(found)
-        if len(self.free) < 6:
-            wanted = 0
         missing = self._missing(found, wanted)
         if (nearly and not self.redundant) or (missing and not closed):
             found = self._search_nearby(C, found, nearly, steps)
@@ -280,6 +286,19 @@ class SerialSolver:
             doubt = missing
         found.labels, found.name, found.bound, found.doubt = labels, name, bound, doubt
         found.lost = found.lost if closed else NONE_LOST
+        found.inside = not found.checks[:, 2].any()
+        return found
+
+    def _without_further_joints(
+        self, C: Array, positions: Mapping[int, float], arm: SerialSolver
+    ) -> ChainSolutions:
+        """Return the solutions of an arm of six joints whose further ones are at zero."""
+        none = np.empty(0)
+        there = arm.direct(C, none) or arm.solve(C, none, none)
+        n = len(self.free)
+        q = there.q[(np.abs(there.q[:, n:]) < CLOSE).all(axis=1)]
+        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+        found.name, found.bound, found.doubt = f'general {n}R', there.bound, there.doubt
         found.inside = not found.checks[:, 2].any()
         return found
 
@@ -314,8 +333,6 @@ class SerialSolver:
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""
-        if len(self.free) < 6:
-            return ''
         if wanted < 0:
             return 'at this pose the elimination cannot tell how many solutions there are'
         if len(found) < wanted:
@@ -453,6 +470,9 @@ class SerialSolver:
         for _ in range(10):
             q = self._coarse.stack([q, target])[0]
         return self._polished(C, q, np.zeros(len(q), dtype=int), self._coarse)
+
+
+Method = ClosedForm | GeneralSixRevolute | SerialSolver
 
 
 def reduced(chain: SerialChain, held: Mapping[int, float]) -> SerialChain:
