@@ -149,12 +149,26 @@ def test_reference_of_motors(client, closed):
     np.testing.assert_allclose(of_motors(closed, message), expected, rtol=1e-8, atol=1e-8)
 
 
-def test_services_are_refused_and_say_why(client):
-    """They would answer for the open tree."""
+def test_services_answer_for_the_motors(client, closed):
+    """Of the measured state and of stated ones; what is known of trees only says so (C-010)."""
     srv = pytest.importorskip('screw_dynamics_msgs.srv')
+    client.ask('dynamics/gravity', *state(closed))
     response = client.call(srv.MassMatrix, 'dynamics/mass_matrix', srv.MassMatrix.Request())
+    assert response.success, response.message
+    assert list(response.joint_names) == list(closed.joint_names)
+    M = np.reshape(response.mass_matrix, (4, 4))
+    np.testing.assert_allclose(M, closed.mass_matrix(Q), rtol=1e-8, atol=1e-8)
+    request = srv.InverseDynamics.Request(
+        joint_state=JointState(name=list(closed.joint_names), position=list(Q), velocity=list(V)),
+        acceleration=[0.1, 0.2, -0.1, 0.3],
+    )
+    response = client.call(srv.InverseDynamics, 'dynamics/inverse_dynamics', request)
+    assert response.success, response.message
+    expected = closed.inverse_dynamics(Q, V, request.acceleration)
+    np.testing.assert_allclose(response.effort, expected, rtol=1e-8, atol=1e-8)
+    response = client.call(srv.Linearize, 'dynamics/linearize', srv.Linearize.Request())
     assert not response.success
-    assert 'loop_closures' in response.message
+    assert 'not for robots with loops (parameter loop_closures)' in response.message
 
 
 def test_states_that_do_not_close_are_refused(client, closed):

@@ -43,6 +43,11 @@ class RobotWithLoops(Robot):
         super().__init__(description, **options)
         self.closed = ClosedRobot(self, loops)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle like a `Robot`, with the loops."""
+        make, of_tree = super().__reduce__()
+        return make, (*of_tree, self.closed.loops)
+
 
 def closed_of(robot: Robot) -> ClosedRobot | None:
     """Return the mechanism that a robot is the tree of, None without loops."""

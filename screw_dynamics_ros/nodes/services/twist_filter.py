@@ -12,7 +12,12 @@ from screw_dynamics_ros.core.constraints.contact_models import Constraint
 from screw_dynamics_ros.core.inverse.weighted_inverse import length_metric
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
+from screw_dynamics_ros.nodes.services.requests import (
+    QueriedRobot,
+    finite,
+    requested_state,
+    whole_state,
+)
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
@@ -54,7 +59,8 @@ def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
     ]
     poses = {}
     if set(links) != {own}:
-        q = requested_state(queried, request.joint_state).q
+        state = requested_state(queried, request.joint_state)
+        q, _ = whole_state(queried, state, moving=False)
         to_own = se3.inverse(queried.robot.link_pose(q, own))
         poses = {link: to_own @ queried.robot.link_pose(q, link) for link in set(links)}
     columns = []
