@@ -195,6 +195,9 @@ def test_contact_in_the_frame_of_another_link(robot, closed):
     to_arm = se3.inverse(closed.link_pose(Q, 'arm_1')) @ closed.link_pose(Q, CUP)
     assert (se3.Ad(to_arm) @ t)[5] == pytest.approx(0.0, abs=1e-12)
     assert np.abs(t).max() > 0.01
+    request.policy, request.period = request.SCALE, 0.01
+    with pytest.raises(ArgumentError, match='policies near singularities: not for robots'):
+        asked(robot, kinematics.filter_twist, request, srv.FilterTwist.Response())
 
 
 @pytest.mark.parametrize(
