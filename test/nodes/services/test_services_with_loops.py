@@ -30,7 +30,7 @@ from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angula
 from support.closed_chains import delta_gripper
 
 Q, V, A = np.array([0.4, 0.6, 0.2]), np.array([0.5, -0.3, 0.8]), np.array([2.0, -1.0, 3.0])
-CUP = 'cup'
+CUP, ROD = 'cup', 'rod_2'
 
 
 @pytest.fixture(scope='module')
@@ -108,14 +108,14 @@ def test_torques_accelerations_and_mass_matrix_of_the_motors(robot, closed):
     force = (1.0, -2.0, 3.0)
     moving = state_message(closed, velocity=list(V))
     request = srv.InverseDynamics.Request(
-        joint_state=moving, acceleration=list(A), external_wrenches=[push(CUP, force)]
+        joint_state=moving, acceleration=list(A), external_wrenches=[push(ROD, force)]
     )
     found = asked(robot, dynamics.inverse_dynamics, request, srv.InverseDynamics.Response())
     assert list(found.joint_names) == list(closed.joint_names)
-    tau = closed.inverse_dynamics(Q, V, A, {CUP: [0, 0, 0, *force]})
+    tau = closed.inverse_dynamics(Q, V, A, {ROD: [0, 0, 0, *force]})
     np.testing.assert_allclose(found.effort, tau, atol=1e-10)
     moving.effort = tau.tolist()
-    request = srv.ForwardDynamics.Request(joint_state=moving, external_wrenches=[push(CUP, force)])
+    request = srv.ForwardDynamics.Request(joint_state=moving, external_wrenches=[push(ROD, force)])
     answer = asked(robot, dynamics.forward_dynamics, request, srv.ForwardDynamics.Response())
     np.testing.assert_allclose(answer.acceleration, A, atol=1e-7)
     request = srv.MassMatrix.Request(joint_state=state_message(closed))
@@ -163,12 +163,12 @@ def test_inverse_kinematics_for_motors(robot, closed):
     target = closed.link_pose(Q, CUP)
     message = PoseStamped()
     message.header.frame_id = 'arm_1'
-    start = closed.configuration([0.4, 0.4, 0.4])
-    x, y, z, *quaternion = pose(se3.inverse(closed.robot.link_pose(start, 'arm_1')) @ target)
+    start = [0.5, 0.4, 0.3]
+    x, y, z, *quaternion = pose(se3.inverse(closed.link_pose(start, 'arm_1')) @ target)
     p, r = message.pose.position, message.pose.orientation
     p.x, p.y, p.z, (r.x, r.y, r.z, r.w) = x, y, z, quaternion
     request = srv.InverseKinematics.Request(
-        joint_state=state_message(closed, [0.4, 0.4, 0.4]), frames=[CUP], targets=[message]
+        joint_state=state_message(closed, start), frames=[CUP], targets=[message]
     )
     answer = asked(robot, kinematics.inverse_kinematics, request, srv.InverseKinematics.Response())
     assert answer.success, answer.message
