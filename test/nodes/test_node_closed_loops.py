@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.core.lie import quaternions, se3
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
-from support.ros_harness import DIRECT, WARN
+from support.ros_harness import DIRECT, ERROR, WARN
 
 EXCAVATOR, LOOPS = URDF / 'loops' / 'excavator.urdf', URDF / 'loops' / 'excavator_closures.yaml'
 STATES, COMMANDS = 'loops/bringup: joint states', 'loops/dynamics: commands'
@@ -106,18 +106,6 @@ def test_torques_of_motors(client, closed):
     )
 
 
-def test_jacobian_and_mass_matrix_have_a_column_for_each_motor(client, closed):
-    for topic in ('kinematics/jacobian/tooth', 'dynamics/mass_matrix'):
-        message = client.ask_unstamped(topic, 'dynamics/gravity', *state(closed))
-        assert message.layout.dim[1].label == ','.join(closed.joint_names)
-        found = np.array(message.data).reshape(-1, 4)
-        if topic.startswith('kinematics'):
-            expected = np.roll(closed.jacobian(Q, 'tooth'), 3, axis=0)
-        else:
-            expected = closed.mass_matrix(Q)
-        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
-
-
 def refer(client, joints, q, a):
     point = JointTrajectoryPoint(
         positions=list(q), velocities=[0.0] * len(joints), accelerations=list(a)
@@ -171,20 +159,36 @@ def test_services_answer_for_the_motors(client, closed):
     assert 'not for robots with loops (parameter loop_closures)' in response.message
 
 
+def test_jacobian_and_mass_matrix_have_a_column_for_each_motor(client, closed):
+    for topic in ('kinematics/jacobian/tooth', 'dynamics/mass_matrix'):
+        message = client.ask_unstamped(topic, 'dynamics/gravity', *state(closed))
+        assert message.layout.dim[1].label == ','.join(closed.joint_names)
+        found = np.array(message.data).reshape(-1, 4)
+        if topic.startswith('kinematics'):
+            expected = np.roll(closed.jacobian(Q, 'tooth'), 3, axis=0)
+        else:
+            expected = closed.mass_matrix(Q)
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
 def test_states_that_do_not_close_are_refused(client, closed):
     """Nothing is published for a cylinder that is longer than its linkage; /diagnostics says so."""
-    client.until_active(COMMANDS, *state(closed))  # no warning that there is no torque
-    bad = client.send(closed.joint_names, Q + [0.0, 0.0, 0.0, 0.3], V, np.zeros(4))
+    client.ask('dynamics/gravity', *state(closed))
+    too_long = closed.joint_names, Q + [0.0, 0.0, 0.0, 0.3], V, np.zeros(4)
+    bad = client.send(*too_long)
     good, _ = client.ask('dynamics/gravity', *state(closed))
     assert bad not in client.stamps('dynamics/gravity')
     assert good in client.stamps('dynamics/gravity')
+    reasons = 'loops of the mechanism cannot be closed', 'do not close'
 
     def send_both():
-        client.send(closed.joint_names, Q + [0, 0, 0, 0.3], V, np.zeros(4))
+        client.send(*too_long)
         client.send(*state(closed))
 
-    text = 'loops of the mechanism cannot be closed'
-    client.expect(STATES, WARN, text, 'do not close', meanwhile=send_both)
+    client.expect(STATES, WARN, *reasons, meanwhile=send_both)
+    # Nothing but such states is a failure of the driver: after state_timeout it is an error.
+    silent = 'no usable joint state for longer than state_timeout'
+    client.expect(STATES, ERROR, silent, *reasons, meanwhile=lambda: client.send(*too_long))
 
 
 def test_a_simulated_linkage_as_driver(start, connect, tmp_path):
