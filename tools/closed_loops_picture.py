@@ -1,4 +1,4 @@
-"""Draw doc/closed_loops.png: the loops of the excavator, and the rates of a four-bar linkage.
+"""Draw doc/closed_loops.png: an excavator, a Delta, and the rates of a four-bar linkage.
 
 PYTHONPATH=. .venv/bin/python tools/closed_loops_picture.py
 """
@@ -25,18 +25,41 @@ POSTURES = {'0.85': [0.0, 0.17, 0.3, 0.32], '0.25': [0.0, 0.3, 0.15, 0.1]}
 
 def main() -> None:
     """Draw both."""
-    robot = Robot.from_urdf(LOOPS / 'excavator.urdf', backend='reference')
-    content = yaml.safe_load((LOOPS / 'excavator_closures.yaml').read_text())
-    closed = ClosedRobot(robot, read_loop_closures(content))
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9, 3.4), dpi=90, layout='constrained', width_ratios=(1.2, 1)
-    )
+    closed = mechanism('excavator')
+    figure = plt.figure(figsize=(12, 3.4), dpi=90, layout='constrained')
+    places = figure.add_gridspec(1, 3, width_ratios=(1.3, 0.8, 1))
+    left, right = figure.add_subplot(places[0]), figure.add_subplot(places[2])
     for shade, q in POSTURES.items():
         draw_mechanism(left, closed, closed.configuration(q), float(shade))
     left.set(aspect='equal', xlabel='x [m]', ylabel='z [m]')
     left.legend(loc='lower left', fontsize=8)
+    draw_in_space(figure.add_subplot(places[1], projection='3d'), mechanism('delta_gripper'))
     draw_rates(right, golden_four_bar())
     figure.savefig(ROOT / 'doc' / 'closed_loops.png')
+
+
+def mechanism(name: str) -> ClosedRobot:
+    """Return one of the examples."""
+    robot = Robot.from_urdf(LOOPS / f'{name}.urdf', backend='reference')
+    content = yaml.safe_load((LOOPS / f'{name}_closures.yaml').read_text())
+    return ClosedRobot(robot, read_loop_closures(content))
+
+
+def draw_in_space(place: plt.Axes, delta: ClosedRobot) -> None:
+    """Draw arms, rods and the plate of the Delta."""
+    whole = delta.configuration([0.5, 0.2, 0.2])
+    points = dict(zip(delta.link_names, delta.robot.link_poses(whole)[:, :3, 3]))
+    for k in '123':
+        hip, elbow, wrist = (points[f'{link}_{k}'] for link in ('arm', 'rod', 'wrist'))
+        place.plot(*np.array([hip, elbow]).T, color='tab:blue', lw=4)
+        place.plot(*np.array([elbow, wrist]).T, color='black', lw=1.5)
+        place.plot(*wrist, 'o', color='black' if k == '1' else 'tab:red', ms=5)
+    for link, color in (('arm', 'gray'), ('wrist', 'black')):
+        ring = np.array([points[f'{link}_{k}'] for k in '1231'])
+        place.plot(*ring.T, color=color, lw=1)
+    place.set(aspect='equal')
+    place.tick_params(labelbottom=False, labelleft=False)
+    place.view_init(elev=18, azim=-50)
 
 
 def draw_mechanism(place: plt.Axes, closed: ClosedRobot, whole: np.ndarray, alpha: float) -> None:

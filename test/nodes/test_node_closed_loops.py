@@ -9,13 +9,14 @@ pytest.importorskip('rclpy')
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.core.lie import quaternions, se3
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
-from support.ros_harness import DIRECT, WARN
+from support.ros_harness import DIRECT, ERROR, WARN
 
 EXCAVATOR, LOOPS = URDF / 'loops' / 'excavator.urdf', URDF / 'loops' / 'excavator_closures.yaml'
 STATES, COMMANDS = 'loops/bringup: joint states', 'loops/dynamics: commands'
@@ -29,13 +30,14 @@ def closed():
 
 
 @pytest.fixture(scope='module')
-def client(start, connect):
+def client(start, connect, closed):
     start(
         'bringup',
         {
             'robot_description': f"'{EXCAVATOR.read_text()}'",
             'loop_closures': str(LOOPS),
             'frames': '[tooth]',
+            'reference_timeout': '0.0',
             **DIRECT,
         },
         ['-r', '__ns:=/loops', '-r', '/tf:=tf'],
@@ -50,6 +52,7 @@ def client(start, connect):
         'wrench_estimator/external_torque',
     )
     made.subscribe(Float64MultiArray, 'kinematics/jacobian/tooth', 'dynamics/mass_matrix')
+    made.until_active(COMMANDS, *state(closed))
     return made
 
 
@@ -86,6 +89,7 @@ def test_torques_of_motors(client, closed):
     """Gravity is the slope of the potential energy; all torques are those of the core (C-010)."""
     topics = [f'dynamics/{name}' for name in ('gravity', 'coriolis', 'feedforward')]
     topics.append('wrench_estimator/external_torque')
+    client.until_active(COMMANDS, *state(closed))
     _, messages = client.ask_all(topics, *state(closed, np.array([1.0, 2.0, 3.0, 4.0])))
     gravity, coriolis, feedforward, external = (of_motors(closed, each) for each in messages)
     steps = 1e-6 * np.eye(4)
@@ -100,6 +104,59 @@ def test_torques_of_motors(client, closed):
     np.testing.assert_allclose(
         external, gravity + coriolis - [1.0, 2.0, 3.0, 4.0], rtol=1e-8, atol=1e-8
     )
+
+
+def refer(client, joints, q, a):
+    point = JointTrajectoryPoint(
+        positions=list(q), velocities=[0.0] * len(joints), accelerations=list(a)
+    )
+    client.publisher(JointTrajectory, 'dynamics/reference').publish(
+        JointTrajectory(joint_names=list(joints), points=[point])
+    )
+
+
+def test_reference_of_motors(client, closed):
+    """Feedforward accelerates the motors as asked for; passive joints are refused by name."""
+    a = np.array([0.3, -0.2, 0.1, 0.4])
+    outputs = 'loops/dynamics: outputs'
+    refer(client, ['boom_joint'], [0.5], [0.0])
+    client.expect(outputs, WARN, "'boom_joint' follows the others")
+    assert client.diagnostics[outputs][2]['feedforward follows'] == 'measured state'
+    refer(client, closed.joint_names, Q + 0.01, a)
+
+    def follows():
+        return client.diagnostics[outputs][2].get('feedforward follows') == 'reference'
+
+    client.wait(follows, what='following the reference')
+    client.until_active(COMMANDS, *state(closed))
+    _, message = client.ask('dynamics/feedforward', *state(closed))
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.05).successful
+    client.wait(lambda: not follows(), what='following the measured state')
+    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
+    expected = closed.inverse_dynamics(Q, V, a)
+    np.testing.assert_allclose(of_motors(closed, message), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_services_answer_for_the_motors(client, closed):
+    """Of the measured state and of stated ones; what is known of trees only says so (C-010)."""
+    srv = pytest.importorskip('screw_dynamics_msgs.srv')
+    client.ask('dynamics/gravity', *state(closed))
+    response = client.call(srv.MassMatrix, 'dynamics/mass_matrix', srv.MassMatrix.Request())
+    assert response.success, response.message
+    assert list(response.joint_names) == list(closed.joint_names)
+    M = np.reshape(response.mass_matrix, (4, 4))
+    np.testing.assert_allclose(M, closed.mass_matrix(Q), rtol=1e-8, atol=1e-8)
+    request = srv.InverseDynamics.Request(
+        joint_state=JointState(name=list(closed.joint_names), position=list(Q), velocity=list(V)),
+        acceleration=[0.1, 0.2, -0.1, 0.3],
+    )
+    response = client.call(srv.InverseDynamics, 'dynamics/inverse_dynamics', request)
+    assert response.success, response.message
+    expected = closed.inverse_dynamics(Q, V, request.acceleration)
+    np.testing.assert_allclose(response.effort, expected, rtol=1e-8, atol=1e-8)
+    response = client.call(srv.Linearize, 'dynamics/linearize', srv.Linearize.Request())
+    assert not response.success
+    assert 'not for robots with loops (parameter loop_closures)' in response.message
 
 
 def test_jacobian_and_mass_matrix_have_a_column_for_each_motor(client, closed):
@@ -117,17 +174,21 @@ def test_jacobian_and_mass_matrix_have_a_column_for_each_motor(client, closed):
 def test_states_that_do_not_close_are_refused(client, closed):
     """Nothing is published for a cylinder that is longer than its linkage; /diagnostics says so."""
     client.ask('dynamics/gravity', *state(closed))
-    bad = client.send(closed.joint_names, Q + [0.0, 0.0, 0.0, 0.3], V, np.zeros(4))
+    too_long = closed.joint_names, Q + [0.0, 0.0, 0.0, 0.3], V, np.zeros(4)
+    bad = client.send(*too_long)
     good, _ = client.ask('dynamics/gravity', *state(closed))
     assert bad not in client.stamps('dynamics/gravity')
     assert good in client.stamps('dynamics/gravity')
-    client.expect(
-        STATES,
-        WARN,
-        'loops of the mechanism cannot be closed',
-        'do not close',
-        meanwhile=lambda: client.send(closed.joint_names, Q + [0, 0, 0, 0.3], V, np.zeros(4)),
-    )
+    reasons = 'loops of the mechanism cannot be closed', 'do not close'
+
+    def send_both():
+        client.send(*too_long)
+        client.send(*state(closed))
+
+    client.expect(STATES, WARN, *reasons, meanwhile=send_both)
+    # Nothing but such states is a failure of the driver: after state_timeout it is an error.
+    silent = 'no usable joint state for longer than state_timeout'
+    client.expect(STATES, ERROR, silent, *reasons, meanwhile=lambda: client.send(*too_long))
 
 
 def test_a_simulated_linkage_as_driver(start, connect, tmp_path):

@@ -47,6 +47,14 @@ def excavator() -> ClosedRobot:
     return ClosedRobot(robot, read_loop_closures(yaml.safe_load(EXCAVATOR_LOOPS.read_text())))
 
 
+def delta_gripper(backend: str = 'reference', tolerance: float = 1e-10) -> ClosedRobot:
+    """Return the Delta of this package as a graph: three legs of R, U and U joints, two loops."""
+    robot = Robot.from_urdf(URDF / 'loops' / 'delta_gripper.urdf', backend=backend)
+    content = (URDF / 'loops' / 'delta_gripper_closures.yaml').read_text()
+    loops = read_loop_closures(yaml.safe_load(content))
+    return ClosedRobot(robot, loops, tolerance=tolerance)
+
+
 def figure_5_7(sensed: Sequence[str] = ()) -> ClosedRobot:
     """Return the chain of Fig. 5.7: six joints, a loop over 2, 3, 4 and 6, 1, 2, 5 actuated.
 

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
 from screw_dynamics_ros.core.types import Array
 
 #: Independence of the passive joints below which a configuration counts as singular: their rates
@@ -92,7 +92,7 @@ class ClosedRobot:
     UnknownNameError
         A link or joint that the robot does not have.
     ArgumentError
-        A joint with several coordinates.
+        A joint with several coordinates, or a mimic joint with a role of its own.
     InfeasibleConstraintsError
         The loops cannot be closed, or there are fewer or more actuated joints than freedoms.
     SingularClosureError
@@ -445,7 +445,14 @@ def check_names(robot: Robot, loops: LoopClosures) -> None:
         raise ArgumentError('closures are for robots with a fixed base: take an AbsoluteSystem')
     if not loops.closures:
         raise ArgumentError('there are no closures; a Robot needs none')
+    leaders = mimic_map(robot.description)
     for joint in (*loops.actuated, *loops.sensed, *loops.positions):
+        leader = leaders[joint][0] if joint in leaders else joint
+        if leader != joint:
+            raise ArgumentError(
+                f'loop closures: joint {joint!r} mimics {leader!r}: it has no motor, sensor or '
+                f'position of its own; name {leader!r}'
+            )
         if joint not in robot.joint_names:
             raise UnknownNameError(
                 f'loop closures: no joint named {joint!r}; there are {", ".join(robot.joint_names)}'

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from screw_dynamics_ros.core.absolute_coordinates.bodies import ConstraintJoint
 from screw_dynamics_ros.core.absolute_coordinates.from_description import check_keys, loop_closures
-from screw_dynamics_ros.core.arguments import is_number
+from screw_dynamics_ros.core.arguments import check_number, is_number
 from screw_dynamics_ros.core.errors import DescriptionError
 
 
@@ -28,18 +30,24 @@ class LoopClosures:
     positions : {joint: position}
         Near which joints stand in the assembly that is meant [rad, m], 0 by default: a loop can
         often be closed in several ways.
+    tolerance : float
+        Largest gap at which positions measured by more sensors than there are freedoms are those of
+        closed loops, rotations [rad] and displacements [m] in one norm. No more sensors than
+        freedoms contradict nothing, and need none.
     """
 
     closures: Sequence[ConstraintJoint]
     actuated: Sequence[str]
     sensed: Sequence[str] = ()
     positions: Mapping[str, float] = field(default_factory=dict)
+    tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'closures', tuple(self.closures))
         object.__setattr__(self, 'actuated', tuple(self.actuated))
         object.__setattr__(self, 'sensed', tuple(self.sensed) or self.actuated)
         object.__setattr__(self, 'positions', dict(self.positions))
+        check_number('the tolerance of loop closures', self.tolerance, positive=True)
 
 
 def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosures:
@@ -50,7 +58,8 @@ def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosur
 
     * `actuated`: names of the joints with motors,
     * `sensed`: names of the joints with sensors, by default the actuated ones,
-    * `positions`: a mapping of joints to where they stand, about, in the assembly that is meant.
+    * `positions`: a mapping of joints to where they stand, about, in the assembly that is meant,
+    * `tolerance`: see `LoopClosures`.
 
     Raises
     ------
@@ -58,13 +67,22 @@ def read_loop_closures(content: Any, where: str = 'loop closures') -> LoopClosur
         Something else; names `where` it is and the key.
     """
     closures = loop_closures(content, where)
-    check_keys(where, content, {'closures', 'actuated'}, {'sensed', 'positions'})
+    check_keys(where, content, {'closures', 'actuated'}, {'sensed', 'positions', 'tolerance'})
     return LoopClosures(
         closures,
         names(where, 'actuated', content['actuated']),
         names(where, 'sensed', content.get('sensed', [])),
         read_positions(content, where),
+        read_tolerance(content, where),
     )
+
+
+def read_tolerance(content: dict[str, Any], where: str) -> float:
+    """Return the tolerance of a file of loop closures."""
+    value = content.get('tolerance', LoopClosures.tolerance)
+    if not is_number(value) or not 0.0 < value < np.inf:
+        raise DescriptionError(f'{where}: tolerance must be a positive number, got {value!r}')
+    return float(value)
 
 
 def read_positions(content: Any, where: str) -> dict[str, float]:

@@ -23,6 +23,10 @@ STRIDE = 0.1
 ON_THE_WAY = 1e-6
 #: Newton steps in a stride of redundant joints, which close the loops only at the end of the way.
 STEPS_ON_THE_WAY = 3
+#: Gap at which steps of redundant joints end: they go on within the tolerance, to least squares.
+PRECISE = 1e-12
+#: Share of a gap within the tolerance that the next step must leave less of, to be worth while.
+STAGNATION = 1.0 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class PositionClosure:
         seed : (n,) array
             All joints, closed or nearly so; tells the assembly.
         tolerance : float
-            Of the gap [rad, m].
+            Of the gap [rad, m]. Redundant joints make it as small as they allow: least squares.
         max_iterations : int
             Newton steps in each stride.
         """
@@ -115,22 +119,30 @@ class PositionClosure:
             wanted = tolerance if is_last else max(tolerance, ON_THE_WAY)
             guided = self._redundant and not is_last
             most = min(STEPS_ON_THE_WAY, max_iterations) if guided else max_iterations
-            q, gap, steps = self._newton(q, wanted, most)
+            end = min(wanted, PRECISE) if self._redundant and is_last else wanted
+            q, gap, steps = self._newton(q, end, wanted, most)
             taken += steps
             if not gap <= (np.inf if guided else wanted):
                 return Closing(q, False, gap, taken, self._failure(gap, max_iterations, strides))
         return Closing(q, True, gap, taken, 'closed')
 
-    def _newton(self, q: Array, tolerance: float, most: int) -> tuple[Array, float, int]:
-        """Return the configuration after Newton steps, its gap, and how many steps there were."""
-        size = np.empty(1)
+    def _newton(
+        self, q: Array, end: float, tolerance: float, most: int
+    ) -> tuple[Array, float, int]:
+        """Return the configuration after Newton steps, its gap, and how many steps there were.
+
+        They are taken to a gap of `end`, and within the tolerance only while the gap becomes less.
+        """
+        size, before = np.empty(1), np.inf
         for step in range(most + 1):
             following = np.empty_like(q)
             self._step(q, following, size)
             gap = size.item()
-            if gap <= tolerance or step == most or not np.isfinite(following).all():
+            if gap <= end or step == most or not np.isfinite(following).all():
                 break
-            q = following
+            if STAGNATION * before < gap <= tolerance:
+                break
+            q, before = following, gap
         return q, gap, step
 
     @staticmethod

@@ -25,7 +25,7 @@ from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, Channel, OutputGroup, planned
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of, measured_joints
+from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
 from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.parameters import shared_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
@@ -145,11 +145,6 @@ class ModelHost:
             model, mapper = self.model, self.mapper
             if model is None or mapper is None:
                 raise ScrewDynamicsError('no robot description yet; see /diagnostics')
-            if closed_of(model.robot) is not None:
-                raise ScrewDynamicsError(
-                    'services do not know of loop_closures: they would answer for the open tree; '
-                    'take core.closures.ClosedRobot in a program'
-                )
             return requests.answer, (
                 query,
                 requests.Situation(

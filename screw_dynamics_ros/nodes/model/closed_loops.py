@@ -27,7 +27,7 @@ from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 
 Source = Output | Formula
 
-#: Largest gap at which joint states with redundant sensors are taken to be those of closed loops.
+#: Largest gap of loops that joint states close; redundant sensors have that of the file instead.
 TOLERANCE = 1e-9
 
 
@@ -42,6 +42,11 @@ class RobotWithLoops(Robot):
     def __init__(self, description: RobotDescription, loops: LoopClosures, **options: Any) -> None:
         super().__init__(description, **options)
         self.closed = ClosedRobot(self, loops)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle like a `Robot`, with the loops."""
+        make, of_tree = super().__reduce__()
+        return make, (*of_tree, self.closed.loops)
 
 
 def closed_of(robot: Robot) -> ClosedRobot | None:
@@ -85,6 +90,7 @@ class LoopCompletion:
         self._closure = closed.closure_from(sensed)
         self._motors = closed.closure_from(closed.joint_names)
         self._no_rates = np.zeros(closed.nv)
+        self._tolerance = closed.loops.tolerance if len(sensed) > closed.nv else TOLERANCE
         self.restart()
 
     def restart(self) -> None:
@@ -94,7 +100,7 @@ class LoopCompletion:
     def complete(self, measured: Array, state: Array) -> str:
         """Write the state (3, n) of all joints; see `Completion`."""
         q, v, tau = measured
-        closing = self._closure.close(q, self._seed, TOLERANCE)
+        closing = self._closure.close(q, self._seed, self._tolerance)
         if not closing.success:
             return closing.message
         _, rates, _, independence = self._closure.motion(closing.q, v)

@@ -178,11 +178,14 @@ def velocity_labels(robot: Robot) -> list[str]:
 
 def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
     """Return a mapper for the `scalar_joints` of a robot; settings as for `JointStateMapper`."""
-    joints = robot.description.joints
+    joints, closed = robot.description.joints, closed_of(robot)
+    names = [joint.name for joint in joints]
+    if closed is not None:
+        names += [cut.name for cut in closed.loops.closures]
     return JointStateMapper(
         measured_joints(robot),
         continuous={joint.name for joint in joints if joint.type == 'continuous'},
-        known={joint.name for joint in joints},
+        known=set(names),
         completion=LoopCompletion(robot) if isinstance(robot, RobotWithLoops) else None,
         **settings,
     )

@@ -31,6 +31,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.command_channel import CommandChannel, joint_command
 from screw_dynamics_ros.nodes.outputs.command_parameters import CONTINUE, TABLE
@@ -66,6 +67,7 @@ class Commands:
         self._node, self._host = node, host
         self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
+        self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._channels: list[CommandChannel] = []
         self._is_ready = False  # whether there is a command for the present state
@@ -109,7 +111,7 @@ class Commands:
             Whether it is another robot than before.
         """
         self._wanted, self._weight = wanted, weight
-        self._joints = model.joints
+        self._joints, self._motors = model.joints, motor_joints(model.robot)
         self._efforts = dict(zip(model.robot.joint_names, model.robot.limits.effort.tolist()))
         if is_new and self.torque is not None:
             self._react_to_description(model)
@@ -354,7 +356,7 @@ class Commands:
         without = [
             name
             for name, limit in zip(self._joints, torque.settings.limits)  # type: ignore[arg-type]
-            if limit == 0.0
+            if limit == 0.0 and name in self._motors
         ]
         if without and self._parameters['enabled']:
             status.report(

@@ -32,6 +32,8 @@ MOST = 10_000  # measurements of a request: the other services wait meanwhile
 def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a Calibrate request."""
     given = request.robot_description
+    if not given:
+        queried.check_tree('calibration', 'send the robot_description, and positions of all joints')
     description = read_urdf(given) if given else queried.robot.description
     link = request.frame if given else queried.find_link(request.frame, 'frame')
     estimate = tuple(request.estimate) or ESTIMATE

@@ -1,7 +1,8 @@
 """Services of the node `dynamics`: inverse and forward dynamics, trajectories, payload, ...
 
 They answer for the robot as the description has it; friction and the payload of the parameters
-count where the service says so.
+count where the service says so. For a robot with loops there are accelerations, efforts and mass
+matrices of its motors (`core.closures.ClosedRobot`); what is known of trees only is refused.
 """
 
 from __future__ import annotations
@@ -61,29 +62,27 @@ def register(host: ServiceHost, node: Node, parameters: Parameters) -> None:
 
 def inverse_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer an InverseDynamics request."""
-    robot = queried.robot
     state = requested_state(
         queried, request.joint_state, ('position', 'velocity'), request.acceleration
     )
-    torques = robot.inverse_dynamics(state.q, state.v, state.a)
+    torques = queried.model.inverse_dynamics(state.q, state.v, state.a, **state.options)
     torques = torques - contact_torques(queried, state, request.external_wrenches)
-    response.joint_names = velocity_labels(robot)
+    response.joint_names = velocity_labels(queried.robot)
     response.effort = finite('effort', torques).tolist()
 
 
 def forward_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a ForwardDynamics request."""
-    robot = queried.robot
     state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
     driven = state.tau + contact_torques(queried, state, request.external_wrenches)
-    response.joint_names = velocity_labels(robot)
-    response.acceleration = finite(
-        'acceleration', robot.forward_dynamics(state.q, state.v, driven)
-    ).tolist()
+    a = queried.model.forward_dynamics(state.q, state.v, driven, **state.options)
+    response.joint_names = velocity_labels(queried.robot)
+    response.acceleration = finite('acceleration', a).tolist()
 
 
 def hybrid_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a HybridDynamics request."""
+    queried.check_tree('hybrid dynamics', 'ClosedRobot.hybrid_dynamics has it in programs')
     robot = queried.robot
     state = requested_state(
         queried, request.joint_state, ('position', 'velocity', 'effort'), request.acceleration
@@ -99,6 +98,7 @@ def hybrid_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:
 
 def linearize(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a Linearize request."""
+    queried.check_tree('linearization', 'take differences of forward_dynamics')
     robot = queried.robot
     state = requested_state(queried, request.joint_state, ('position', 'velocity', 'effort'))
     of = state.q, state.v, state.tau
@@ -114,12 +114,13 @@ def mass_matrix(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a MassMatrix request."""
     state = requested_state(queried, request.joint_state)
     response.joint_names = velocity_labels(queried.robot)
-    M = queried.robot.mass_matrix(state.q)
+    M = queried.model.mass_matrix(state.q, **state.options)
     response.mass_matrix = finite('mass_matrix', M).reshape(-1).tolist()
 
 
 def payload_capacity(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a PayloadCapacity request."""
+    queried.check_tree('payload capacity', 'take inverse_dynamics with the weight as a wrench')
     robot, point = queried.robot, request.point
     link = queried.find_link(request.frame, 'frame')
     q = requested_state(queried, request.joint_state).q
@@ -130,6 +131,7 @@ def payload_capacity(queried: QueriedRobot, request: Any, response: Any) -> None
 
 def annotate_trajectory(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer an AnnotateTrajectory request."""
+    queried.check_tree('trajectories', 'take inverse_dynamics for each point')
     robot = queried.robot
     known = {joint.name for joint in robot.description.joints} - set(queried.held)
     given = read_trajectory(request.trajectory, queried.joints, known)
@@ -150,8 +152,8 @@ def annotate_trajectory(queried: QueriedRobot, request: Any, response: Any) -> N
 
 def contact_torques(queried: QueriedRobot, state: State, wrenches: Sequence[Any]) -> Array:
     """Return sum J^T w over geometry_msgs/WrenchStamped, (nv,) [N m, N]."""
-    robot = queried.robot
-    total = np.zeros(robot.nv)
+    model = queried.model
+    total = np.zeros(model.nv)
     for k, stamped in enumerate(wrenches):
         name = f'external_wrenches[{k}]'
         link = queried.find_link(stamped.header.frame_id, f'{name}: frame_id')
@@ -159,7 +161,7 @@ def contact_torques(queried: QueriedRobot, state: State, wrenches: Sequence[Any]
         W = np.array([moment.x, moment.y, moment.z, force.x, force.y, force.z])
         if not np.isfinite(W).all():
             raise ArgumentError(f'{name} on {link!r} must be finite, got {W.tolist()}')
-        total += robot.jacobian(state.q, link, 'body').T @ W
+        total += model.jacobian(state.q, link, 'body', **state.options).T @ W
     return total
 
 

@@ -1,27 +1,34 @@
 """The service `inverse_kinematics`: one solution by steps from a start, or all of them.
 
-By steps (NUMERIC) any robot is solved for one or several links, by what is found first; all
-solutions (ALL, NEAREST) are those of one link, with a certificate that there are no others
-(`core.families.all_solutions`).
+By steps (NUMERIC) any robot is solved for one or several links, by what is found first; with loops
+for one link, in positions of the motors. All solutions (ALL, NEAREST) are those of one link of a
+tree, with a certificate that there are no others (`core.families.all_solutions`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.families.all_solutions import AllSolutions
 from screw_dynamics_ros.core.families.branches import nearest_image
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
+from screw_dynamics_ros.nodes.services.requests import (
+    QueriedRobot,
+    State,
+    finite,
+    requested_state,
+    whole_state,
+)
 from screw_dynamics_ros.ros.messages.conversions import matrix
 from screw_dynamics_ros.ros.names import shorten, shown
 
@@ -63,8 +70,9 @@ def wanted_links(queried: QueriedRobot, request: Any) -> list[str]:
     return links
 
 
-def target_poses(queried: QueriedRobot, request: Any, links: Sequence[str], q: Array) -> Array:
+def target_poses(queried: QueriedRobot, request: Any, links: Sequence[str], state: State) -> Array:
     """Return the wanted poses in the root frame, (k, 4, 4)."""
+    q, _ = whole_state(queried, state, moving=False)
     targets = []
     for link, target in zip(links, request.targets):
         frame = target.header.frame_id
@@ -91,34 +99,40 @@ def by_steps(queried: QueriedRobot, request: Any, response: Any, links: Sequence
         )
     if request.locked.name or len(request.swivel):
         raise ArgumentError('locked joints and swivel angles need the method ALL or NEAREST')
-    q = requested_state(queried, request.joint_state).q
-    targets = target_poses(queried, request, links, q)
-    tolerance = request.tolerance or DEFAULT_TOLERANCE
-    best = solve(queried.robot, targets, links, q, tolerance, timeout)
+    state = requested_state(queried, request.joint_state)
+    targets = target_poses(queried, request, links, state)
+    best = solve(
+        solver(queried, targets, links, state.q), request.tolerance or DEFAULT_TOLERANCE, timeout
+    )
     response.success, response.residual = best.success, best.residual
     response.iterations, response.message = best.iterations, best.message
     if best.success:
         response.solution = solution_message(queried, best.q)
 
 
+def solver(
+    queried: QueriedRobot, targets: Array, links: Sequence[str], q: Array
+) -> Callable[..., InverseKinematicsResult]:
+    """Return a function of options that looks for the targets (k, 4, 4), from q (nq,) on."""
+    closed = queried.closed
+    if closed is None:
+        return partial(queried.robot.inverse_kinematics, targets, links, q)
+    if len(links) > 1:
+        queried.check_tree('several links at once', 'ask for one')
+    return partial(closed.inverse_kinematics, targets[0], links[0], q)
+
+
 def solve(
-    robot: Robot,
-    targets: Array,
-    links: Sequence[str],
-    q: Array,
-    tolerance: float,
-    timeout: float,
+    attempt: Callable[..., InverseKinematicsResult], tolerance: float, timeout: float
 ) -> InverseKinematicsResult:
-    """Return a configuration for the targets (k, 4, 4), or the best one found within `timeout` [s].
+    """Return the result of a `solver`, or the best one found within `timeout` [s].
 
     Compiling the solver, at the first request for these links, is not counted.
     """
-    best = robot.inverse_kinematics(targets, links, q, tolerance=tolerance, restarts=0)
+    best = attempt(tolerance=tolerance, restarts=0)
     iterations, seed, end = best.iterations, 0, time.monotonic() + timeout
     while not best.success and time.monotonic() < end:
-        result = robot.inverse_kinematics(
-            targets, links, q, tolerance=tolerance, restarts=RESTARTS, seed=seed
-        )
+        result = attempt(tolerance=tolerance, restarts=RESTARTS, seed=seed)
         iterations, seed = iterations + result.iterations, seed + 1
         if result.residual < best.residual:
             best = result
@@ -139,6 +153,7 @@ def solve(
 
 def all_at_once(queried: QueriedRobot, request: Any, response: Any, links: Sequence[str]) -> None:
     """Answer a request with method ALL or NEAREST."""
+    queried.check_tree('all solutions', 'take the method NUMERIC')
     if len(links) > 1:
         raise ArgumentError(
             f'all solutions are those of one link, and frames name {len(links)}: ask for one, or '
@@ -146,8 +161,9 @@ def all_at_once(queried: QueriedRobot, request: Any, response: Any, links: Seque
         )
     (link,) = links
     robot = queried.robot
-    seed = requested_state(queried, request.joint_state).q
-    (C,) = target_poses(queried, request, links, seed)
+    state = requested_state(queried, request.joint_state)
+    seed = state.q
+    (C,) = target_poses(queried, request, links, state)
     chain = SerialChain.of(robot.tree, link)
     locked = held_joints(chain, request.locked, seed)
     swivel = np.array(request.swivel)
@@ -220,5 +236,7 @@ def turned_next_to(
 
 
 def solution_message(queried: QueriedRobot, q: Array) -> JointState:
-    """Return a configuration (nq,) as sensor_msgs/JointState."""
+    """Return a configuration (nq,), of the motors if there are loops, as sensor_msgs/JointState."""
+    if queried.closed is not None:
+        return JointState(name=list(queried.closed.joint_names), position=q.tolist())
     return JointState(name=list(queried.joints), position=queried.positions_of_joints(q).tolist())

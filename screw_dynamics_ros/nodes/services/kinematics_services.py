@@ -10,10 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from rclpy.node import Node
+from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.services.calibration_service import calibrate
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
@@ -22,6 +24,7 @@ from screw_dynamics_ros.nodes.services.requests import (
     ServiceHost,
     finite,
     requested_state,
+    whole_state,
 )
 from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
 from screw_dynamics_ros.ros.messages import templates
@@ -61,7 +64,8 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
     fields = ('position', 'velocity') if moving else ('position',)
     state = requested_state(queried, request.joint_state, fields)
     stamp = time_message(state.stamp)
-    poses = dict(zip(robot.link_names, finite('a pose', robot.link_poses(state.q))))
+    q, v = whole_state(queried, state, moving)
+    poses = dict(zip(robot.link_names, finite('a pose', robot.link_poses(q))))
     to_reference = se3.inverse(poses[reference])
     response.transforms = [
         templates.transform(
@@ -69,11 +73,12 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         )
         for link in links or robot.link_names
     ]
+    response.joint_state = joint_state_message(queried, stamp, q, v if moving else None)
     representation = request.representation or DEFAULT_REPRESENTATION
     check_representation(representation)
     if moving:
         chosen = tuple(dict.fromkeys(links)) or robot.link_names
-        twists = dict(zip(chosen, velocities(robot, chosen, representation)(state.q, state.v)))
+        twists = dict(zip(chosen, velocities(robot, chosen, representation)(q, v)))
         response.twists = [
             templates.stamped_twist(
                 stamp,
@@ -84,12 +89,23 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         ]
 
 
+def joint_state_message(queried: QueriedRobot, stamp: Any, q: Array, v: Array | None) -> JointState:
+    """Return the state (nq,), (nv,) of all joints with one coordinate as a message."""
+    message = JointState(name=list(queried.joints))
+    message.header.stamp = stamp
+    message.position = finite('a position', queried.positions_of_joints(q)).tolist()
+    if v is not None:
+        message.velocity = finite('a velocity', queried.of_joints(v)).tolist()
+    return message
+
+
 def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a Jacobian request."""
     robot = queried.robot
     link = queried.find_link(request.frame, 'frame')
-    q = requested_state(queried, request.joint_state).q
-    J = robot.jacobian(q, link, request.representation or DEFAULT_REPRESENTATION)
+    state = requested_state(queried, request.joint_state)
+    representation = request.representation or DEFAULT_REPRESENTATION
+    J = queried.model.jacobian(state.q, link, representation, **state.options)
     response.joint_names = velocity_labels(robot)
     response.jacobian = finite('jacobian', swap_linear_angular(J)).reshape(-1).tolist()
 

@@ -16,8 +16,10 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.closures import ClosedRobot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.names import shorten
@@ -53,17 +55,31 @@ class QueriedRobot(ScalarJoints):
 
     Attributes
     ----------
+    closed : ClosedRobot or None
+        The mechanism that `robot` is the tree of.
+    model : Robot or ClosedRobot
+        Which has the functions that the request is about.
     prefix, measured, payloads
         As in the `Situation`; only payloads that the robot can carry.
     """
 
     def __init__(self, situation: Situation) -> None:
         super().__init__(robot_of(situation.robot))
+        self.closed = closed_of(self.robot)
+        self.model: Robot | ClosedRobot = self.robot if self.closed is None else self.closed
         self.robot.gravity = situation.gravity
         self.prefix, self.measured = situation.prefix, situation.measured
         self.payloads = {
             link: body for link, body in situation.payloads.items() if link in self.robot.link_names
         }
+
+    def check_tree(self, subject: str, remedy: str) -> None:
+        """Raise unless the robot has no loops: `subject` is known of trees only."""
+        if self.closed is not None:
+            raise ArgumentError(
+                f'{subject}: not for robots with loops (parameter loop_closures), only for trees; '
+                f'{remedy}'
+            )
 
     def find_link(self, frame: str, field: str) -> str:
         """Return the link with the frame name `frame`, with the prefix in front or without.
@@ -84,7 +100,7 @@ class QueriedRobot(ScalarJoints):
 
 @dataclass(frozen=True)
 class State:
-    """A state of the whole robot, as its functions take it.
+    """A state of the whole robot, as the functions of `QueriedRobot.model` take it.
 
     Attributes
     ----------
@@ -92,6 +108,8 @@ class State:
     v, a, tau : (nv,) arrays
     stamp : int
         Of the measured state it was completed with [ns]; 0 if it was given entirely.
+    options : mapping
+        Further arguments of the functions: of a mechanism with loops the `seed`.
     """
 
     q: Array
@@ -99,6 +117,7 @@ class State:
     a: Array
     tau: Array
     stamp: int
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: Fills in the response to a request about a robot, or raises `ScrewDynamicsError`.
@@ -156,8 +175,10 @@ def requested_state(
     """Return the state a sensor_msgs/JointState of a request describes.
 
     Arguments and errors as of `read_requested_state`; planar and floating joints, which cannot be
-    named, are at zero.
+    named, are at zero. Of a robot with loops it is the state of the motors, see `state_of_motors`.
     """
+    if queried.closed is not None:
+        return state_of_motors(queried, queried.closed, message, fields, acceleration)
     known = {joint.name for joint in queried.robot.description.joints} - set(queried.held)
     state = read_requested_state(
         message,
@@ -174,3 +195,67 @@ def requested_state(
         queried.whole_v(state.tau),
         state.stamp,
     )
+
+
+def state_of_motors(
+    queried: QueriedRobot,
+    closed: ClosedRobot,
+    message: Any,
+    fields: Collection[str],
+    acceleration: Sequence[float],
+) -> State:
+    """Return the state of the motors, which all other joints of a robot with loops follow.
+
+    Loops are closed from the measured state where motors take theirs from it, otherwise from the
+    assembly of the file, so that the answer depends on nothing but the request.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        As `read_requested_state`; also if the message names passive joints and not all motors: it
+        is not clear then which of them should move.
+    """
+    motors = closed.joint_names
+    absent = [name for name in motors if name not in message.name]
+    passive = [name for name in message.name if name in closed.passive]
+    if passive and absent:
+        raise ArgumentError(
+            f'joint_state names {shorten(passive)}, which the motors decide about, and not '
+            f'{shorten(absent)}; name the joints with motors, {shorten(motors, 30)}'
+        )
+    known = {joint.name for joint in queried.robot.description.joints}
+    state = read_requested_state(
+        message,
+        motors,
+        known=known | {cut.name for cut in closed.loops.closures},
+        measured=of_motors(queried.measured, closed),
+        fields=fields,
+        acceleration=acceleration,
+    )
+    measured = queried.measured if absent else None
+    seed = closed.assembly if measured is None else measured.q
+    return State(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})
+
+
+def of_motors(measured: JointState | None, closed: ClosedRobot) -> JointState | None:
+    """Return a measured state of all joints as that of the motors."""
+    if measured is None:
+        return None
+    q, v, a, tau = (
+        values[closed.places] for values in (measured.q, measured.v, measured.a, measured.tau)
+    )
+    return JointState(q, v, a, tau, measured.stamp, measured.has_velocity)
+
+
+def whole_state(queried: QueriedRobot, state: State, moving: bool) -> tuple[Array, Array]:
+    """Return q (nq,) and, if the robot is `moving`, v (nv,) of all joints; zero otherwise.
+
+    In a singular configuration of its loops a mechanism has a q and no v.
+    """
+    closed = queried.closed
+    if closed is None:
+        return state.q, state.v
+    if moving:
+        motion = closed.state(state.q, state.v, **state.options)
+        return motion.q, motion.v
+    return closed.configuration(state.q, **state.options), np.zeros(closed.robot.nv)

@@ -1,47 +1,135 @@
-"""The service `filter_twist`: what a contact leaves of a commanded twist."""
+"""The service `filter_twist`: what a contact and the joints leave of a commanded twist."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.constraints import kinetostatic_filter
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
-from screw_dynamics_ros.core.inverse.weighted_inverse import length_metric
+from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus
+from screw_dynamics_ros.core.inverse.singularity_policies import (
+    Deviate,
+    ScaleSpeed,
+    SingularityPolicy,
+    Stop,
+)
+from screw_dynamics_ros.core.inverse.weighted_inverse import AdaptiveDamping, length_metric
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.services.requests import QueriedRobot, finite, requested_state
+from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.services.requests import (
+    QueriedRobot,
+    finite,
+    requested_state,
+    whole_state,
+)
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.names import shorten
 
 SHORTEST, LONGEST = 1e-3, 1e3  # m, of the length in the metric of twists
 
 
 def filter_twist(queried: QueriedRobot, request: Any, response: Any) -> None:
-    """Answer a FilterTwist request (C-046)."""
+    """Answer a FilterTwist request: first the contact (C-046), then the joints (C-024)."""
     if not SHORTEST <= request.length <= LONGEST:
         raise ArgumentError(
             f'length must be within {SHORTEST:g} and {LONGEST:g} m: 1 rad/s counts as much as this '
             f'velocity in m/s; got {request.length}'
         )
-    if not request.wrenches:
-        raise ArgumentError('wrenches is empty; give at least one that the contact transmits')
-    constraint = Constraint.bearing(contact_wrenches(queried, request), request.unilateral)
-    linear, angular = request.twist.twist.linear, request.twist.twist.angular
-    found = kinetostatic_filter.filter_twist(
-        components(angular, linear), constraint, length_metric(request.length)
-    )
-    response.twist, removed = (
+    policy = policy_of(request)
+    if policy is None and not request.wrenches:
+        raise ArgumentError(
+            'wrenches is empty; give at least one that the contact transmits, or a policy'
+        )
+    V = components(request.twist.twist.angular, request.twist.twist.linear)
+    removed = np.zeros(6)
+    if request.wrenches:
+        constraint = Constraint.bearing(contact_wrenches(queried, request), request.unilateral)
+        found = kinetostatic_filter.filter_twist(V, constraint, length_metric(request.length))
+        V, removed, response.pushing = found.twist, found.removed, found.pushing.tolist()
+    if policy is not None:
+        status = guarded(queried, request, policy, V)
+        V = status.executed
+        fill_in(queried, response, status)
+    response.twist, of_contact = (
         templates.stamped_twist(
             request.twist.header.stamp,
             request.twist.header.frame_id,
             finite('a twist', swap_linear_angular(twist)).tolist(),
         )
-        for twist in (found.twist, found.removed)
+        for twist in (V, removed)
     )
-    response.removed, response.pushing = removed.twist, found.pushing.tolist()
+    response.removed = of_contact.twist
+
+
+# --- policies near singularities ------------------------------------------------------------------
+
+
+def policy_of(request: Any) -> SingularityPolicy | None:
+    """Return the policy of a request, None if it has none; raises `ArgumentError`."""
+    if request.policy == request.NO_POLICY:
+        return None
+    if request.policy == request.SCALE:
+        return ScaleSpeed()
+    if request.policy == request.STOP:
+        return Stop(request.stop, request.slow)
+    if request.policy == request.DEVIATE:
+        if request.wrenches:
+            raise ArgumentError(
+                'the policy DEVIATE leaves the path, and would work against the wrenches of the '
+                'contact; take SCALE or STOP'
+            )
+        return Deviate(AdaptiveDamping(request.damping, request.slow))
+    raise ArgumentError(
+        f'policy {request.policy} does not exist; it is NO_POLICY ({request.NO_POLICY}), SCALE '
+        f'({request.SCALE}), STOP ({request.STOP}) or DEVIATE ({request.DEVIATE})'
+    )
+
+
+def guarded(
+    queried: QueriedRobot, request: Any, policy: SingularityPolicy, V: Array
+) -> PolicyStatus:
+    """Return what a policy makes of the twist (6,) of the link in whose frame it is."""
+    queried.check_tree('policies near singularities', 'ask without one')
+    if queried.held:
+        raise ArgumentError(
+            'joint rates alone do not determine the motion of the robot: it has planar or floating '
+            f'joints ({shorten(queried.held)})'
+        )
+    robot = queried.robot
+    link = frame_of(queried, request.twist, 'twist', robot.description.root)
+    q = requested_state(queried, request.joint_state).q
+    if not robot.jacobian(q, link, 'body').any():
+        raise ArgumentError(
+            f'twist: no joint moves the link {link!r}; a policy needs a frame_id of a moving one'
+        )
+    return robot.guarded_velocity(
+        q,
+        V,
+        link,
+        request.period,
+        policy,
+        representation='body',
+        task_metric=length_metric(request.length),
+    )
+
+
+def fill_in(queried: QueriedRobot, response: Any, status: PolicyStatus) -> None:
+    """Write the status of a policy into the response."""
+    response.state, response.message = status.state, status.message
+    response.rates = JointState(
+        name=velocity_labels(queried.robot), velocity=finite('a rate', status.v).tolist()
+    )
+    response.scale, response.limiting = float(status.scale), list(status.limiting)
+    response.smallest_singular_value = float(status.smallest)
+
+
+# --- contacts -------------------------------------------------------------------------------------
 
 
 def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
@@ -54,7 +142,8 @@ def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
     ]
     poses = {}
     if set(links) != {own}:
-        q = requested_state(queried, request.joint_state).q
+        state = requested_state(queried, request.joint_state)
+        q, _ = whole_state(queried, state, moving=False)
         to_own = se3.inverse(queried.robot.link_pose(q, own))
         poses = {link: to_own @ queried.robot.link_pose(q, link) for link in set(links)}
     columns = []

@@ -229,6 +229,8 @@ def test_bad_arguments() -> None:
         ({'actuated': 'a'}, 'actuated must be a list'),
         ({'actuated': ['a', 'a']}, 'twice'),
         ({'positions': {'a': 'b'}}, 'positions must map'),
+        ({'tolerance': 0.0}, 'tolerance must be a positive number'),
+        ({'tolerance': float('nan')}, 'tolerance must be a positive number'),
         ({'motors': ['a']}, "has 'motors'"),
         ({'closures': None}, 'list named closures'),
     ],
@@ -243,3 +245,4 @@ def test_sensed_joints_default_to_the_actuated_ones() -> None:
     loops = read_loop_closures({'closures': [], 'actuated': ['b', 'a'], 'positions': {'c': 1}})
     assert loops.sensed == ('b', 'a')
     assert loops.positions == {'c': 1.0}
+    assert loops.tolerance == 1e-3

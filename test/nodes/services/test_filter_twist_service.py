@@ -1,4 +1,4 @@
-"""The service `filter_twist`, without ROS running (C-046)."""
+"""The service `filter_twist`, without ROS running (C-024, C-046)."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ PUSH = [0, 0, 0, 0, 0, 1]
         ({'length': 0.0}, 'length must be within 0.001 and'),
         ({'length': 1e200}, 'length must be within 0.001 and'),
         ({'length': float('nan')}, 'length must be within 0.001 and'),
-        ({'wrenches': []}, 'wrenches is empty'),
+        ({'wrenches': []}, 'wrenches is empty.*or a policy'),
         ({'wrenches': [wrench_message('', np.zeros(6))]}, r'wrenches\[0\] must be .* not zero'),
         ({'wrenches': [wrench_message('', [np.nan] * 6)]}, r'wrenches\[0\] must be finite'),
         ({'wrenches': [wrench_message('map', PUSH)]}, r"wrenches\[0\]: frame_id: .* no link 'map'"),
@@ -141,3 +141,118 @@ def test_requests_that_cannot_be_answered(panda, fields, reason):
     }
     with pytest.raises((ArgumentError, UnknownNameError), match=reason):
         ask(panda, fields.pop('twist'), fields.pop('wrenches'), **fields)
+
+
+# --- policies near singularities ------------------------------------------------------------------
+
+SCALE, STOP, DEVIATE = (
+    FilterTwist.Request.SCALE,
+    FilterTwist.Request.STOP,
+    FilterTwist.Request.DEVIATE,
+)
+ALIGNED = np.array([0.2, 0.3, 0.3, -0.08, 0.1, 1.5, 0.6, 0.02])  # elbow next to its end, nearly out
+
+
+def follow(robot, command, q=Q, wrenches=(), **fields):
+    """Return the answer about a twist of the hand, for a period of 10 ms."""
+    state = JointState(name=list(robot.joint_names), position=list(q))
+    options = {'length': 0.3, 'period': 0.01, 'joint_state': state, **fields}
+    return ask(robot, twist_message(TOOL, command), list(wrenches), **options)
+
+
+def test_a_twist_that_the_joints_can_follow_is_followed(panda):
+    """C-024: by all policies, with rates that make it."""
+    command = np.array([0.1, -0.05, 0.02, 0.05, 0.02, -0.03])
+    policies = [
+        {'policy': SCALE},
+        {'policy': STOP, 'stop': 1e-4, 'slow': 1e-3},
+        {'policy': DEVIATE, 'slow': 1e-3, 'damping': 1e-3},
+    ]
+    for fields in policies:
+        answer = follow(panda, command, **fields)
+        assert (answer.state, answer.scale, list(answer.limiting)) == ('followed', 1.0, [])
+        np.testing.assert_allclose(numbers_of(answer.twist.twist), command, atol=1e-5)
+        assert list(answer.rates.name) == list(panda.joint_names)
+        made = panda.jacobian(Q, TOOL, 'body') @ answer.rates.velocity
+        np.testing.assert_allclose(made, numbers_of(answer.twist.twist), atol=1e-12)
+        assert not numbers_of(answer.removed).any()
+
+
+def test_policies_where_joints_are_too_slow(panda):
+    """C-024: SCALE keeps the path, DEVIATE the speed as far as it goes; limits always hold."""
+    command = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 3.0])
+    scaled = follow(panda, command, ALIGNED, policy=SCALE)
+    assert scaled.state == 'slowed'
+    assert 0.0 < scaled.scale < 1.0
+    assert scaled.limiting
+    assert scaled.limiting[0] in scaled.message
+    path = scaled.scale * command
+    np.testing.assert_allclose(numbers_of(scaled.twist.twist), path, atol=1e-6)
+    deviated = follow(panda, command, ALIGNED, policy=DEVIATE, slow=0.3, damping=0.1)
+    assert deviated.state == 'deviated'
+    assert deviated.scale == 1.0
+    assert np.abs(numbers_of(deviated.twist.twist) - command).max() > 0.01
+    for answer in (scaled, deviated):
+        assert (np.abs(answer.rates.velocity) <= panda.limits.velocity * (1 + 1e-12)).all()
+        q = ALIGNED + 0.01 * np.array(answer.rates.velocity)
+        assert (q <= panda.limits.upper + 1e-9).all()
+        assert (q >= panda.limits.lower - 1e-9).all()
+
+
+def test_the_policy_stop(panda):
+    """C-024: slower in proportion to the singular value, and at rest from `stop` on."""
+    command = np.array([0.0, 0.0, 0.0, 0.02, 0.0, 0.0])
+    sigma = follow(panda, command, policy=SCALE).smallest_singular_value
+    weight = np.diag([0.3, 0.3, 0.3, 1.0, 1.0, 1.0])
+    own = np.linalg.svd(weight @ panda.jacobian(Q, TOOL, 'body'), compute_uv=False)[-1]
+    assert sigma == pytest.approx(own, rel=1e-9)
+    scales = set()
+    for sign in (1.0, -1.0):  # towards the singularity, and away from it
+        half = follow(panda, sign * command, policy=STOP, stop=0.5 * sigma, slow=1.5 * sigma)
+        scales.add((round(half.scale, 9), half.state))
+    assert scales == {(0.5, 'slowed'), (1.0, 'followed')}
+    rest = [
+        follow(panda, sign * command, policy=STOP, stop=1.1 * sigma, slow=2.0 * sigma).state
+        for sign in (1.0, -1.0)
+    ]
+    assert sorted(rest) == ['followed', 'stopped']
+
+
+def test_the_contact_comes_before_the_policy(panda):
+    """What is left along the path works no more against the wrenches than before (C-046)."""
+    command = np.array([0.0, 0.0, 0.0, 3.0, 0.0, -1.0])
+    normal = wrench_message(TOOL, PUSH)
+    answer = follow(panda, command, wrenches=[normal], policy=SCALE, unilateral=True)
+    assert 0.0 < answer.scale < 1.0
+    assert list(answer.pushing) == [True]
+    np.testing.assert_allclose(numbers_of(answer.removed), [0, 0, 0, 0, 0, -1.0], atol=1e-12)
+    np.testing.assert_allclose(
+        numbers_of(answer.twist.twist), answer.scale * np.array([0, 0, 0, 3.0, 0, 0]), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ('fields', 'reason'),
+    [
+        ({'policy': 9}, r'policy 9 does not exist; it is NO_POLICY \(0\), SCALE \(1\)'),
+        ({'policy': STOP, 'stop': 0.2, 'slow': 0.1}, 'needs stop < slow'),
+        ({'policy': STOP}, 'singular value of rest'),
+        ({'policy': STOP, 'stop': float('nan'), 'slow': 0.1}, 'singular value of rest'),
+        ({'policy': DEVIATE, 'slow': 0.1}, 'largest of the adaptive damping'),
+        ({'policy': DEVIATE, 'damping': 0.1}, 'threshold of the adaptive damping'),
+        ({'policy': SCALE, 'period': 0.0}, 'sampling time dt'),
+        ({'policy': SCALE, 'period': float('nan')}, 'sampling time dt'),
+        ({'policy': SCALE, 'joint_state': JointState()}, 'does not name panda_joint1'),
+    ],
+)
+def test_policies_that_cannot_be_followed(panda, fields, reason):
+    with pytest.raises(ArgumentError, match=reason):
+        follow(panda, PUSH, **fields)
+
+
+def test_policies_need_a_moving_link_and_leave_contacts_alone(panda):
+    contact = [wrench_message(TOOL, PUSH)]
+    with pytest.raises(ArgumentError, match='DEVIATE leaves the path'):
+        follow(panda, PUSH, wrenches=contact, policy=DEVIATE, slow=0.1, damping=0.1)
+    with pytest.raises(ArgumentError, match="no joint moves the link 'panda_link0'"):
+        ask(panda, twist_message('', PUSH), [], policy=SCALE, period=0.01)
