@@ -110,8 +110,8 @@ class SerialSolver:
         if set(chain.kinds) != {REVOLUTE}:
             return None
         if n < 6:
-            arm = SerialSolver(padded(chain), (), 'reference' if held else self.backend)
-            return arm if arm._method(np.zeros(0)) is not None else None
+            longer = SerialSolver(padded(chain), (), 'reference' if held else self.backend)
+            return longer if longer._method(np.zeros(0)) is not None else None
         try:
             solver = GeneralSixRevolute(chain, self.backend, self._places)
         except ArgumentError:  # every elimination vanishes
