@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.core.lie import quaternions, se3
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
-from support.ros_harness import DIRECT, WARN
+from support.ros_harness import DIRECT, ERROR, WARN
 
 EXCAVATOR, LOOPS = URDF / 'loops' / 'excavator.urdf', URDF / 'loops' / 'excavator_closures.yaml'
 STATES, COMMANDS = 'loops/bringup: joint states', 'loops/dynamics: commands'
@@ -117,17 +117,21 @@ def test_jacobian_and_mass_matrix_have_a_column_for_each_motor(client, closed):
 def test_states_that_do_not_close_are_refused(client, closed):
     """Nothing is published for a cylinder that is longer than its linkage; /diagnostics says so."""
     client.ask('dynamics/gravity', *state(closed))
-    bad = client.send(closed.joint_names, Q + [0.0, 0.0, 0.0, 0.3], V, np.zeros(4))
+    too_long = closed.joint_names, Q + [0.0, 0.0, 0.0, 0.3], V, np.zeros(4)
+    bad = client.send(*too_long)
     good, _ = client.ask('dynamics/gravity', *state(closed))
     assert bad not in client.stamps('dynamics/gravity')
     assert good in client.stamps('dynamics/gravity')
-    client.expect(
-        STATES,
-        WARN,
-        'loops of the mechanism cannot be closed',
-        'do not close',
-        meanwhile=lambda: client.send(closed.joint_names, Q + [0, 0, 0, 0.3], V, np.zeros(4)),
-    )
+    reasons = 'loops of the mechanism cannot be closed', 'do not close'
+
+    def send_both():
+        client.send(*too_long)
+        client.send(*state(closed))
+
+    client.expect(STATES, WARN, *reasons, meanwhile=send_both)
+    # Nothing but such states is a failure of the driver: after state_timeout it is an error.
+    silent = 'no usable joint state for longer than state_timeout'
+    client.expect(STATES, ERROR, silent, *reasons, meanwhile=lambda: client.send(*too_long))
 
 
 def test_a_simulated_linkage_as_driver(start, connect, tmp_path):
