@@ -235,10 +235,6 @@ def test_bringup_hosts_it_too(start, connect, robot):
     [
         ({'urdf': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
         ({'robot_description': '"<robot"'}, 'XML'),
-        ({'initial_joints': "['knee']", 'initial_positions': '[1.0]'}, "'knee'"),
-        ({'initial_joints': "['panda_joint1']"}, '0 initial_positions for 1'),
-        ({'rate': 0.0}, 'rate'),
-        ({'integrator': 'momentum_preserving'}, 'integrator'),
         (
             {'initial_joints': "['panda_joint4']", 'initial_positions': '[0.0]'},
             "0 of 'panda_joint4' is beyond its limits, -3.0718 to -0.0698",
@@ -246,6 +242,7 @@ def test_bringup_hosts_it_too(start, connect, robot):
     ],
 )
 def test_it_ends_with_a_reason_when_it_cannot_start(start, parameters, reason):
+    """More reasons, without processes: `test_node_simulator_world.py`."""
     node = start('simulator', parameters, ['-r', '__ns:=/never'])
     assert node.wait() == 1
     assert reason in node.output

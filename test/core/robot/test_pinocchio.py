@@ -3,11 +3,11 @@
 Every function of the facade that Pinocchio has, fixed and floating base, mimic joints exact and
 taken apart (K-13, K-19, K-21, K-25, K-28, D-17, D-18, D-27, D-29, D-34, D-36, D-38, D-40, D-43,
 C-055, C-071, C-074, C-075); what depends on the inverse of the mass matrix to 1e-9, if not on one
-pass of articulated bodies. All robots run on the `reference` backend with a floating base, the
-recursions as they are written; those of `TYPICAL`, one of each kind, on the `native` backend and
-with a fixed base, too. Compiled are all functions of small ones; of large ones those that nodes
-compute at each state, since the others would take minutes. A few run function by function, on the
-`python` backend too.
+pass of articulated bodies. All robots run on the `reference` backend, the recursions as they are
+written, with all functions on a floating base; those of `TYPICAL`, one of each kind, on the
+`native` backend, with all functions on a fixed base, too. Compiled are all functions of small ones;
+of large ones those that nodes compute at each state, since the others would take minutes. A few run
+function by function, on the `python` backend too.
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,13 @@ JACOBIANS = 15  # of one program: the time to compile them grows faster than the
 FLOATING = pytest.mark.parametrize(
     'floating', [pytest.param(False, id='fixed'), pytest.param(True, id='floating')]
 )
+
+
+def on_fixed_base_too(path: Path) -> bool:
+    """Whether everything is compared with a fixed base, too: robots that are not like others."""
+    return robot_id(path) in TYPICAL or path.stem in NO_FREEDOM | SINGULAR | TOO_FEW_FREEDOMS
+
+
 CASES = [
     pytest.param((path, floating), id=f'{robot_id(path)}-{"floating" if floating else "fixed"}')
     for path in example_robots()
@@ -450,6 +458,17 @@ def test_constrained_dynamics(cases):
     for case in with_freedom(cases):
         with case.singular_mass_matrix_refused():
             case.compare_constrained_dynamics()
+
+
+@pytest.mark.parametrize(
+    'path', [path for path in example_robots() if not on_fixed_base_too(path)], ids=robot_id
+)
+def test_fixed_base(path):
+    """The recursions are those of a floating base, without its six freedoms."""
+    case = Case(path.read_text(encoding='utf-8'), Robot.from_urdf(path, backend='reference'))
+    case.compare_kinematics(most=1)
+    case.compare_dynamics()
+    case.compare_energies()
 
 
 @FLOATING
