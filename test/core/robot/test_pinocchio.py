@@ -486,7 +486,6 @@ def test_mimic_as_pinocchio_reduces_it(name, floating):
 COMPILED = [
     ('native', 'panda_description/urdf/panda', False),
     ('native', 'solo12', True),
-    ('native', 'talos_full_v2', False),
     ('python', 'panda_description/urdf/panda', True),
     ('python', 'tiago_no_hand', True),
     ('python', 'double_pendulum_continuous', False),
