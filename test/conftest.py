@@ -21,7 +21,7 @@ import pytest
 
 ORDER = 131926  # of a run that is not asked for another one
 
-LONGEST = 'test/core/robot/test_pinocchio.py'  # all real robots: four minutes
+LONGEST = 'test/core/robot/test_pinocchio.py'  # all real robots: a minute
 
 CACHE = pytest.StashKey[Callable[[], None]]()
 

@@ -342,14 +342,10 @@ def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
 @pytest.mark.parametrize(
     ('name', 'value'),
     [
-        ('joints', '5'),
         ('gravity', '1.5'),
         ('frames', 'tool0'),
-        ('velocity_color', '1.0'),
-        ('joint_axis_color', '5'),
         ('payload_mass', 'heavy'),
         ('enabled', '3'),
-        ('nodes', '7'),
     ],
 )
 def test_one_parameter_of_a_wrong_type_at_start_is_told_in_one_line(start, name, value):

@@ -150,7 +150,7 @@ def linkage(start, connect, tmp_path_factory):
             'initial_positions': [1.0, -0.5, -1.5],
             'gravity': [0.0, -9.81, 0.0],
             'stabilization': [20.0, 20.0],
-            'step': 0.002,
+            'step': 0.005,
             'rate': 50.0,
             'command_timeout': 0.3,
         },
@@ -173,7 +173,8 @@ def test_loop_stays_closed_while_it_moves(linkage):
         tip = (np.array([0.2, 0.5, 0.4]) * np.exp(1j * angles)).sum()
         assert tip == pytest.approx(0.5, abs=1e-6)
     assert np.ptp([m.position[0] for m in received]) > 0.01  # it moves
-    assert set(np.diff([stamp_of(m) for m in received]) % 20_000_000) == {0}
+    intervals = np.diff([stamp_of(m) for m in received])
+    assert intervals.min() == 20_000_000  # longer where the machine was late
     violations = client.received['mechanism_simulator/violation']
     client.wait(lambda: violations, what='violations')
     assert max(matrix(m)[:, 0].max() for m in violations) < 1e-6

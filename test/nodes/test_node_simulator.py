@@ -175,21 +175,37 @@ def test_a_pause_in_time_of_the_system(client):
     assert abs(after[-1] - time.time_ns()) < 5e9
 
 
-def test_commands_of_the_dynamics_node_balance_the_robot(client, start, connect, robot):
-    """dynamics ~/commands feed the simulator directly: it floats, weightless and unharmed."""
+def test_commands_of_the_dynamics_node_balance_the_robot(start, connect, robot):
+    """dynamics ~/commands feed the simulator directly: it floats, weightless and unharmed.
+
+    In lock step each state waits for its command, however slow the machine is, and the motors
+    have those torques until the next state.
+    """
+    period = 5_000_000  # ns
+    start(
+        'simulator',
+        {'rate': 200.0, 'motion_amplitude': 0.0, 'clock': 'lock_step'},
+        ['-r', '__ns:=/floating'],
+    )
     node = start(
-        'dynamics', DIRECT, ['-r', '__ns:=/sim', '-r', '~/commands:=simulator/effort_commands']
+        'dynamics',
+        {'use_sim_time': True, **DIRECT},
+        ['-r', '__ns:=/floating', '-r', '~/commands:=simulator/effort_commands'],
     )
-    client.wait(
-        lambda: (
-            client.diagnostics.get(NAME, (0, '', {}))[2].get('driven by') == '~/effort_commands'
-        ),
-        what='obeyed commands',
-    )
-    before = states(client, 1)[1]
-    _, q, v, tau = states(client, 200)
-    np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=0.2)
-    assert np.abs(q - before).max() < 0.2
+    client = connect('floating')
+    client.subscribe(JointState, 'joint_states', 'dynamics/feedforward', profile=1000)
+    computed = client.received['dynamics/feedforward']
+    client.wait(lambda: computed and any(computed[-1].effort), what='torques; the first are 0')
+    assert client.set_parameter('simulator', 'lock_step_timeout', 0.0).successful
+    stamps, q, v, tau = states(client, 200)
+    client.wait(lambda: client.with_stamp('dynamics/feedforward', stamps[-1]), what='torques')
+    assert set(np.diff(stamps)) == {period}
+    commands = np.array([client.with_stamp('dynamics/feedforward', t).effort for t in stamps])
+    for k, command in enumerate(commands):
+        needed = robot.inverse_dynamics(q[k], v[k], np.zeros(robot.nv))
+        np.testing.assert_allclose(command, needed, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(tau[1:], commands[:-1], rtol=1e-12, atol=1e-12)
+    assert np.abs(q - q[0]).max() < 0.2
     assert np.abs(v).max() < 0.2
     assert node.stop() == 0
 
@@ -219,10 +235,6 @@ def test_bringup_hosts_it_too(start, connect, robot):
     [
         ({'urdf': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
         ({'robot_description': '"<robot"'}, 'XML'),
-        ({'initial_joints': "['knee']", 'initial_positions': '[1.0]'}, "'knee'"),
-        ({'initial_joints': "['panda_joint1']"}, '0 initial_positions for 1'),
-        ({'rate': 0.0}, 'rate'),
-        ({'integrator': 'momentum_preserving'}, 'integrator'),
         (
             {'initial_joints': "['panda_joint4']", 'initial_positions': '[0.0]'},
             "0 of 'panda_joint4' is beyond its limits, -3.0718 to -0.0698",
@@ -230,6 +242,7 @@ def test_bringup_hosts_it_too(start, connect, robot):
     ],
 )
 def test_it_ends_with_a_reason_when_it_cannot_start(start, parameters, reason):
+    """More reasons, without processes: `test_node_simulator_world.py`."""
     node = start('simulator', parameters, ['-r', '__ns:=/never'])
     assert node.wait() == 1
     assert reason in node.output

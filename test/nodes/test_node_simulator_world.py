@@ -300,6 +300,9 @@ def test_drives_and_friction(context, parameters, inertia, friction):
         ({'seed': -1}, 'seed'),
         ({'world_frame': ''}, 'world_frame is empty'),
         ({'faults.nan_joints': ['roof']}, "'roof'"),
+        ({'initial_joints': ['axle']}, '0 initial_positions for 1'),
+        ({'rate': 0.0}, 'rate'),
+        ({'integrator': 'momentum_preserving'}, 'integrator'),
     ],
 )
 def test_it_refuses_to_start_with_a_reason(context, parameters, reason):

@@ -1,5 +1,6 @@
 """The set-up of `make`: what it says when something is missing, and how it goes on later."""
 
+import errno
 import fcntl
 import importlib.util
 import os
@@ -31,10 +32,13 @@ def tool():
     """The modules of the set-up."""
     sys.path.insert(0, str(TOOLS))
     try:
-        yield {name: load(name) for name in ('__main__', 'prerequisites', 'interfaces')}
+        yield {
+            name: load(name)
+            for name in ('__main__', 'condition_wait', 'prerequisites', 'interfaces')
+        }
     finally:
         sys.path.remove(str(TOOLS))
-        for name in ('console', 'prerequisites', 'interfaces'):
+        for name in ('console', 'condition_wait', 'prerequisites', 'interfaces'):
             sys.modules.pop(name, None)
 
 
@@ -201,6 +205,59 @@ def test_failing_command_shows_its_last_lines(tool, tmp_path):
     assert str(tmp_path / 'log') in str(error.value)
     with pytest.raises(Exception, match='index cannot be reached'):
         console.run(['sh', '-c', 'echo Retrying after connection broken by; exit 1'], os.environ)
+
+
+# Waits until another thread, which needs the mutex for it, signals: with the deadline that Fast DDS
+# of the wheels was seen to ask for when a process did not end.
+WAIT = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+mutex, condition = (ctypes.create_string_buffer(64) for _ in range(2))
+deadline = (ctypes.c_long * 2)(-7427943011, -630671964)
+
+def signal():
+    libc.pthread_mutex_lock(mutex)
+    libc.pthread_cond_signal(condition)
+    libc.pthread_mutex_unlock(mutex)
+
+libc.pthread_mutex_lock(mutex)
+threading.Thread(target=signal).start()
+print(libc.pthread_cond_timedwait(condition, mutex, deadline))
+past = (ctypes.c_long * 2)(1, 0)
+print(libc.pthread_cond_timedwait(condition, mutex, past))
+libc.pthread_mutex_unlock(mutex)
+"""
+
+
+@where_wheels_exist
+def test_a_wait_until_the_end_of_time(tool, tmp_path):
+    """It lets others have the mutex; ordinary deadlines are as before; told to each process."""
+    module, console = tool['condition_wait'], tool['__main__'].Console(tmp_path / 'log')
+    (tmp_path / 'lib').mkdir()
+    module.install(tmp_path, tmp_path, os.environ, console)
+    program = (
+        f'import sys; sys.prefix = {str(tmp_path)!r}; ' + (tmp_path / module.PTH_NAME).read_text()
+    )
+    program += 'print(os.environ["LD_PRELOAD"])'
+    library = str(tmp_path / module.LIBRARY)
+    for before, after in (('', library), ('x.so', f'{library}:x.so'), (library, library)):
+        assert python(program, before) == [after]
+    assert python(WAIT, library) == ['0', str(errno.ETIMEDOUT)]
+    # The file that starts Python again with these variables: it must find them set.
+    assert module.PTH_NAME < 'ros_wheels_bootstrapper.pth'
+
+
+def python(program, preloaded):
+    """Run a program with a library loaded first; return what it prints."""
+    run = subprocess.run(
+        [sys.executable, '-S', '-c', program],
+        env={**os.environ, 'LD_PRELOAD': preloaded},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return run.stdout.split()
 
 
 # --- steps, interruptions, concurrency ---

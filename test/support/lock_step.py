@@ -87,20 +87,25 @@ class Responder:
         self._publisher.publish(Float64MultiArray(data=self._efforts(message)))
 
     def run(self, count, begin, deadline=60.0):
-        """Answer so many states; `begin` lets the simulation run."""
+        """Answer so many states; `begin` lets the simulation run from its start.
+
+        It is called again when no state comes: the simulator may hear of the subscription later
+        than this client of the simulator, and waits for the answer to a state that went nowhere.
+        """
         self._subscription = self.node.create_subscription(
             JointState, 'joint_states', self._receive, 100
         )
-        end, begun = time.monotonic() + deadline, False
+        end, again, patience = time.monotonic() + deadline, 0.0, 2.0
         while len(self.stamps) < count:
             assert time.monotonic() < end, f'{len(self.stamps)} of {count} states'
             if (
-                not begun
+                not self.stamps
+                and time.monotonic() > again
                 and self._publisher.get_subscription_count()
                 and self._subscription.get_publisher_count()
             ):
-                begun = True
                 begin()
+                again, patience = time.monotonic() + patience, 2.0 * patience
             self._executor.spin_once(timeout_sec=0.1)
 
     def close(self):

@@ -219,7 +219,12 @@ class Client:
     # --- joint states ---------------------------------------------------------------------------
 
     def send(self, names, position=(), velocity=(), effort=(), *, step=0.01, stamp=None):
-        """Publish a joint state `step` seconds after the one before; return its stamp."""
+        """Publish a joint state `step` seconds after the one before; return its stamp.
+
+        Stamps are there to tell states apart: they begin with the time at which the client was
+        made and fall behind it, since states are sent less often than each `step`. Nodes note
+        that stamps and their clock disagree, and use them.
+        """
         if stamp is None:
             self.stamp += round(step * 1e9)
             stamp = self.stamp

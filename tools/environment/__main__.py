@@ -20,6 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import condition_wait
 import interfaces
 from console import Console, SetupError
 from prerequisites import require, sourced_ros
@@ -116,6 +117,8 @@ class Environment:
                     *_files(ROOT / 'screw_dynamics_msgs'),
                     *_files(STAND_IN),
                     ROOT / 'tools/environment/interfaces.py',
+                    condition_wait.PTH,
+                    condition_wait.SOURCE,
                 ),
             ),
             (
@@ -193,6 +196,7 @@ class Environment:
         if self.distribution:
             prefixes += os.pathsep + os.environ['AMENT_PREFIX_PATH']
         else:
+            condition_wait.install(self.venv, self.site_packages, self.variables, self.console)
             interfaces.remove(STAND_IN.name, self.venv)
             if not self._imports('tf2_msgs.msg'):
                 with self.console.step('stand-in tf2_msgs'):

@@ -272,7 +272,7 @@ def evaluated(expression: tuple, q: np.ndarray, v: np.ndarray) -> object:
 
 @COMPILED
 @given(expressions=st.lists(EXPRESSIONS, min_size=1, max_size=4))
-@settings(derandomize=True, deadline=None, max_examples=60, database=None)
+@settings(derandomize=True, deadline=None, max_examples=25, database=None)
 def test_random_formulas_of_one_name(backend, expressions):
     """One by one and together, all with one cache directory."""
     robot, v = Robot(DESCRIPTION, backend=backend), np.array([0.7, -0.3, 0.2])
