@@ -17,6 +17,8 @@ from support.arms import Arm
 
 #: Joint angles [rad] this close are one solution. Residuals [m, rad] are those of matrix entries.
 SAME, RESIDUAL = 1e-6, 1e-10
+#: The same, of solutions that rounding alone tells apart.
+ROUNDING = 1e-11
 
 
 class Solutions(Protocol):
@@ -116,8 +118,9 @@ class Verdict:
     Attributes
     ----------
     poses, lost, duplicates, outside, certified : int
-        Poses; configurations that poses were made from and that are not among the solutions; pairs
-        of equal solutions; solutions beyond limits; poses whose answer is said to be complete.
+        Poses; configurations that poses were made from and that are not among the solutions, nor
+        `joined` with one; pairs of equal solutions; solutions beyond limits; poses whose answer is
+        said to be complete.
     residual : float
         Largest difference of an entry of the pose of a solution from the target [m, 1].
     counts : Counter
@@ -152,6 +155,8 @@ class Verdict:
             return
         lost = np.ones(len(found), dtype=bool)
         lost[owner[subject.apart(q[owner], answers) < SAME]] = False
+        for one in np.flatnonzero(lost):
+            lost[one] = not joined(subject, q[one], answers[owner == one], poses[one])
         self.lost += int(lost.sum())
         self.worst += [*q[lost]]
         for one in owners_of_equal(subject, owner, answers):
@@ -162,6 +167,20 @@ class Verdict:
         self.outside += int((beyond & ~subject.endless).any(axis=1).sum())
         error = np.abs(subject.robot.link_pose(answers, subject.arm.tool) - poses[owner]).max()
         self.residual = max(self.residual, float(error))
+
+
+def joined(subject: Subject, q: np.ndarray, others: np.ndarray, pose: np.ndarray) -> bool:
+    """Return whether rounding alone tells q (nq,) from one of others (k, nq).
+
+    So it is where two solutions meet: what is halfway between them is one, too.
+    """
+    apart = subject.apart(q, others)
+    if not len(others) or apart.min() > 1e3 * SAME:
+        return False
+    away = others[apart.argmin()] - q
+    halfway = q + 0.5 * (away - 2 * np.pi * np.round(away / (2 * np.pi)))
+    error = np.abs(subject.robot.link_pose(halfway, subject.arm.tool) - pose).max()
+    return bool(error < ROUNDING)
 
 
 def owners_of_equal(subject: Subject, owner: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from screw_dynamics_ros.core.errors import (
     UnknownNameError,
 )
 from screw_dynamics_ros.core.inverse.position import InverseKinematicsResult
+from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
 from screw_dynamics_ros.core.types import Array
@@ -303,8 +304,10 @@ class ClosedRobot:
         """Return positions of the actuated joints that bring a link to a target pose, (4, 4).
 
         `options`: tolerance, max_iterations, restarts, seed; see `ClosedInverseKinematics.solve`.
-        A mechanism with k < 6 freedoms reaches only some poses: look at `success`.
+        A mechanism with k < 6 freedoms reaches only some poses: look at `success`. Raises
+        ArgumentError for a target that is no finite pose.
         """
+        target = finite_pose('target', target)
         if link not in self._solvers:
             self._solvers[link] = ClosedInverseKinematics(
                 self.robot, self._closure, self.loops.closures, self.places, link

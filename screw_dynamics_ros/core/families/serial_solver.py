@@ -93,6 +93,8 @@ class SerialSolver:
         chain = reduced(self.chain, held) if held else self.chain
         n = len(chain)
         identity = repr((chain.screws.tolist(), chain.home.tolist()))
+        if n <= 6 and self._always_singular(held):
+            return None
         if not held:
             known = classify(chain, GEOMETRY)
             if known.arm is not None:
@@ -118,6 +120,24 @@ class SerialSolver:
             return None
         self._places = solver.places
         return solver
+
+    def _always_singular(self, held: Mapping[int, float]) -> bool:
+        """Return whether the free joints move the tool in fewer directions than they are.
+
+        Such arms have a continuum of solutions for each pose, whatever their geometry looks like.
+        """
+        for q in np.random.default_rng(0).uniform(-2.0, 2.0, (2, len(self.chain))):
+            q[list(held)] = list(held.values())
+            if held:
+                (J,) = self._jacobian.single([q])
+            else:  # once for each arm: not worth compiling
+                J = self.chain.jacobian(q)
+            J = J[:, self.free]
+            J[3:] /= self.length
+            sigma = np.linalg.svd(J, compute_uv=False)
+            if sigma[-1] > SINGULAR * sigma[0]:
+                return False
+        return True
 
     def direct(self, C: Array, swivel: Array) -> ChainSolutions | None:
         """Return the solutions of a closed form the short way, None where there is doubt.
@@ -255,9 +275,11 @@ class SerialSolver:
         if method is None:
             found = self._searched(C, positions, SEARCHES)
             reason = (
-                'no method for this kind of chain knows all solutions: these were found from '
-                f'{SEARCHES} random configurations'
+                'every configuration is singular, solutions follow on continuously'
+                if self._always_singular(positions)
+                else 'no method for this kind of chain knows all solutions'
             )
+            reason += f': these were found from {SEARCHES} random configurations'
             return replace(found, name='search', doubt=reason, lost=NONE_LOST)
         if isinstance(method, SerialSolver):
             return self._without_further_joints(C, positions, method)

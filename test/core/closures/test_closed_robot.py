@@ -195,6 +195,9 @@ def test_inverse_kinematics(chain) -> None:
     lost = closed.inverse_kinematics(target, link, restarts=1, max_iterations=20)
     assert not lost.success
     assert 'out of reach' in lost.message
+    target[0, 3] = np.nan
+    with pytest.raises(ArgumentError, match='target must be a finite'):
+        closed.inverse_kinematics(target, link)
 
 
 def test_hybrid_motion_against_a_dense_solution() -> None:

@@ -38,8 +38,10 @@ def six_axes(rng, joints: int = 6, **limits) -> SerialChain:
     return SerialChain(tuple('abcdef'[:joints]), S, se3.exp(rng.normal(size=6)), **limits)
 
 
-def solved(chain, C, *, images=True, respect_limits=True, swivel=NOTHING, **locked):
-    solver = AllInverseKinematics(chain, len(chain), 'reference')
+def solved(
+    chain, C, *, images=True, respect_limits=True, swivel=NOTHING, backend='reference', **locked
+):
+    solver = AllInverseKinematics(chain, len(chain), backend)
     return solver.solve(C, np.zeros(len(chain)), locked, swivel, images, respect_limits)
 
 
@@ -390,6 +392,48 @@ def test_locked_joints(seven, joint):
     assert distances(found.q, q).min() < 1e-9
     np.testing.assert_array_equal(found.q[:, joint], q[joint])
     assert found.residuals.max() < 1e-10
+
+
+def axis_aligned(seed: int, joints: int) -> tuple[SerialChain, np.random.Generator]:
+    """An arm with axes along x, y and z, some of them through the origin."""
+    rng = np.random.default_rng(seed)
+    e = np.eye(3)[rng.integers(0, 3, joints)]
+    p = np.round(0.5 * rng.normal(size=(joints, 3)), 1) * rng.integers(0, 2, (joints, 3))
+    home = se3.pose(np.eye(3), [0.3, 0.1, 0.2])
+    return SerialChain(tuple('abcdef'[:joints]), np.hstack([e, np.cross(p, e)]), home), rng
+
+
+@needs_llvmlite  # a search takes its time
+@pytest.mark.parametrize('seed', [601, 613])
+def test_arms_that_are_always_singular(seed):
+    """With the joints of one direction too many, no closed form tells how many solutions there are.
+
+    The first one looks like an arm of Pieper's.
+    """
+    chain, rng = axis_aligned(seed, 6)
+    q = rng.uniform(-3, 3, 6)
+    found = solved(chain, chain.pose(q), backend='native')
+    assert found.family == 'search'
+    assert not found.complete
+    assert 'every configuration is singular' in found.message
+    assert len(found) > 8
+    assert found.residuals.max() < 1e-11
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('seed', [502, 503])
+def test_arms_of_five_joints_at_right_angles(seed):
+    """Regular and singular poses: solutions are found, or nobody says that there are none."""
+    chain, rng = axis_aligned(seed, 5)
+    solver = AllInverseKinematics(chain, 5, 'native')
+    for k in range(5):
+        q = rng.uniform(-3, 3, 5)
+        if k == 4:
+            q = np.pi / 2 * np.round(2 / np.pi * q)
+        found = solver.solve(chain.pose(q), np.zeros(5), {}, NOTHING, True, True)
+        there = len(found) > 0 and distances(found.q, q).min() < 1e-6
+        assert there or not found.complete
+        assert there or k == 4 or found.family == 'search'
 
 
 def test_a_locked_elbow_leaves_a_continuum(seven):
