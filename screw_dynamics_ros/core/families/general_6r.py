@@ -48,8 +48,9 @@ DEGENERATE = 1e-7
 MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
 SAMPLES = 24  # of det M, whole vectors; 17 would do
 WAVES = trigonometric_polynomial.waves(SAMPLES)
-#: Singular values, relative to the largest, below which an elimination vanishes for an arm.
-VANISHING = 1e-10
+#: Singular values, relative to the largest, below which an elimination vanishes for an arm, and
+#: below which it is next to one that does, and has lost its digits.
+VANISHING, NEARLY_VANISHING = 1e-10, 1e-5
 #: det M, relative to what it is elsewhere, below which it vanishes at a pose.
 VANISHED = 1e-10
 #: Largest ratio of samples of det M beside which the smallest have digits left.
@@ -251,11 +252,12 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
 
     The quality is the gap, at solutions for random poses, between the two smallest singular values
     of M: large if every solution has a null vector of its own. Places where M is singular for all
-    angles, or where the right side of (1) has not its full rank, are left out.
+    angles, or where the right side of (1) has not its full rank, are left out; those where it is
+    nearly so, too, unless there are no others.
     """
     rng = np.random.default_rng(0)
     configurations = rng.uniform(-np.pi, np.pi, (samples, 6))
-    quality = {}
+    quality, regularity = {}, {}
     for place in PLACES:
         elimination = Elimination(S, place)
         gaps: list[float] = []
@@ -274,6 +276,11 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
                 M = matrix(forms, np.array([1.0, np.cos(angle), np.sin(angle)]))
                 sigma = np.linalg.svd(M, compute_uv=False)
                 kept.append(sigma[smallest] / sigma[0])
-        if np.median(elsewhere) > VANISHING and np.median(ranks) > VANISHING:
-            quality[place] = float(np.median(gaps))
-    return tuple(sorted(quality, key=lambda place: -quality[place]))
+        quality[place] = float(np.median(gaps))
+        regularity[place] = min(np.median(elsewhere), np.median(ranks))
+    ranked = sorted(PLACES, key=lambda place: -quality[place])
+    for limit in (NEARLY_VANISHING, VANISHING):
+        regular = tuple(place for place in ranked if regularity[place] > limit)
+        if regular:
+            return regular
+    return ()

@@ -44,7 +44,7 @@ NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
 CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
-GEOMETRY = 1e-6  # [rad, m], how well an arm must fit a closed form
+GEOMETRY = 1e-8  # [rad, m], how well an arm must fit a closed form
 GENERAL = 'general 6R'
 BATCH = 32  # configurations that take their steps together
 SEARCHES = 512  # random configurations where no method knows all solutions
