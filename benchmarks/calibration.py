@@ -1,6 +1,6 @@
 """Calibration of real arms from simulated measurements: recovery, confidence, another solver.
 
-    PYTHONPATH=.:test .venv/bin/python benchmarks/calibration.py [--seeds 100] [--folder DIR]
+    PYTHONPATH=.:test .venv/bin/python benchmarks/calibration.py [--seeds 1000] [--folder DIR]
 
 prints the tables of doc/calibration.md and writes its picture and the files of its example. Every
 axis and the tool have errors, uniform within +-1 mrad and +-1 mm. For each seed there are other
@@ -172,7 +172,7 @@ def write_example(folder: Path) -> Path:
 def main() -> None:
     """Print the tables, write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--seeds', type=int, default=100)
+    parser.add_argument('--seeds', type=int, default=1000)
     parser.add_argument('--folder', type=Path, help='where the example and its picture are written')
     options = parser.parse_args()
     for table in (recovery(), coverage(options.seeds), peers()):

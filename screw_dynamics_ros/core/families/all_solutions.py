@@ -137,18 +137,25 @@ class AllSolutions:
 ROUNDING = 1e-28
 
 
-def check_frame(C: Array) -> None:
-    """Raise `ArgumentError` for a position that is not finite, and a last row not (0, 0, 0, 1)."""
-    at = C.item  # the fastest way to single elements
-    if at(12) or at(13) or at(14) or at(15) != 1.0:
+LAST_ROW = [0.0, 0.0, 0.0, 1.0]
+
+
+def check_last_row(C: Array) -> None:
+    """Raise `ArgumentError` for a last row that is not (0, 0, 0, 1)."""
+    if C[3].tolist() != LAST_ROW:
         raise ArgumentError(
             f'pose is not a rigid motion: its last row must be (0, 0, 0, 1), got {C[3].tolist()}; '
             'the position stands in the last column'
         )
-    if not math.isfinite(at(3) + at(7) + at(11)):
-        raise ArgumentError(
-            f'pose is not a rigid motion: its position must be finite, got {C[:3, 3].tolist()}'
-        )
+
+
+def check_elements(C: Array) -> None:
+    """Raise `ArgumentError` for elements that are not finite."""
+    for part, elements in (('rotation', C[:3, :3]), ('position', C[:3, 3])):
+        if not np.isfinite(elements).all():
+            raise ArgumentError(
+                f'pose is not a rigid motion: its {part} must be finite, got {elements.tolist()}'
+            )
 
 
 def rigid(C: Array) -> Array:
@@ -187,7 +194,7 @@ class AllInverseKinematics:
         respect_limits: bool,
     ) -> AllSolutions:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
-        check_frame(C)
+        check_last_row(C)
         positions = locked_positions(locked) if locked else ()
         arm = self._arms.get(tuple(locked) if locked else ())
         if arm is None:
@@ -203,6 +210,7 @@ class AllInverseKinematics:
         target = arm.target(C, positions) if locked else C
         found = solver.direct(target, swivel)
         if found is None:
+            check_elements(C)  # a solution would have told
             inner = arm.inner_positions(positions)
             found = solver.solve(target, inner, swivel)
             if not len(found.q):
