@@ -462,7 +462,7 @@ class SerialSolver:
         """Return solutions without those that rounding alone tells apart from another one.
 
         Near a singular configuration residuals stay small over some distance; two solutions are
-        different only if what is halfway between them is none.
+        different only if what is halfway between them is none, by far more than they deviate.
         """
         kept: list[int] = []
         for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
@@ -470,7 +470,9 @@ class SerialSolver:
             away = away - TURN * np.round(away / TURN)
             near = np.abs(away).max(axis=1, initial=0.0) < CLOSE
             halfway = found.q[k] + 0.5 * away[near]
-            if not any(self._residual(q, C) < 10.0 * self._accepted for q in halfway):
+            deviation = max(100.0 * float(found.checks[k, 0]), 0.1 * self._accepted)
+            limit = min(10.0 * self._accepted, deviation)
+            if not any(self._residual(q, C) < limit for q in halfway):
                 kept.append(k)
         kept.sort()
         return replace(
