@@ -21,7 +21,8 @@ from screw_dynamics_ros.core.compile.kernels import (
 from screw_dynamics_ros.core.types import Array
 
 ROUNDING = 1e-15  # of a coefficient, relative to the largest
-TINY = 1e-200
+TINY, INFINITY = 1e-200, 1e30
+AROUND = 2.0  # |z|, and its inverse
 
 
 #: Steps of the iteration between two looks, and at most.
@@ -65,7 +66,7 @@ def zeros(values: Array, steps: Callable[..., None], degree: int) -> Array:
     c = p.view(complex)[degree::-1]
     size = np.abs(c)
     n = int(np.flatnonzero(size > ROUNDING * size.max())[-1])
-    return by_companion(c[: n + 1])
+    return corrected(by_companion(c[: n + 1]), p, steps)
 
 
 @cache
@@ -92,6 +93,24 @@ def by_companion(c: Array) -> Array:
     return np.linalg.eigvals(companion)
 
 
+def corrected(z: Array, p: Array, steps: Callable[..., None]) -> Array:
+    """Return zeros (2 n,), those around the unit circle after some steps of Ehrlich and Aberth.
+
+    A small highest coefficient takes digits from the eigenvalues. Zeros that p has further are at
+    the origin and at infinity.
+    """
+    m, known = len(p) // 2 - 1, len(z)
+    everyone, moved = np.zeros((m, 2)), np.empty((m, 2))
+    everyone[:known] = z.view(float).reshape(-1, 2)
+    everyone[known + (m - known) // 2 :, 0] = INFINITY
+    size = np.abs(z)
+    around = np.flatnonzero((size > 1.0 / AROUND) & (size < AROUND))
+    for _ in range(STEPS):
+        steps(everyone, everyone.reshape(-1), p, moved)
+        everyone[around] = moved[around]
+    return everyone[:known].copy().view(complex)[:, 0]
+
+
 def simultaneous(p: Array, steps: Callable[..., None]) -> Array | None:
     """Return the zeros by the iteration of Ehrlich and Aberth, None if it does not converge.
 
@@ -108,7 +127,7 @@ def simultaneous(p: Array, steps: Callable[..., None]) -> Array | None:
         step = all_z - all_moved
         square = step.dot(step)
         # crowded zeros stay in motion by rounding
-        if square < CONVERGED**2 or 0.1 * before < square < CROWDED**2:
+        if square < CONVERGED**2 or 0.5 * before < square < CROWDED**2:
             return all_z.view(complex)
         before = square
     return None

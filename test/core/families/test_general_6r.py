@@ -176,6 +176,19 @@ def test_lower_degrees_have_fewer_zeros():
         assert len(trigonometric_polynomial.zeros(values, STEPS[16], 8)) == 0
 
 
+def test_zeros_beside_others_at_infinity():
+    """A highest coefficient of 1e-15 does not take the digits of four zeros within 2e-3."""
+    rng = np.random.default_rng(9)
+    real = np.concatenate([1.0 + 5e-4 * np.arange(4), rng.uniform(2.5, 4.0, 8)])
+    t = trigonometric_polynomial.sample_angles(24)
+    values = polynomial(real)(t) * (1.0 + 1e-13 * np.cos(t))
+    z = trigonometric_polynomial.zeros(values, STEPS[16], 8)
+    away = np.abs(np.exp(1j * real)[:, None] - z).min(axis=1)
+    assert away.max() < 1e-4
+    eigenvalues = trigonometric_polynomial.by_companion(np.fft.rfft(values)[:8])
+    assert np.abs(np.exp(1j * real)[:, None] - eigenvalues).min(axis=1).max() > 1e-3
+
+
 def test_crowded_zeros_are_refined():
     """Six zeros within 0.1 rad beside values 1e10 times as large: samples have lost them."""
     rng = np.random.default_rng(6)
