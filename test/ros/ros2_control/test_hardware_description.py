@@ -65,7 +65,7 @@ def test_the_tag_of_the_panda():
 
 
 @pytest.mark.parametrize('path', [*bundled_robots(), *example_robots()[::3]], ids=robot_id)
-def test_every_robot_gets_one(path):
+def test_real_robots_get_one(path):
     """The rest is as before; masters come first; the simulator finds whose numbers are whose."""
     text = path.read_text(encoding='utf-8')
     before = read_urdf(text, inertia_check='ignore')
