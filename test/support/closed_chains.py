@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.absolute_coordinates import (
     ConstraintJoint,
     frame,
 )
+from screw_dynamics_ros.core.absolute_coordinates.from_description import absolute_system
 from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import WELD
 from screw_dynamics_ros.core.closures import ClosedRobot, LoopClosures, read_loop_closures
 from screw_dynamics_ros.core.closures.example_loops import UNLIMITED, bar
@@ -165,3 +166,28 @@ def circle(degrees: Sequence[float]) -> np.ndarray:
     """Return points of the unit circle in the plane of x and y, (n, 3)."""
     a = np.radians(degrees)
     return np.column_stack([np.cos(a), np.sin(a), np.zeros(len(a))])
+
+
+def accelerations_of_bodies(
+    closed: ClosedRobot, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the accelerations of all bodies twice, (6 n,) each, for torques of the motors.
+
+    By the closed robot, and by a pose for each body with joints and mimic couplings as constraints.
+    """
+    robot, state = closed.robot, closed.state(q, v)
+    system = absolute_system(
+        robot.description,
+        closures=closed.loops.closures,
+        groups='SE(3)',
+        positions=dict(zip(robot.joint_names, state.q.tolist())),
+        gravity=robot.gravity,
+        backend='sparse',
+    )
+    names = [body.name for body in system.bodies]
+    twists = np.concatenate([robot.velocity(state.q, state.v, name, 'body') for name in names])
+    forces = system.joint_forces(system.configuration, dict(zip(closed.joint_names, tau)))
+    independent = system.forward_dynamics(system.configuration, twists, forces)
+    whole = state.G @ closed.forward_dynamics(q, v, tau) + state.d
+    ours = [robot.acceleration(state.q, state.v, whole, name, 'body') for name in names]
+    return np.concatenate(ours), independent

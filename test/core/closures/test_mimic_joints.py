@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.absolute_coordinates.from_description import absolute_system
 from screw_dynamics_ros.core.closures import ClosedRobot, read_loop_closures
+from support.closed_chains import accelerations_of_bodies
 from support.linkages import bar
 
 REACH = 0.3  # between the shafts [m]
@@ -93,23 +93,8 @@ def test_torques_do_the_work_of_the_energy(closed) -> None:
 
 def test_accelerations_against_absolute_coordinates(closed) -> None:
     """There the gearing is a coupling between two of the joints, with a force of its own."""
-    robot, tau = closed.robot, np.array([0.7])
-    state = closed.state(Q, V)
-    system = absolute_system(
-        robot.description,
-        closures=closed.loops.closures,
-        groups='SE(3)',
-        positions=dict(zip(robot.joint_names, state.q.tolist())),
-        gravity=robot.gravity,
-        backend='sparse',
-    )
-    names = [body.name for body in system.bodies]
-    twists = np.concatenate([robot.velocity(state.q, state.v, name, 'body') for name in names])
-    forces = system.joint_forces(system.configuration, {'left': tau[0]})
-    found = system.forward_dynamics(system.configuration, twists, forces)
-    whole = state.G @ closed.forward_dynamics(Q, V, tau) + state.d
-    expected = [robot.acceleration(state.q, state.v, whole, name, 'body') for name in names]
-    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-7, atol=1e-7)
+    ours, independent = accelerations_of_bodies(closed, Q, V, np.array([0.7]))
+    np.testing.assert_allclose(ours, independent, rtol=1e-7, atol=1e-7)
 
 
 def test_a_follower_that_the_loop_moves_alike() -> None:
