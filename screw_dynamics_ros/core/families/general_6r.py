@@ -46,6 +46,8 @@ REAL, COMPLEX = 1e-5, 1e-4
 #: Third singular value of M from the last, relative to the first, below which it is zero.
 DEGENERATE = 1e-7
 MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
+#: Error of the samples of det M, by the rounding of the pose and of M, in units of their rounding.
+AMPLIFIED = 1e3
 SAMPLES = 24  # of det M, whole vectors; 17 would do
 WAVES = trigonometric_polynomial.waves(SAMPLES)
 #: Singular values, relative to the largest, below which an elimination vanishes for an arm, and
@@ -191,7 +193,7 @@ def expected(zeros: Array, away: Array, values: Array) -> int:
         return sum(distance < ROUGHLY for distance in distances)
     near = np.flatnonzero(away < PERHAPS)
     error = trigonometric_polynomial.errors(zeros, near, values)
-    return int(np.count_nonzero(away[near] < np.maximum(ROUGHLY, 20.0 * error)))
+    return int(np.count_nonzero(away[near] < np.maximum(ROUGHLY, AMPLIFIED * error)))
 
 
 @dataclass(frozen=True)
