@@ -46,8 +46,9 @@ REAL, COMPLEX = 1e-5, 1e-4
 #: Third singular value of M from the last, relative to the first, below which it is zero.
 DEGENERATE = 1e-7
 MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
-#: Error of the samples of det M, by the rounding of the pose and of M, in units of their rounding.
-AMPLIFIED = 1e3
+#: Errors of zeros, in units of what the rounding of samples does to first order: the equations are
+#: rounded, too, and crowded zeros move by roots of it.
+AMPLIFIED = 1e6
 SAMPLES = 24  # of det M, whole vectors; 17 would do
 WAVES = trigonometric_polynomial.waves(SAMPLES)
 #: Singular values, relative to the largest, below which an elimination vanishes for an arm, and
