@@ -216,8 +216,11 @@ def matrix(forms: Array, waves: Array) -> Array:
     return M.reshape(*waves.shape[:-1], 12, 12)
 
 
-def refined_zeros(z: Array, flat_forms: Array) -> Array:
-    """Return the zeros of det M in z = exp(i theta) by M itself, whose digits do not cancel."""
+def refined_zeros(z: Array, flat_forms: Array) -> tuple[Array, Array]:
+    """Return the zeros of det M in z = exp(i theta) by M itself, whose digits do not cancel.
+
+    And how far the last step moved each of them.
+    """
     forms = flat_forms.reshape(6, 9, 3)
 
     def logarithmic_derivative(z: Array) -> Array:

@@ -129,7 +129,7 @@ class GeneralSixRevolute:
         if not largest > VANISHED * self._typical[number]:
             return angles, away, -1
         zeros = trigonometric_polynomial.zeros(values, run.aberth_steps, DEGREE)
-        z = refined_zeros(zeros, forms) if refined else zeros
+        z, step = refined_zeros(zeros, forms) if refined else (zeros, np.zeros(len(zeros)))
         parts = np.zeros((2 * DEGREE, 2))  # of zeros at infinity, too
         parts[: len(z)] = z.view(float).reshape(-1, 2)
         run.joint_angles(
@@ -146,13 +146,15 @@ class GeneralSixRevolute:
         lost_digits = largest > DIGITS * min(sizes)
         if not refined:
             return angles, away, MORE if lost_digits else expected(zeros, away, values)
-        near = z[away[: len(z)] < NEARLY_REAL]
+        close = away[: len(z)] < NEARLY_REAL
+        near, step, distance = z[close], step[close], away[: len(z)][close]
         if not len(near):
             return angles, away, MORE if lost_digits else 0
         waves = np.stack([np.ones(len(near)), near.real, near.imag], axis=1)
         waves[:, 1:] /= np.abs(near)[:, None]
         sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
-        unclear = (away >= REAL) & (away < COMPLEX)
+        # on its way to the circle still, perhaps
+        unclear = (distance >= REAL) & ((distance < COMPLEX) | (step > 0.01 * distance))
         if unclear.any() or (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
             return angles, away, -1
         return angles, away, int(np.count_nonzero(away < REAL))

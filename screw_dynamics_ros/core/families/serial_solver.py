@@ -44,6 +44,7 @@ NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
 CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
+NEIGHBOR = 1e-2  # distance [rad] of poses that solutions are followed from
 GEOMETRY = 1e-8  # [rad, m], how well an arm must fit a closed form
 GENERAL = 'general 6R'
 BATCH = 32  # configurations that take their steps together
@@ -350,8 +351,22 @@ class SerialSolver:
             unchanged = refined and number > 0 and len(found) == before
             if not self._missing(found, 0 if unchanged else also):
                 return found, ''
+        if not told:
+            found = merged(found, self._from_neighbors(C, positions, method))
         found = merged(found, self._searched(C, positions, 256))
         return found, self._missing(found, 0 if told else -1)
+
+    def _from_neighbors(
+        self, C: Array, positions: Mapping[int, float], method: GeneralSixRevolute
+    ) -> ChainSolutions:
+        """Return the solutions that those of poses nearby lead to, where eliminations work."""
+        candidates = []
+        for twist in np.random.default_rng(0).normal(size=(8, 6)):
+            twist[3:] *= self.length
+            pose = se3.exp(NEIGHBOR * twist) @ C
+            candidates += [method.candidates(pose, k, False)[0] for k in range(len(method.places))]
+        q = np.concatenate(candidates)
+        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""

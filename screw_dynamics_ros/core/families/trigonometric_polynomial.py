@@ -210,8 +210,10 @@ def errors(z: Array, near: Array, values: Array) -> Array:
         return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
 
 
-def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 16) -> Array:
-    """Return zeros corrected by the iteration of Ehrlich and Aberth, all at once.
+def refined(
+    z: Array, logarithmic_derivative: Callable[[Array], Array], steps: int = 16
+) -> tuple[Array, Array]:
+    """Return zeros corrected by the iteration of Ehrlich and Aberth, and their last steps, (2 n,).
 
     Parameters
     ----------
@@ -224,7 +226,7 @@ def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: i
     Source: Bini and Noferini, Solving polynomial eigenvalue problems by means of the
     Ehrlich-Aberth method (2013).
     """
-    n = len(z) // 2
+    n, step = len(z) // 2, np.zeros(len(z), dtype=complex)
     for _ in range(steps):
         difference = z[:, None] - z
         np.fill_diagonal(difference, np.inf)
@@ -235,4 +237,4 @@ def refined(z: Array, logarithmic_derivative: Callable[[Array], Array], steps: i
         z = z - step
         if np.abs(step).max() < 1e-10:
             break
-    return z
+    return z, np.abs(step)

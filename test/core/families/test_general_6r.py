@@ -201,6 +201,6 @@ def test_crowded_zeros_are_refined():
         u = np.exp(1j * zeros)
         return (1.0 / (z[:, None] - u)).sum(axis=1) - 8.0 / z
 
-    z = trigonometric_polynomial.refined(z, logarithmic_derivative, 20)
+    z, _ = trigonometric_polynomial.refined(z, logarithmic_derivative, 20)
     after = np.abs(np.exp(1j * zeros)[:, None] - z).min(axis=1).max()
     assert after < 1e-9 < before
