@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import Lost
 from screw_dynamics_ros.core.families.limit_images import Discarded, LimitImages
-from screw_dynamics_ros.core.families.serial_solver import SerialSolver, reduced
+from screw_dynamics_ros.core.families.serial_solver import SerialSolver
 from screw_dynamics_ros.core.inverse.position import check_targets, rigid_defect
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
@@ -286,7 +286,8 @@ class _LockedArm:
         self._after = [(i, k) for i, k in enumerate(locked) if k > free[-1]]
         self._inner = [(i, k) for i, k in enumerate(locked) if free[0] < k < free[-1]]
         kept = [k for k in range(len(chain)) if free[0] <= k <= free[-1]]
-        self._core = reduced(chain, {k: 0.0 for k in range(len(chain)) if k not in kept})
+        ends = set(chain.joint_names) - {chain.joint_names[k] for k in kept}
+        self._core = chain.locked(dict.fromkeys(ends, 0.0))
         inner = sorted(k for _, k in self._inner)
         self._order = sorted(range(len(self._inner)), key=lambda n: self._inner[n][1])
         self.solver = SerialSolver(self._core, [kept.index(k) for k in inner], backend)

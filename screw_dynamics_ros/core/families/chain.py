@@ -154,6 +154,20 @@ class SerialChain:
             self.places[free],
         )
 
+    def padded(self) -> SerialChain:
+        """Return a chain of six joints: one of fewer carries further ones with axes anywhere.
+
+        Solutions of the shorter chain are those whose further joints are at zero.
+        """
+        rng = np.random.default_rng(1)
+        further, names = [], list(self.joint_names)
+        for k in range(6 - len(self)):
+            e = rng.normal(size=3)
+            e /= np.linalg.norm(e)
+            further.append(np.concatenate([e, np.cross(self.home[:3, 3] + rng.normal(size=3), e)]))
+            names.append(f'further joint {k + 1}')
+        return SerialChain(tuple(names), np.array([*self.screws, *further]), self.home)
+
     @classmethod
     def of(cls, tree: Tree, link: str) -> SerialChain:
         """Return the chain from the root frame of a robot to one of its links.

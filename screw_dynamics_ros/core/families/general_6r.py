@@ -37,10 +37,8 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
 #: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
-#: out as complex angles by rounding.
-NEARLY_REAL = 0.15
-#: The same for zeros that are real for sure, and for those that may be by rounding.
-ROUGHLY, PERHAPS = 1e-3, 0.15
+#: out as complex angles by rounding; and up to which it is one for sure.
+NEARLY_REAL, ROUGHLY = 0.15, 1e-3
 #: The same for refined zeros, to the rounding of multiple ones; and from where on they are complex.
 REAL, COMPLEX = 1e-5, 1e-4
 #: Third singular value of M from the last, relative to the first, below which it is zero.
@@ -143,21 +141,12 @@ class GeneralSixRevolute:
             angles,
             away,
         )
-        lost_digits = largest > DIGITS * min(sizes)
+        number_unknown = largest > DIGITS * min(sizes)
         if not refined:
-            return angles, away, MORE if lost_digits else expected(zeros, away, values)
-        close = away[: len(z)] < NEARLY_REAL
-        near, step, distance = z[close], step[close], away[: len(z)][close]
-        if not len(near):
-            return angles, away, MORE if lost_digits else 0
-        waves = np.stack([np.ones(len(near)), near.real, near.imag], axis=1)
-        waves[:, 1:] /= np.abs(near)[:, None]
-        sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
-        # on its way to the circle still, perhaps
-        unclear = (distance >= REAL) & ((distance < COMPLEX) | (step > 0.01 * distance))
-        if unclear.any() or (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
-            return angles, away, -1
-        return angles, away, int(np.count_nonzero(away < REAL))
+            return angles, away, MORE if number_unknown else possibly_real(zeros, away, values)
+        if not (away < NEARLY_REAL).any():
+            return angles, away, MORE if number_unknown else 0
+        return angles, away, certainly_real(z, away[: len(z)], step, forms)
 
     def _sampled(self, C: Array, number: int) -> tuple[Array, Array, Array, Array, Array]:
         """Return the pose in units of the arm, what is left of the equations, and samples of det M.
@@ -180,7 +169,7 @@ class GeneralSixRevolute:
         return float(np.median(np.abs(samples).max(axis=1)))
 
 
-def expected(zeros: Array, away: Array, values: Array) -> int:
+def possibly_real(zeros: Array, away: Array, values: Array) -> int:
     """Return how many zeros are real: as far from the circle as rounding may have taken them.
 
     Parameters
@@ -192,11 +181,34 @@ def expected(zeros: Array, away: Array, values: Array) -> int:
         The samples they are from.
     """
     distances = away.tolist()
-    if not any(ROUGHLY < distance < PERHAPS for distance in distances):
+    if not any(ROUGHLY < distance < NEARLY_REAL for distance in distances):
         return sum(distance < ROUGHLY for distance in distances)
-    near = np.flatnonzero(away < PERHAPS)
+    near = np.flatnonzero(away < NEARLY_REAL)
     error = trigonometric_polynomial.errors(zeros, near, values)
     return int(np.count_nonzero(away[near] < np.maximum(ROUGHLY, AMPLIFIED * error)))
+
+
+def certainly_real(z: Array, away: Array, step: Array, forms: Array) -> int:
+    """Return how many refined zeros are real, -1 if that is open.
+
+    It is where a zero is between real and complex, or on its way to the circle still, and where
+    more than two solutions share an angle.
+
+    Parameters
+    ----------
+    z, away, step : (k,) arrays
+        Zeros, | |z|^2 - 1 |, and how far the last step has moved them.
+    forms : (162,) array
+    """
+    near = away < NEARLY_REAL
+    unit = z[near] / np.abs(z[near])
+    waves = np.stack([np.ones(len(unit)), unit.real, unit.imag], axis=1)
+    sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
+    between = (away >= REAL) & (away < COMPLEX)
+    moving = (away >= REAL) & (step > 0.01 * away)
+    if (near & (between | moving)).any() or (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+        return -1
+    return int(np.count_nonzero(away < REAL))
 
 
 @dataclass(frozen=True)

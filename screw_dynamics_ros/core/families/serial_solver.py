@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.families.general_6r import NEARLY_REAL, GeneralSixR
 from screw_dynamics_ros.core.families.pieper import Pieper
 from screw_dynamics_ros.core.families.polishing import TURN, make_jacobian, make_polisher
 from screw_dynamics_ros.core.inverse.position import squared_distance
-from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
 #: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
@@ -91,7 +91,10 @@ class SerialSolver:
         return self._solvers[key]
 
     def _make_method(self, held: Mapping[int, float]) -> Method | None:
-        chain = reduced(self.chain, held) if held else self.chain
+        names = self.chain.joint_names
+        chain = self.chain
+        if held:
+            chain = chain.locked({names[k]: position for k, position in held.items()})
         n = len(chain)
         identity = repr((chain.screws.tolist(), chain.home.tolist()))
         if n <= 6 and self._always_singular(held):
@@ -101,9 +104,8 @@ class SerialSolver:
             if known.arm is not None:
                 return ClosedForm(known.name, known.arm, identity, self.backend, n == 7)
         if n > 6:
-            names = ', '.join(chain.joint_names)
             raise ArgumentError(
-                f'{n} joints are more than a pose needs: lock all but six of {names}, '
+                f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
                 'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
             )
         arm = Pieper.recognized(chain, GEOMETRY)
@@ -113,7 +115,7 @@ class SerialSolver:
         if set(chain.kinds) != {REVOLUTE}:
             return None
         if n < 6:
-            longer = SerialSolver(padded(chain), (), 'reference' if held else self.backend)
+            longer = SerialSolver(chain.padded(), (), 'reference' if held else self.backend)
             return longer if longer._method(np.zeros(0)) is not None else None
         try:
             solver = GeneralSixRevolute(chain, self.backend, self._places)
@@ -133,12 +135,16 @@ class SerialSolver:
                 (J,) = self._jacobian.single([q])
             else:  # once for each arm: not worth compiling
                 J = self.chain.jacobian(q)
-            J = J[:, self.free]
-            J[3:] /= self.length
-            sigma = np.linalg.svd(J, compute_uv=False)
+            sigma = np.linalg.svd(self._in_units_of_the_arm(J), compute_uv=False)
             if sigma[-1] > SINGULAR * sigma[0]:
                 return False
         return True
+
+    def _in_units_of_the_arm(self, J: Array) -> Array:
+        """Return the columns of the free joints (6, n), lengths in units of the arm's."""
+        scaled = J[:, self.free]
+        scaled[3:] /= self.length
+        return scaled
 
     def direct(self, C: Array, swivel: Array) -> ChainSolutions | None:
         """Return the solutions of a closed form the short way, None where there is doubt.
@@ -441,9 +447,7 @@ class SerialSolver:
         for q, determinant in zip(found.q, found.checks[:, 1].tolist()):
             if determinant < SMALL_DETERMINANT * self.length**6:
                 (J,) = self._jacobian.single([np.ascontiguousarray(q)])
-                J = J[:, self.free]
-                J[3:] /= self.length
-                _, sigma, V = np.linalg.svd(J)
+                _, sigma, V = np.linalg.svd(self._in_units_of_the_arm(J))
                 least = sigma[-1]
                 if least < NEARLY_SINGULAR:
                     direction = np.zeros(len(self.chain))
@@ -512,38 +516,3 @@ class SerialSolver:
 
 
 Method = ClosedForm | GeneralSixRevolute | SerialSolver
-
-
-def reduced(chain: SerialChain, held: Mapping[int, float]) -> SerialChain:
-    """Return the chain of the other joints when some are held at given positions."""
-    C, own = np.eye(4), []
-    for k, X in enumerate(chain.screws):
-        if k in held:
-            C = C @ se3.exp_unit_screw(X, held[k])
-        else:
-            own.append(screws.transform_twist(C, X))
-    free = [k for k in range(len(chain)) if k not in held]
-    return SerialChain(
-        tuple(chain.joint_names[k] for k in free),
-        np.array(own).reshape(-1, 6),
-        C @ chain.home,
-        chain.lower[free],
-        chain.upper[free],
-        chain.places[free],
-    )
-
-
-def padded(chain: SerialChain) -> SerialChain:
-    """Return a chain of six joints: one of fewer carries further joints with axes anywhere.
-
-    Solutions of the shorter chain are those whose further joints are at zero.
-    """
-    missing = 6 - len(chain)
-    rng = np.random.default_rng(1)
-    further = []
-    for _ in range(missing):
-        e = rng.normal(size=3)
-        e /= np.linalg.norm(e)
-        further.append(np.concatenate([e, np.cross(chain.home[:3, 3] + rng.normal(size=3), e)]))
-    names = (*chain.joint_names, *(f'further joint {k + 1}' for k in range(missing)))
-    return SerialChain(names, np.array([*chain.screws, *further]), chain.home)
