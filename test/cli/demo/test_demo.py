@@ -68,13 +68,20 @@ def pids_in(text: str) -> dict[str, int]:
     return {name: int(pid) for name, pid in re.findall(r'started (\w+), process (\d+)', text)}
 
 
+LOSSES = r'joint states without all outputs +\d\d?(\.\d)? .*'
+
+
 def test_demo_passes(start_demo: Callable[..., subprocess.Popen[str]], tmp_path: Path):
-    process = start_demo('--duration', '6')
-    text = process.communicate()[0]
-    failed = re.findall(r'^ +FAIL +(.*)', text, re.MULTILINE)
-    if failed:  # states are lost where other processes take all the processor time
-        losses = r'joint states without all outputs +\d\d?(\.\d)? .*'
-        assert all(re.fullmatch(losses, each) for each in failed), text
+    """Where others take all the processor time, states are lost; it is tried again if more is."""
+    for _ in range(4):
+        process = start_demo('--duration', '6')
+        text = process.communicate()[0]
+        failed = re.findall(r'^ +FAIL +(.*)', text, re.MULTILINE)
+        busy = any(re.fullmatch(LOSSES, each) for each in failed)
+        if len(failed) < 2 or not busy:
+            break
+    if failed:
+        assert all(re.fullmatch(LOSSES, each) for each in failed), text
     assert process.returncode == bool(failed), text
     assert re.search(r'^ +5\.\d s +tool .* estimated .* N$', text, re.MULTILINE)
     contents = json.loads((tmp_path / 'demo.json').read_text())
