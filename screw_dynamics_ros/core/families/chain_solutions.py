@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.families.polishing import TURN
+from screw_dynamics_ros.core.families.polishing import CHECKS, TURN
 from screw_dynamics_ros.core.types import Array
 
 #: Joint positions [rad, m] below which two solutions are the same one.
 SAME = 1e-6
-#: Difference of `periodic_numbers` above which two solutions certainly differ.
+#: Difference of the numbers of `polishing.polished` above which two solutions certainly differ.
 APART = 1e-5
-PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
 Lost = tuple[Array, Array, Array, list[int]]
-NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, 3)), [])
+NONE_LOST: Lost = (np.empty((0, 0)), np.empty(0, dtype=int), np.empty((0, CHECKS)), [])
 
 
 @dataclass(eq=False, slots=True)
@@ -25,8 +24,8 @@ class ChainSolutions:
     Attributes
     ----------
     q : (k, n) array
-    checks : (k, 3) array
-        Residual, det(J J^T), distance from the limits; see `polishing.polished`.
+    checks : (k, 4) array
+        Residual, det(J J^T), distance from the limits, number; see `polishing.polished`.
     branches : (k,) array of int
     lost : tuple of arrays
         ChainSolutions that are no solutions: q, branches, residuals.
@@ -52,7 +51,7 @@ def merged(*several: ChainSolutions) -> ChainSolutions:
     """Return solutions together, each once, the one with the smallest residual."""
     if len(several) == 1 and len(several[0].q) < 2:
         return several[0]
-    if len(several) == 1 and are_distinct(several[0].q):
+    if len(several) == 1 and are_distinct(several[0].checks):
         return several[0]
     q = np.concatenate([each.q for each in several])
     checks = np.concatenate([each.checks for each in several])
@@ -67,15 +66,10 @@ def merged(*several: ChainSolutions) -> ChainSolutions:
     return replace(several[0], q=q[kept], checks=checks[kept], branches=branches[kept])
 
 
-def are_distinct(q: Array) -> bool:
-    """Return whether configurations (k, n) certainly differ."""
-    numbers = np.sort(periodic_numbers(q))
+def are_distinct(checks: Array) -> bool:
+    """Return whether configurations certainly differ."""
+    numbers = np.sort(checks[:, 3])
     return bool((numbers[1:] - numbers[:-1]).min() > APART)
-
-
-def periodic_numbers(q: Array) -> Array:
-    """Return one number for each configuration (k, n), the same after whole turns, (k,)."""
-    return np.sin(q + PHASES[: q.shape[1]]).dot(WEIGHTS[: q.shape[1]])
 
 
 def distances(q: Array, other: Array) -> Array:

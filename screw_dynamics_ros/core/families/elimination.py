@@ -47,6 +47,7 @@ DEGREE = 8  # of det M: 16 zeros
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.
 HALF_ANGLE = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 HALF_ANGLES = np.kron(HALF_ANGLE, HALF_ANGLE)  # of two angles
+IDENTITY = np.eye(4)
 TILT = (0.7648421872844885, 0.644217687237691)  # cos, sin of 0.7 rad; see `half_angles`
 #: Added where a divisor may be zero: to pivots and squares of lengths of order 1, to squares in
 #: rotations, and to squares of pivots whose unknown is small then.
@@ -97,11 +98,14 @@ class Equations(NamedTuple):
     solution : (8 * 14,) array
         Takes the left side of (1) minus `rest` to the products of the angles on the right.
     rest : (14,) array
+    orientation : (9,) array
+        Of exp 1 ... exp 6.
     """
 
     forms: Array
     solution: Array
     rest: Array
+    orientation: Array
 
 
 class Elimination:
@@ -110,8 +114,12 @@ class Elimination:
     Parameters
     ----------
     S : (6, 6) array
-        Screws of the joints at q = 0, one in each row.
+        Screws of the joints at q = 0, one in each row, lengths in units of `length`.
     place : Place
+    home_inverse : (4, 4) array, optional
+        Inverse of the pose at q = 0; the identity otherwise.
+    length : float
+        Unit of length [m], of about the size of the arm.
 
     Attributes
     ----------
@@ -123,7 +131,9 @@ class Elimination:
         What stands before and after D(C) on the right, for b and a joints.
     """
 
-    def __init__(self, S: Array, place: Place) -> None:
+    def __init__(
+        self, S: Array, place: Place, home_inverse: Array = IDENTITY, length: float = 1.0
+    ) -> None:
         self.place = place
         sign = 1.0 if place.behind else -1.0
         e, v = np.split(S[place.axis], 2)
@@ -145,19 +155,13 @@ class Elimination:
             D = rotation_terms(S[joint], -sign)
             product = (product[:, None] @ D).reshape(-1, SIZE, SIZE)
         self.before = product.reshape(-1, SIZE)
+        constants = (home_inverse, 1.0 / length, self.before, self.after, self.forms)
+        #: Arguments of `eliminate` behind the pose.
+        self.constants = tuple(np.ascontiguousarray(each).reshape(-1) for each in constants)
 
     def equations(self, C: Array) -> Equations:
-        """Return what is left of (1) for one pose C = exp 1 ... exp 6."""
-        return Equations(*eliminate(self.place, *self.inputs(C)))
-
-    def inputs(self, C: Array) -> tuple[Array, ...]:
-        """Return the arguments of `eliminate`."""
-        return (
-            C.reshape(16),
-            self.before.reshape(-1),
-            self.after.reshape(-1),
-            self.forms.reshape(-1),
-        )
+        """Return what is left of (1) for one pose (4, 4) of the tool."""
+        return Equations(*eliminate(self.place, C.reshape(16), *self.constants))
 
 
 def right_side(place: Place, C: Array, before: Array, after: Array) -> Array:
@@ -168,15 +172,22 @@ def right_side(place: Place, C: Array, before: Array, after: Array) -> Array:
 
 
 def eliminate(
-    place: Place, pose: Array, before: Array, after: Array, forms: Array
-) -> tuple[Array, Array, Array]:
+    place: Place,
+    pose: Array,
+    home_inverse: Array,
+    scale: Array,
+    before: Array,
+    after: Array,
+    forms: Array,
+) -> tuple[Array, Array, Array, Array]:
     """Return `Equations`. This is what is compiled, once for all arms.
 
     By Householder reflections of the right side: the rows of Q^T below the eighth are free of the
     joints there.
     """
-    C, after = pose.reshape(4, 4), after.reshape(SIZE, -1)
-    right = right_side(place, C, before, after)
+    C, after = pose.reshape(4, 4) @ home_inverse.reshape(4, 4), after.reshape(SIZE, -1)
+    R0 = C[:3, :3]
+    right = right_side(place, se3.pose(R0, C[:3, 3] * scale), before, after)
     R, Qt = reflected(right[:, 1:])
     N = Qt[8:]
     combined = N @ forms.reshape(14, 27)
@@ -189,7 +200,8 @@ def eliminate(
         # where the products of the angles are dependent, the smallest of them
         pivot = R[k, k] / (R[k, k] * R[k, k] + WEAK)
         solution[k] = (Qt[k] - R[k, k + 1 :] @ solution[k + 1 :]) * pivot
-    return combined.reshape(-1), solution.reshape(-1), right[:, 0] + zeros(14, right)
+    rest = right[:, 0] + zeros(14, right)
+    return combined.reshape(-1), solution.reshape(-1), rest, R0.reshape(9)
 
 
 def reflected(A: Array) -> tuple[Array, Array]:
@@ -216,10 +228,16 @@ def matrix(forms: Array, waves: Array) -> Array:
     return M.reshape(*waves.shape[:-1], 12, 12)
 
 
-def refined_zeros(z: Array, flat_forms: Array) -> tuple[Array, Array]:
+def refined_zeros(approximate: Array, flat_forms: Array) -> tuple[Array, Array]:
     """Return the zeros of det M in z = exp(i theta) by M itself, whose digits do not cancel.
 
-    And how far the last step moved each of them.
+    And how far the last step moved each of them. Those at the origin and far away stay.
+
+    Parameters
+    ----------
+    approximate : (2 n, 2) array
+        Real and imaginary parts.
+    flat_forms : (162,) array
     """
     forms = flat_forms.reshape(6, 9, 3)
 
@@ -232,7 +250,14 @@ def refined_zeros(z: Array, flat_forms: Array) -> tuple[Array, Array]:
             return np.full(len(z), np.inf)
         return np.trace(change, axis1=1, axis2=2)
 
-    return trigonometric_polynomial.refined(z, logarithmic_derivative)
+    z, step = approximate.copy(), np.zeros(len(approximate))
+    size = np.hypot(*z.T)
+    finite = (size > 0.0) & (size < trigonometric_polynomial.INFINITY)
+    inner, step[finite] = trigonometric_polynomial.refined(
+        z[finite].view(complex)[:, 0], logarithmic_derivative
+    )
+    z[finite] = inner.view(float).reshape(-1, 2)
+    return z, step
 
 
 def triangular(M: Array) -> Array:

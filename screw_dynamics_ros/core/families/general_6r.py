@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.families.elimination import (
     DEGREE,
     PLACES,
     Elimination,
+    Equations,
     Place,
     determinant,
     eliminate,
@@ -46,7 +47,7 @@ DEGENERATE = 1e-7
 MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
 #: Errors of zeros, in units of what the rounding of samples does to first order: the equations are
 #: rounded, too, and crowded zeros move by roots of it.
-AMPLIFIED = 1e6
+AMPLIFIED, EPSILON = 1e6, float(np.finfo(float).eps)
 SAMPLES = 24  # of det M, whole vectors; 17 would do
 WAVES = trigonometric_polynomial.waves(SAMPLES)
 #: Singular values, relative to the largest, below which an elimination vanishes for an arm, and
@@ -88,9 +89,12 @@ class GeneralSixRevolute:
             raise ArgumentError(
                 f'every elimination vanishes for the joints {", ".join(chain.joint_names)}'
             )
-        self._home_inverse = se3.inverse(chain.home)
         self._axes = np.ascontiguousarray(S[:, :3]).reshape(-1)
-        self._eliminations = [Elimination(S, place) for place in self.places]
+        home_inverse = se3.inverse(chain.home)
+        self._eliminations = [
+            Elimination(S, place, home_inverse, self.length) for place in self.places
+        ]
+        self._lefts = [each.left.reshape(-1) for each in self._eliminations]
         self._kernels = [kernels(place, backend) for place in self.places]
         self._chain = chain
         self._typical = [self._typical_determinant(k) for k in range(len(self.places))]
@@ -120,47 +124,35 @@ class GeneralSixRevolute:
         With | |z|^2 - 1 | of each zero, (2 n,), to choose by, and how many solutions there may be.
         """
         run = self._kernels[number]
-        pose, forms, solution, rest, values = self._sampled(C, number)
+        (forms, solution, rest, orientation), values = self._sampled(C, number)
         angles, away = np.empty((2 * DEGREE, 2, 6)), np.full(2 * DEGREE, np.inf)
-        sizes = [abs(value) for value in values.tolist()]
+        sizes = list(map(abs, values.tolist()))
         largest = max(sizes)
-        if not largest > VANISHED * self._typical[number]:
+        if not VANISHED * self._typical[number] < largest < np.inf:
             return angles, away, -1
-        zeros = trigonometric_polynomial.zeros(values, run.aberth_steps, DEGREE)
-        z, step = refined_zeros(zeros, forms) if refined else (zeros, np.zeros(len(zeros)))
-        parts = np.zeros((2 * DEGREE, 2))  # of zeros at infinity, too
-        parts[: len(z)] = z.view(float).reshape(-1, 2)
+        zeros, slopes = trigonometric_polynomial.zeros(values, run.aberth_steps, DEGREE)
+        if refined:
+            zeros, step = refined_zeros(zeros, forms)
         run.joint_angles(
-            parts,
-            forms,
-            solution,
-            rest,
-            self._eliminations[number].left.reshape(-1),
-            pose[:3, :3].reshape(9),
-            self._axes,
-            angles,
-            away,
+            zeros, forms, solution, rest, self._lefts[number], orientation, self._axes, angles, away
         )
         number_unknown = largest > DIGITS * min(sizes)
         if not refined:
-            return angles, away, MORE if number_unknown else possibly_real(zeros, away, values)
-        if not (away < NEARLY_REAL).any():
-            return angles, away, MORE if number_unknown else 0
-        return angles, away, certainly_real(z, away[: len(z)], step, forms)
+            expected = MORE if number_unknown else possibly_real(away, slopes, largest)
+        elif (away < NEARLY_REAL).any():
+            expected = certainly_real(zeros, away, step, forms)
+        else:
+            expected = MORE if number_unknown else 0
+        return angles, away, expected
 
-    def _sampled(self, C: Array, number: int) -> tuple[Array, Array, Array, Array, Array]:
-        """Return the pose in units of the arm, what is left of the equations, and samples of det M.
-
-        That is: pose (4, 4), forms (162,), solution (112,), rest (14,), values (SAMPLES,).
-        """
-        elimination, run = self._eliminations[number], self._kernels[number]
-        pose = C @ self._home_inverse
-        pose[:3, 3] /= self.length
-        forms, solution, rest = np.empty(162), np.empty(112), np.empty(14)
-        run.eliminate(*elimination.inputs(pose), forms, solution, rest)
+    def _sampled(self, C: Array, number: int) -> tuple[Equations, Array]:
+        """Return what is left of the equations, and samples of det M, (SAMPLES,)."""
+        run = self._kernels[number]
+        left = Equations(np.empty(162), np.empty(112), np.empty(14), np.empty(9))
+        run.eliminate(C.reshape(16), *self._eliminations[number].constants, *left)
         values = np.empty((SAMPLES, 1))
-        run.determinant(WAVES, forms, values)
-        return pose, forms, solution, rest, values[:, 0]
+        run.determinant(WAVES, left.forms, values)
+        return left, values[:, 0]
 
     def _typical_determinant(self, number: int) -> float:
         """Return how large det M is for random poses, the median of the largest samples."""
@@ -169,26 +161,27 @@ class GeneralSixRevolute:
         return float(np.median(np.abs(samples).max(axis=1)))
 
 
-def possibly_real(zeros: Array, away: Array, values: Array) -> int:
+def possibly_real(away: Array, slopes: Array, largest: float) -> int:
     """Return how many zeros are real: as far from the circle as rounding may have taken them.
+
+    To first order that is the rounding of the largest sample over the derivative at the zero.
 
     Parameters
     ----------
-    zeros : (2 n,) array
     away : (2 n,) array
         | |z|^2 - 1 |.
-    values : (N,) array
-        The samples they are from.
+    slopes : (2 n,) array
+        | df / dz |.
+    largest : float
+        Of the samples of f, the absolute value.
     """
-    distances = away.tolist()
-    if not any(ROUGHLY < distance < NEARLY_REAL for distance in distances):
-        return sum(distance < ROUGHLY for distance in distances)
-    near = np.flatnonzero(away < NEARLY_REAL)
-    error = trigonometric_polynomial.errors(zeros, near, values)
-    return int(np.count_nonzero(away[near] < np.maximum(ROUGHLY, AMPLIFIED * error)))
+    rounding, count = AMPLIFIED * EPSILON * largest, 0
+    for distance, slope in zip(away.tolist(), slopes.tolist()):
+        count += distance < ROUGHLY or (distance < NEARLY_REAL and distance * slope < rounding)
+    return count
 
 
-def certainly_real(z: Array, away: Array, step: Array, forms: Array) -> int:
+def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
     """Return how many refined zeros are real, -1 if that is open.
 
     It is where a zero is between real and complex, or on its way to the circle still, and where
@@ -196,13 +189,13 @@ def certainly_real(z: Array, away: Array, step: Array, forms: Array) -> int:
 
     Parameters
     ----------
-    z, away, step : (k,) arrays
+    zeros, away, step : (2 n, 2), (2 n,), (2 n,) arrays
         Zeros, | |z|^2 - 1 |, and how far the last step has moved them.
     forms : (162,) array
     """
     near = away < NEARLY_REAL
-    unit = z[near] / np.abs(z[near])
-    waves = np.stack([np.ones(len(unit)), unit.real, unit.imag], axis=1)
+    unit = zeros[near] / np.linalg.norm(zeros[near], axis=1, keepdims=True)
+    waves = np.hstack([np.ones((len(unit), 1)), unit])
     sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
     between = (away >= REAL) & (away < COMPLEX)
     moving = (away >= REAL) & (step > 0.01 * away)
@@ -243,6 +236,8 @@ def kernels(place: Place, backend: str) -> Kernels:
         'elimination of 6R arms',
         (
             ('pose', 16),
+            ('home_inverse', 16),
+            ('scale', 1),
             ('before', before * SIZE * SIZE),
             ('after', after * SIZE),
             ('forms', 378),

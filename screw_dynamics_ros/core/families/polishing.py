@@ -26,15 +26,19 @@ DAMPING = 1e-3  # times the squared error
 SMALLEST_DAMPING = 1e-14  # keeps the normal equations solvable in a singular configuration
 #: Beyond a limit [rad, m] by no more than this is rounding.
 SLACK = 2e-11
+CHECKS = 4  # numbers that are said of each configuration
+#: Of the sines whose sum tells configurations apart.
+PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
 
 
 def polished(
     chain: SerialChain, moving: Sequence[int], steps: int, q: Array, target: Array
 ) -> tuple[Array, Array]:
-    """Return q (n,) after some steps and what there is to say of it, (3,). May be recorded.
+    """Return q (n,) after some steps and what there is to say of it, (4,). May be recorded.
 
-    That is the residual, 2 sin(angle / 2) [rad] and displacement [m] in one norm; det(J J^T); and
-    the squared distance from the limits, `SLACK` within them. Angles come back within half a turn.
+    That is the residual, 2 sin(angle / 2) [rad] and displacement [m] in one norm; det(J J^T); the
+    squared distance from the limits, `SLACK` within them; and a number that is the same after whole
+    turns, and another one for other configurations. Angles come back within half a turn.
 
     Parameters
     ----------
@@ -61,7 +65,8 @@ def polished(
     outside = sum(
         (q[k] - clamp(q[k], chain.lower[k] + SLACK, chain.upper[k] - SLACK)) ** 2 for k in moving
     )
-    return q, np.array([residual, determinant, outside + 0.0 * residual])
+    number = sum(w * np.sin(angle + phase) for angle, phase, w in zip(q, PHASES, WEIGHTS))
+    return q, np.array([residual, determinant, outside + 0.0 * residual, number])
 
 
 def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Array, Array]:
@@ -74,7 +79,7 @@ def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Arr
 
 
 def make_polisher(chain: SerialChain, moving: Sequence[int], steps: int, backend: str) -> Kernel:
-    """Return `polished`, compiled: (q (N, n), target (16,)) -> q, (N, 3)."""
+    """Return `polished`, compiled: (q (N, n), target (16,)) -> q, (N, 4)."""
     data = (chain.screws, chain.home, chain.lower, chain.upper)
     return make_kernel(
         KernelSpecification(

@@ -19,14 +19,13 @@ from screw_dynamics_ros.core.families.chain_solutions import (
     ChainSolutions,
     distances,
     merged,
-    periodic_numbers,
 )
 from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.elimination import Place
-from screw_dynamics_ros.core.families.general_6r import NEARLY_REAL, GeneralSixRevolute
+from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute
 from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import TURN, make_jacobian, make_polisher
+from screw_dynamics_ros.core.families.polishing import CHECKS, TURN, make_jacobian, make_polisher
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
@@ -39,6 +38,8 @@ HOPELESS = 1e-2
 ROUNDS = 16
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
+#: The same where the number of solutions is known and all of them are found.
+LEAST_DETERMINANT = 1e-10
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
 CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
@@ -179,14 +180,14 @@ class SerialSolver:
 
         def direct(C: Array, swivel: Array) -> ChainSolutions | None:
             target = C.reshape(16)
-            start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, 3))
+            start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, CHECKS))
             if count:
                 branches(swivel[:, None], target, start.reshape(count, -1, n))
             else:
                 branches(target, start)
             exact(start, target, q, checks)
             good, lost, outside = [], [], 0.0
-            for k, (residual, determinant, beyond) in enumerate(checks.tolist()):
+            for k, (residual, determinant, beyond, _) in enumerate(checks.tolist()):
                 if residual <= accepted and determinant > least:
                     good.append(k)
                     outside += beyond
@@ -210,14 +211,13 @@ class SerialSolver:
         self, method: GeneralSixRevolute, C: Array, swivel: Array
     ) -> ChainSolutions | None:
         """Return the solutions of an elimination, None unless they are regular and as expected."""
-        angles, away, expected = method.at_all_zeros(C, 0, False)
+        angles, _, expected = method.at_all_zeros(C, 0, False)
         if not 0 < expected <= BATCH or expected % 2:
             return None
         q, target = angles.reshape(-1, 6), C.reshape(16)
-        near = (away < NEARLY_REAL).repeat(2).tolist()
         for _ in range(2):
             q, checks = self._stepped(self._coarse, q, target)
-            rows = self._regular(q, checks, near)
+            rows = self._regular(checks)
             if len(rows) == expected:
                 found = ChainSolutions(q[rows], checks[rows], np.zeros(expected, dtype=int))
                 found.name, found.bound = GENERAL, method.bound
@@ -225,18 +225,18 @@ class SerialSolver:
                 return found
         return None
 
-    def _regular(self, q: Array, checks: Array, near: Sequence[bool]) -> list[int]:
+    def _regular(self, checks: Array) -> list[int]:
         """Return which configurations are different solutions, each once; none where in doubt.
 
         There is doubt where one may be singular, and where two differ by little.
         """
-        good = []
-        numbers, least = periodic_numbers(q).tolist(), SMALL_DETERMINANT * self.length**6
-        for k, (residual, determinant, _) in enumerate(checks.tolist()):
-            if near[k] and residual <= self._accepted:
+        good, accepted = [], self._accepted
+        least = LEAST_DETERMINANT * self.length**6
+        for k, (residual, determinant, _, number) in enumerate(checks.tolist()):
+            if residual <= accepted:
                 if determinant <= least:
                     return []
-                good.append((numbers[k], k))
+                good.append((number, k))
         good.sort()
         rows, last = [], -np.inf
         for number, k in good:
@@ -413,7 +413,7 @@ class SerialSolver:
         if len(q) < BATCH:
             padded = np.zeros((BATCH, q.shape[1]))
             padded[: len(q)] = q
-        moved, checks = np.empty((BATCH, q.shape[1])), np.empty((BATCH, 3))
+        moved, checks = np.empty((BATCH, q.shape[1])), np.empty((BATCH, CHECKS))
         run(padded, target, moved, checks)
         return moved[: len(q)], checks[: len(q)]
 
@@ -423,7 +423,7 @@ class SerialSolver:
         """Return the different solutions that configurations (m, n) lead to."""
         target = np.ascontiguousarray(C).reshape(16)
         if not len(q):
-            return ChainSolutions(q, np.empty((0, 3)), branches)
+            return ChainSolutions(q, np.empty((0, CHECKS)), branches)
         start, (q, checks) = q, self._stepped(steps, q, target)
         for _ in range(rounds):
             residuals = checks[:, 0]

@@ -25,9 +25,10 @@ TINY, INFINITY = 1e-200, 1e30
 AROUND = 2.0  # |z|, and its inverse
 
 
-#: Steps of the iteration between two looks, and at most.
-STEPS, MOST = 4, 80
+#: Steps of the iteration before the first look, then between two, and at most; even.
+FIRST, STEPS, MOST = 10, 2, 80
 CONVERGED, CROWDED = 1e-9, 1e-5
+CORRECTIONS = 4  # of eigenvalues
 
 
 def sample_angles(count: int) -> Array:
@@ -41,25 +42,23 @@ def waves(count: int) -> Array:
     return np.stack([np.ones(count), np.cos(angles), np.sin(angles)], axis=1)
 
 
-def zeros(values: Array, steps: Callable[..., None], degree: int) -> Array:
-    """Return the zeros z of a trigonometric polynomial, complex, 2 n or fewer.
+def zeros(values: Array, steps: Callable[..., None], degree: int) -> tuple[Array, Array]:
+    """Return the zeros z of a trigonometric polynomial f, and | df / dz | there.
 
-    Where the highest coefficients vanish, zeros are at the origin and at infinity: left out.
+    Those are (2 n, 2), real and imaginary parts, and (2 n,). Where the highest coefficients vanish,
+    zeros are at the origin and far away.
 
     Parameters
     ----------
     values : (N,) array
-        At `sample_angles(N)`, N > 2 n.
+        Finite, not all zero, at `sample_angles(N)`, N > 2 n.
     steps : callable
         `aberth_steps(2 n)`.
     degree : int
         n.
     """
     p = transform(degree, len(values)).dot(values)
-    square = p.dot(p)
-    if not 0.0 < square < np.inf:
-        return np.empty(0, dtype=complex)
-    if p[:2].dot(p[:2]) > ROUNDING**2 * square:
+    if p[:2].dot(p[:2]) > ROUNDING**2 * p.dot(p):
         found = simultaneous(p, steps)
         if found is not None:
             return found
@@ -93,48 +92,49 @@ def by_companion(c: Array) -> Array:
     return np.linalg.eigvals(companion)
 
 
-def corrected(z: Array, p: Array, steps: Callable[..., None]) -> Array:
-    """Return zeros (2 n,), those around the unit circle after some steps of Ehrlich and Aberth.
+def corrected(z: Array, p: Array, steps: Callable[..., None]) -> tuple[Array, Array]:
+    """Return `zeros` by z (k,), those around the unit circle after some steps.
 
     A small highest coefficient takes digits from the eigenvalues. Zeros that p has further are at
-    the origin and at infinity.
+    the origin and far away.
     """
     m, known = len(p) // 2 - 1, len(z)
-    everyone, moved = np.zeros((m, 2)), np.empty((m, 2))
+    everyone, moved, slopes = np.zeros((m, 2)), np.empty((m, 2)), np.empty(m)
     everyone[:known] = z.view(float).reshape(-1, 2)
     everyone[known + (m - known) // 2 :, 0] = INFINITY
     size = np.abs(z)
     around = np.flatnonzero((size > 1.0 / AROUND) & (size < AROUND))
-    for _ in range(STEPS):
-        steps(everyone, everyone.reshape(-1), p, moved)
+    for _ in range(CORRECTIONS):
+        steps(everyone, everyone.reshape(-1), p, moved, slopes)
         everyone[around] = moved[around]
-    return everyone[:known].copy().view(complex)[:, 0]
+    return everyone, slopes
 
 
-def simultaneous(p: Array, steps: Callable[..., None]) -> Array | None:
-    """Return the zeros by the iteration of Ehrlich and Aberth, None if it does not converge.
+def simultaneous(p: Array, steps: Callable[..., None]) -> tuple[Array, Array] | None:
+    """Return the `zeros` by the iteration of Ehrlich and Aberth, None if it does not converge.
 
     The 2 m + 2 coefficients are real and imaginary parts, those of z^m first.
     """
-    z = STARTS[len(p) // 2 - 1].copy()
+    m = len(p) // 2 - 1
+    z, slopes = STARTS[m].copy(), np.empty(m)
     moved, all_z = np.empty_like(z), z.reshape(-1)
     all_moved = moved.reshape(-1)
-    before = np.inf
-    for _ in range(MOST // STEPS):
-        for _ in range(STEPS // 2):
-            steps(z, all_z, p, moved)
-            steps(moved, all_moved, p, z)
+    before, taken, count = np.inf, 0, FIRST
+    while taken < MOST:
+        for _ in range(count // 2):
+            steps(z, all_z, p, moved, slopes)
+            steps(moved, all_moved, p, z, slopes)
         step = all_z - all_moved
         square = step.dot(step)
         # crowded zeros stay in motion by rounding
-        if square < CONVERGED**2 or 0.5 * before < square < CROWDED**2:
-            return all_z.view(complex)
-        before = square
+        if square < CONVERGED**2 or 0.7 * before < square < CROWDED**2:
+            return z, slopes
+        before, taken, count = square, taken + count, STEPS
     return None
 
 
-def aberth_step(own: Array, everyone: Array, coefficients: Array) -> tuple[Array]:
-    """Return one zero (2,), real and imaginary, after a step; may be recorded.
+def aberth_step(own: Array, everyone: Array, coefficients: Array) -> tuple[Array, Array]:
+    """Return one zero (2,), real and imaginary, after a step, and | p'(z) |, (); may be recorded.
 
     Newton's step for p(z) / product of (z - z_j), with the other zeros z_j. Where another zero is
     the same number, it does not count.
@@ -162,7 +162,8 @@ def aberth_step(own: Array, everyone: Array, coefficients: Array) -> tuple[Array
     # step p / (p' - p s)
     u, v = da - (a * s - b * t), db - (a * t + b * s)
     square = 1.0 / (u * u + v * v + TINY)
-    return (np.array([x - (a * u + b * v) * square, y - (b * u - a * v) * square]),)
+    moved = np.array([x - (a * u + b * v) * square, y - (b * u - a * v) * square])
+    return moved, np.sqrt(da * da + db * db)
 
 
 def aberth_steps(count: int, backend: str) -> Callable[..., None]:
@@ -185,29 +186,6 @@ def starts(count: int) -> Array:
 
 
 STARTS = {count: starts(count) for count in (2, 4, 16)}
-
-
-def errors(z: Array, near: Array, values: Array) -> Array:
-    """Return how far some zeros may be from the true ones, because samples are rounded, (k,).
-
-    To first order, the rounding of the largest sample over the derivative at the zero; of crowded
-    zeros that is about their distance from each other.
-
-    Parameters
-    ----------
-    z : (2 n,) array
-        All zeros.
-    near : (k,) array of int
-        Those that are asked for.
-    values : (N,) array
-        The samples.
-    """
-    difference = np.abs(z[near, None] - z)
-    difference[np.arange(len(near)), near] = 1.0
-    leading = abs(values @ np.exp(-1j * (len(z) // 2) * sample_angles(len(values)))) / len(values)
-    with np.errstate(divide='ignore', over='ignore'):
-        slope = leading * difference.prod(axis=1)
-        return np.asarray(np.finfo(float).eps * np.abs(values).max() / slope)
 
 
 def refined(

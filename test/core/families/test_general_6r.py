@@ -150,6 +150,11 @@ def test_reflections_make_a_triangle():
 STEPS = {n: trigonometric_polynomial.aberth_steps(n, 'reference') for n in (2, 4, 16)}
 
 
+def complex_zeros(found):
+    """Return zeros as complex numbers, from real and imaginary parts and slopes."""
+    return found[0].view(complex)[:, 0]
+
+
 @pytest.mark.parametrize('degree', [1, 2, 8])
 def test_zeros_of_trigonometric_polynomials(degree):
     """By both methods: simultaneous iteration and eigenvalues."""
@@ -159,8 +164,8 @@ def test_zeros_of_trigonometric_polynomials(degree):
     c = np.fft.rfft(values)[: degree + 1]
     p = trigonometric_polynomial.transform(degree, 24) @ values
     for z in (
-        trigonometric_polynomial.zeros(values, STEPS[2 * degree], degree),
-        trigonometric_polynomial.simultaneous(p, STEPS[2 * degree]),
+        complex_zeros(trigonometric_polynomial.zeros(values, STEPS[2 * degree], degree)),
+        complex_zeros(trigonometric_polynomial.simultaneous(p, STEPS[2 * degree])),
         trigonometric_polynomial.by_companion(c),
     ):
         np.testing.assert_allclose(np.abs(z), 1.0, atol=1e-7)
@@ -168,12 +173,23 @@ def test_zeros_of_trigonometric_polynomials(degree):
 
 
 def test_lower_degrees_have_fewer_zeros():
-    """cos(theta) as one of degree 8: two zeros, not sixteen; a constant has none."""
+    """cos(theta) as one of degree 8: two zeros, others at the origin and far away."""
     angles = trigonometric_polynomial.sample_angles(24)
-    z = trigonometric_polynomial.zeros(np.cos(angles), STEPS[16], 8)
-    np.testing.assert_allclose(np.sort(np.angle(z)), [-np.pi / 2, np.pi / 2], atol=1e-12)
-    for values in (np.ones(24), np.zeros(24), np.full(24, np.nan)):
-        assert len(trigonometric_polynomial.zeros(values, STEPS[16], 8)) == 0
+    for values, real in ((np.cos(angles), [-np.pi / 2, np.pi / 2]), (np.ones(24), [])):
+        z = complex_zeros(trigonometric_polynomial.zeros(values, STEPS[16], 8))
+        around = (np.abs(z) > 0.1) & (np.abs(z) < 10.0)
+        np.testing.assert_allclose(np.sort(np.angle(z[around])), real, atol=1e-12)
+        assert np.isin(np.abs(z[~around]), [0.0, trigonometric_polynomial.INFINITY]).all()
+
+
+def test_slopes_are_derivatives():
+    rng = np.random.default_rng(11)
+    f = polynomial(rng.uniform(-np.pi, np.pi, 16))
+    values = f(trigonometric_polynomial.sample_angles(24))
+    zeros, slopes = trigonometric_polynomial.zeros(values, STEPS[16], 8)
+    angles = np.angle(complex_zeros((zeros,)))
+    numeric = (f(angles + 1e-6) - f(angles - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slopes, np.abs(numeric), atol=1e-6 * np.abs(values).max())
 
 
 def test_zeros_beside_others_at_infinity():
@@ -182,7 +198,7 @@ def test_zeros_beside_others_at_infinity():
     real = np.concatenate([1.0 + 5e-4 * np.arange(4), rng.uniform(2.5, 4.0, 8)])
     t = trigonometric_polynomial.sample_angles(24)
     values = polynomial(real)(t) * (1.0 + 1e-13 * np.cos(t))
-    z = trigonometric_polynomial.zeros(values, STEPS[16], 8)
+    z = complex_zeros(trigonometric_polynomial.zeros(values, STEPS[16], 8))
     away = np.abs(np.exp(1j * real)[:, None] - z).min(axis=1)
     assert away.max() < 1e-4
     eigenvalues = trigonometric_polynomial.by_companion(np.fft.rfft(values)[:8])
@@ -194,7 +210,7 @@ def test_crowded_zeros_are_refined():
     rng = np.random.default_rng(6)
     zeros = np.concatenate([1.0 + 0.1 * rng.uniform(size=6), rng.uniform(2.5, 4.0, 10)])
     values = polynomial(zeros)(trigonometric_polynomial.sample_angles(24))
-    z = trigonometric_polynomial.zeros(values, STEPS[16], 8)
+    z = complex_zeros(trigonometric_polynomial.zeros(values, STEPS[16], 8))
     before = np.abs(np.exp(1j * zeros)[:, None] - z).min(axis=1).max()
 
     def logarithmic_derivative(z):
