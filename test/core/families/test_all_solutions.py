@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, Unkn
 from screw_dynamics_ros.core.families.all_solutions import AllInverseKinematics
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import distances
+from screw_dynamics_ros.core.families.serial_solver import SerialSolver
 from screw_dynamics_ros.core.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )
@@ -289,8 +290,9 @@ def test_poses_at_which_the_elimination_cannot_tell():
         assert found.residuals.max(initial=0.0) < 1e-10
 
 
-def test_nearly_coinciding_solutions():
-    """A pose next to one where two solutions meet: both are found, 1e-5 apart."""
+@pytest.mark.parametrize('step', [1e-5, 1e-3])
+def test_nearly_coinciding_solutions(step):
+    """A pose next to one where two solutions meet: both are found, the short way and the long."""
     rng = np.random.default_rng(2)
     chain = six_axes(rng)
     q = rng.uniform(-3, 3, 6)
@@ -302,12 +304,18 @@ def test_nearly_coinciding_solutions():
         gradient = (np.array(values[:6]) - values[6]) / 1e-6
         q = q - values[6] * gradient / (gradient @ gradient)
     direction = np.linalg.svd(chain.jacobian(q))[2][-1]
-    one = q + 1e-5 * direction
-    found = solved(chain, chain.pose(one))
-    close = found.q[distances(found.q, q) < 1e-3]
-    assert distances(close, one).min() < 1e-7
-    assert len(close) == 2
-    assert len(found) % 2 == 0
+    one = q + step * direction
+    C, solver = chain.pose(one), SerialSolver(chain, (), 'reference')
+    ways = [solver.solve(C, NOTHING, NOTHING)]
+    short = solver.direct(C, NOTHING)
+    if step > 1e-4:
+        ways.append(short)
+    for found in ways:
+        assert not found.doubt
+        close = found.q[distances(found.q, q) < max(1e-3, 3.0 * step)]
+        assert distances(close, one).min() < 1e-7
+        assert len(close) == 2
+        assert len(found) % 2 == 0
 
 
 @pytest.mark.parametrize('joints', [3, 4, 5])
