@@ -239,13 +239,10 @@ def refined_zeros(approximate: Array, flat_forms: Array) -> tuple[Array, Array]:
         Real and imaginary parts.
     flat_forms : (162,) array
     """
-    forms = flat_forms.reshape(6, 9, 3)
 
     def logarithmic_derivative(z: Array) -> Array:
-        waves = np.stack([np.ones_like(z), 0.5 * (z + 1.0 / z), -0.5j * (z - 1.0 / z)], axis=1)
-        slopes = 0.5 * np.stack([0.0 * z, 1.0 - z**-2, -1j * (1.0 + z**-2)], axis=1)
         try:
-            change = np.linalg.solve(matrix(forms, waves), matrix(forms, slopes))
+            change = np.linalg.solve(*in_the_plane(z, flat_forms))
         except np.linalg.LinAlgError:  # exactly on a zero
             return np.full(len(z), np.inf)
         return np.trace(change, axis1=1, axis2=2)
@@ -258,6 +255,14 @@ def refined_zeros(approximate: Array, flat_forms: Array) -> tuple[Array, Array]:
     )
     z[finite] = inner.view(float).reshape(-1, 2)
     return z, step
+
+
+def in_the_plane(z: Array, flat_forms: Array) -> tuple[Array, Array]:
+    """Return M and dM / dz, (k, 12, 12) each, at complex numbers z (k,) = exp(i theta)."""
+    forms = flat_forms.reshape(6, 9, 3)
+    waves = np.stack([np.ones_like(z), 0.5 * (z + 1.0 / z), -0.5j * (z - 1.0 / z)], axis=1)
+    slopes = 0.5 * np.stack([0.0 * z, 1.0 - z**-2, -1j * (1.0 + z**-2)], axis=1)
+    return matrix(forms, waves), matrix(forms, slopes)
 
 
 def triangular(M: Array) -> Array:

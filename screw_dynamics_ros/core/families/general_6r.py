@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.families.elimination import (
     Place,
     determinant,
     eliminate,
+    in_the_plane,
     joint_angles,
     matrix,
     refined_zeros,
@@ -42,6 +43,8 @@ from screw_dynamics_ros.core.types import Array
 NEARLY_REAL, ROUGHLY = 0.15, 1e-3
 #: The same for refined zeros, to the rounding of multiple ones; and from where on they are complex.
 REAL, COMPLEX = 1e-5, 1e-4
+#: Rounding of the elements of M, in units of the largest singular value times that of a number.
+ROUNDED = 10.0
 #: Third singular value of M from the last, relative to the first, below which it is zero.
 DEGENERATE = 1e-7
 MORE = 2 * DEGREE + 1  # solutions than there can be: the number is not known
@@ -184,8 +187,8 @@ def possibly_real(away: Array, slopes: Array, largest: float) -> int:
 def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
     """Return how many refined zeros are real, -1 if that is open.
 
-    It is where a zero is between real and complex, or on its way to the circle still, and where
-    more than two solutions share an angle.
+    It is where a zero is between real and complex, or may be on its way to the circle still, and
+    where more than two solutions share an angle.
 
     Parameters
     ----------
@@ -197,11 +200,26 @@ def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
     unit = zeros[near] / np.linalg.norm(zeros[near], axis=1, keepdims=True)
     waves = np.hstack([np.ones((len(unit), 1)), unit])
     sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
-    between = (away >= REAL) & (away < COMPLEX)
-    moving = (away >= REAL) & (step > 0.01 * away)
-    if (near & (between | moving)).any() or (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+    if (near & (away >= REAL) & (away < COMPLEX)).any():
         return -1
-    return int(np.count_nonzero(away < REAL))
+    if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
+        return -1
+    beside = near & (away >= REAL)
+    moving = np.maximum(step[beside], distances_left(zeros[beside], forms)) > 0.01 * away[beside]
+    return -1 if moving.any() else int(np.count_nonzero(away < REAL))
+
+
+def distances_left(zeros: Array, forms: Array) -> Array:
+    """Return how far the true zeros may be from refined ones (k, 2), to first order, (k,).
+
+    Steps may become small before a zero is reached, where M has several small singular values.
+    """
+    M, slope = in_the_plane(zeros.view(complex)[:, 0], forms)
+    U, sigma, V = np.linalg.svd(M)
+    u, v = U[:, :, -1].conj(), V[:, -1].conj()
+    with np.errstate(divide='ignore'):
+        left = sigma[:, -1] + ROUNDED * EPSILON * sigma[:, 0]
+        return np.asarray(left / np.abs(np.einsum('ki,kij,kj->k', u, slope, v)))
 
 
 @dataclass(frozen=True)

@@ -290,6 +290,22 @@ def test_poses_at_which_the_elimination_cannot_tell():
         assert found.residuals.max(initial=0.0) < 1e-10
 
 
+@needs_llvmlite
+def test_zeros_that_are_left_before_they_are_reached():
+    """Near a stretched wrist steps to zeros become small too early: ten solutions, not eight."""
+    robot = arm('AgileX PiPER').robot()
+    for q in (
+        [0.1446264039046956, 1.8919901722182, -0.11149292710812375]
+        + [-1.4930758883294666, -6.640432900550941e-05, 1.0224731302322057],
+        [-1.5466209109151998, 0.8267494560304652, -0.9289870081973177]
+        + [1.249552904031716, 0.0006425146071455945, -1.9243714992148522],
+    ):
+        C = robot.link_pose(np.array(q), 'tool')
+        found = robot.all_inverse_kinematics(C, 'tool', respect_limits=False, images=False)
+        assert distances(found.q, np.array(q)).min() < 1e-9
+        assert len(found) == 10
+
+
 @pytest.mark.parametrize('step', [1e-5, 1e-3])
 def test_nearly_coinciding_solutions(step):
     """A pose next to one where two solutions meet: both are found, the short way and the long."""
