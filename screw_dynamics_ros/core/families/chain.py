@@ -103,6 +103,12 @@ class SerialChain:
         """Return the number of joints."""
         return len(self.joint_names)
 
+    @property
+    def length(self) -> float:
+        """Unit of length [m] of about the size of the arm: the largest lever at q = 0, or 1."""
+        levers = np.abs(self.screws[:, 3:]).max(), np.abs(self.home[:3, 3]).max()
+        return float(max(levers)) or 1.0
+
     def pose(self, q: ArrayLike) -> Array:
         """Return the pose (..., 4, 4) of the tool for q (..., n); q may be recorded scalars."""
         q = np.asarray(q)

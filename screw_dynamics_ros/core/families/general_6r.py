@@ -84,9 +84,8 @@ class GeneralSixRevolute:
     def __init__(self, chain: SerialChain, backend: str, places: Sequence[Place] = ()) -> None:
         if chain.kinds != (REVOLUTE,) * 6:
             raise ArgumentError(f'expected six revolute joints, got {", ".join(chain.kinds)}')
-        self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
         S = chain.screws.copy()
-        S[:, 3:] /= self.length
+        S[:, 3:] /= chain.length
         self.places = tuple(places) or ranked_places(S)
         if not self.places:
             raise ArgumentError(
@@ -95,7 +94,7 @@ class GeneralSixRevolute:
         self._axes = np.ascontiguousarray(S[:, :3]).reshape(-1)
         home_inverse = se3.inverse(chain.home)
         self._eliminations = [
-            Elimination(S, place, home_inverse, self.length) for place in self.places
+            Elimination(S, place, home_inverse, chain.length) for place in self.places
         ]
         self._lefts = [each.left.reshape(-1) for each in self._eliminations]
         self._kernels = [kernels(place, backend) for place in self.places]

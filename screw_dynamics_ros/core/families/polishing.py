@@ -23,7 +23,8 @@ from screw_dynamics_ros.core.types import Array
 
 TURN = 2.0 * np.pi
 DAMPING = 1e-3  # times the squared error
-SMALLEST_DAMPING = 1e-14  # keeps the normal equations solvable in a singular configuration
+#: Keeps the normal equations solvable in a singular configuration, lengths in units of the arm's.
+SMALLEST_DAMPING = 1e-14
 #: Beyond a limit [rad, m] by no more than this is rounding.
 SLACK = 2e-11
 CHECKS = 4  # numbers that are said of each configuration
@@ -52,10 +53,11 @@ def polished(
     """
     C = target.reshape(4, 4)
     moving = list(moving)
+    least = SMALLEST_DAMPING * np.diag([1.0] * 3 + [chain.length**2] * 3)
     for _ in range(steps):
         e, J = error_and_jacobian(chain, q, C)
         J = J[:, moving]
-        normal = symmetric(J @ J.T) + (DAMPING * (e @ e) + SMALLEST_DAMPING) * np.eye(6)
+        normal = symmetric(J @ J.T) + DAMPING * (e @ e) * np.eye(6) + least
         q = q.astype(e.dtype)
         q[moving] = q[moving] + J.T @ solve_positive_definite(normal, e)
     turning = [k for k in moving if chain.kinds[k] == REVOLUTE]

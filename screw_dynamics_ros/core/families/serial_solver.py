@@ -33,12 +33,14 @@ from screw_dynamics_ros.core.types import Array
 #: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
 #: Also where two solutions almost coincide and everything between them nearly is one.
 ACCEPTED = 1e-12
+MISSED = 1e-9  # a residual up to which a branch may miss a pose by rounding
 #: A residual after the first steps from which there is no way to a solution nearby.
 HOPELESS = 1e-2
 ROUNDS = 16
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
-#: The same where the number of solutions is known and all of them are found.
+#: The same where the number of solutions is known and all of them are found: by far more than what
+#: damping leaves in a singular configuration.
 LEAST_DETERMINANT = 1e-10
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
@@ -71,7 +73,7 @@ class SerialSolver:
     def __init__(self, chain: SerialChain, held: Sequence[int], backend: str) -> None:
         self.chain, self.backend, self.held = chain, backend, tuple(held)
         self.free = [k for k in range(len(chain)) if k not in self.held]
-        self.length = max(np.abs(chain.screws[:, 3:]).max(), np.abs(chain.home[:3, 3]).max()) or 1.0
+        self.length = chain.length
         self._accepted = ACCEPTED * max(1.0, self.length)
         self._polisher = make_polisher(chain, self.free, 1, backend)
         self._coarse = make_polisher(chain, self.free, 3, backend)
@@ -175,7 +177,7 @@ class SerialSolver:
             method.name,
         )
         deviation = self._deviation(method)
-        least = max(1e-13, deviation) * self.length**6
+        least = max(LEAST_DETERMINANT, deviation) * self.length**6
         accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
 
         def direct(C: Array, swivel: Array) -> ChainSolutions | None:
@@ -301,7 +303,8 @@ class SerialSolver:
             labels, name, bound = ('',), GENERAL, method.bound
         steps = self._polisher if closed else self._coarse
         found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
-        nearly = self._nearly_singular(found)
+        missed = just_missed(found)
+        nearly = self._nearly_singular(found) + self._nearly_singular(missed)
         missing = self._missing(found, wanted)
         if (nearly and not self.redundant) or (missing and not closed):
             found = self._search_nearby(C, found, nearly, steps)
@@ -309,10 +312,15 @@ class SerialSolver:
                 found, missing = self._second_look(C, positions, found, method)
             nearly = self._nearly_singular(found)
         doubt = ''
+        if not all((distances(found.q, q) < CLOSE).any() for q in missed.q):
+            doubt = 'a branch ends here: it misses the pose by rounding'
         if any(sigma < SINGULAR for _, sigma, _ in nearly):
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
         elif missing and not closed:
             doubt = missing
+        if doubt and not (found.checks[:, 2] == 0.0).any():
+            # of a continuum, part may be within limits
+            found = merged(found, self._searched(C, positions, SEARCHES))
         found.labels, found.name, found.bound, found.doubt = labels, name, bound, doubt
         found.lost = found.lost if closed else NONE_LOST
         found.inside = not found.checks[:, 2].any()
@@ -513,6 +521,13 @@ class SerialSolver:
         for _ in range(10):
             q = self._coarse.stack([q, target])[0]
         return self._polished(C, q, np.zeros(len(q), dtype=int), self._coarse)
+
+
+def just_missed(found: ChainSolutions) -> ChainSolutions:
+    """Return the branches of a closed form that are not quite solutions."""
+    q, branches, checks, lost = found.lost
+    rows = [k for k in lost if checks[k, 0] < MISSED]
+    return ChainSolutions(q[rows], checks[rows], branches[rows])
 
 
 Method = ClosedForm | GeneralSixRevolute | SerialSolver

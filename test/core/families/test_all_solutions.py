@@ -306,6 +306,31 @@ def test_zeros_that_are_left_before_they_are_reached():
         assert len(found) == 10
 
 
+def test_stretched_arms_are_singular_whatever_their_size():
+    """det(J J^T) is not quite zero there, as steps are damped; solutions are each given once."""
+    for size in (0.03, 1.0, 40.0):
+        S = np.array(
+            [
+                [0, 0, 1, 0, 0, 0],
+                [0, 1, 0, 0, 0, 0],
+                [0, 1, 0, 0, 0, 0.4],
+                [0, 1, 0, 0, 0, 0.8],
+                [0, 0, 1, 0.1, -0.8, 0],
+                [0, 1, 0, 0.1, 0, 0.8],
+            ],
+            dtype=float,
+        )
+        S[:, 3:] *= size
+        chain = SerialChain(tuple('abcdef'), S, se3.pose(np.eye(3), size * np.array([0.9, 0.2, 0])))
+        q = np.array([0.3, -0.4, 0.0, 0.7, 1.1, -0.2])
+        found = solved(chain, chain.pose(q), images=False)
+        assert found.family == 'three parallel axes'
+        assert not found.complete
+        assert len(found) > 0
+        for k, row in enumerate(found.q):
+            assert distances(np.delete(found.q, k, axis=0), row).min(initial=1.0) > 1e-6
+
+
 @pytest.mark.parametrize('step', [1e-5, 1e-3])
 def test_nearly_coinciding_solutions(step):
     """A pose next to one where two solutions meet: both are found, the short way and the long."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from support.all_solutions import Subject, Verdict, judged
-from support.arm_configurations import at_limits, random_configurations
+from support.all_solutions import SAME, Subject, Verdict, judged
+from support.arm_configurations import at_limits, random_configurations, singular
 from support.arm_tables import ArmTable
 from support.arms import ARMS, arm
 from support.arms_of_seven import SEVEN
 from support.arms_of_six import SIX
+from support.compilation import needs_llvmlite
 
 #: Of each family and kind: three parallel axes, two offsets, spherical wrist or shoulder, general
 #: ones, S-R-S; joints with ranges of several turns, and without limits.
@@ -96,3 +97,15 @@ def test_verdicts_see_what_is_wrong() -> None:
     assert wrong.certified == 0
     assert wrong.residual > 1e-3
     assert wrong.counts == {3: 1}
+
+
+@needs_llvmlite
+def test_branches_that_end_at_a_pose_are_not_left_out_silently() -> None:
+    """Two branches meet in a singular q; rounding may take the pose beyond their end."""
+    subject = Subject(arm('iCub'))
+    q = singular(subject, 20)
+    for one, pose in zip(q, subject.robot.link_pose(q, subject.arm.tool)):
+        found = subject.solve(pose, one)
+        there = (subject.apart(one, np.asarray(found.q)) < SAME).any()
+        assert there or not found.complete
+        assert len(found.q)
