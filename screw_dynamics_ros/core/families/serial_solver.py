@@ -39,9 +39,9 @@ HOPELESS = 1e-2
 ROUNDS = 16
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
-#: The same where the number of solutions is known and all of them are found: by far more than what
-#: damping leaves in a singular configuration.
-LEAST_DETERMINANT = 1e-10
+#: The same where the number of solutions is known and all of them are found, by an elimination and
+#: by a closed form. In a singular configuration damping leaves up to 1e-12.
+LEAST_DETERMINANT, LEAST_OF_BRANCHES = 1e-10, 1e-11
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR, SINGULAR = 1e-2, 1e-7
 CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
@@ -177,7 +177,7 @@ class SerialSolver:
             method.name,
         )
         deviation = self._deviation(method)
-        least = max(LEAST_DETERMINANT, deviation) * self.length**6
+        least = max(LEAST_OF_BRANCHES, deviation) * self.length**6
         accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
 
         def direct(C: Array, swivel: Array) -> ChainSolutions | None:
