@@ -196,14 +196,14 @@ def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
     forms : (162,) array
     """
     near = away < NEARLY_REAL
+    beside = near & (away >= REAL)
+    if (away[beside] < COMPLEX).any():
+        return -1
     unit = zeros[near] / np.linalg.norm(zeros[near], axis=1, keepdims=True)
     waves = np.hstack([np.ones((len(unit), 1)), unit])
     sigma = np.linalg.svd(matrix(forms.reshape(6, 9, 3), waves), compute_uv=False)
-    if (near & (away >= REAL) & (away < COMPLEX)).any():
-        return -1
     if (sigma[:, -3] < DEGENERATE * sigma[:, 0]).any():
         return -1
-    beside = near & (away >= REAL)
     moving = np.maximum(step[beside], distances_left(zeros[beside], forms)) > 0.01 * away[beside]
     return -1 if moving.any() else int(np.count_nonzero(away < REAL))
 

@@ -313,7 +313,7 @@ class SerialSolver:
             nearly = self._nearly_singular(found)
         doubt = ''
         if not all((distances(found.q, q) < CLOSE).any() for q in missed.q):
-            doubt = 'a branch ends here: it misses the pose by rounding'
+            doubt = 'a branch ends at this pose, within rounding: a solution may be missing'
         if any(sigma < SINGULAR for _, sigma, _ in nearly):
             doubt = 'a solution is singular: others may coincide with it or follow on continuously'
         elif missing and not closed:

@@ -133,6 +133,20 @@ def test_chains_that_cannot_be_eliminated_are_refused():
         GeneralSixRevolute(parallel, 'reference')
 
 
+def test_samples_that_are_zero_or_not_finite_tell_nothing(monkeypatch):
+    """There are no candidates then, and their number is open, not zero."""
+    chain = random_chain(np.random.default_rng(8))
+    solver = GeneralSixRevolute(chain, 'reference', PLACES[:1])
+    left, _ = solver._sampled(chain.home, 0)
+    for value in (0.0, np.nan, np.inf):
+        sampled = left, np.full(24, value)
+        monkeypatch.setattr(solver, '_sampled', lambda C, k, sampled=sampled: sampled)
+        for refined in (False, True):
+            q, expected = solver.candidates(chain.home, 0, refined)
+            assert len(q) == 0
+            assert expected == -1
+
+
 def polynomial(zeros):
     """A trigonometric polynomial with these real zeros."""
     return lambda theta: np.prod([np.sin((theta - z) / 2) for z in zeros], axis=0)
