@@ -16,36 +16,17 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.estimation import (
-    contact_wrench,
-    external_torques,
-    observability_pivots,
-    smallest_singular_value,
-)
-from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.estimation import smallest_singular_value
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
-from screw_dynamics_ros.nodes.model.closed_loops import closed_of, in_motors, of_motors
-from screw_dynamics_ros.nodes.model.running_model import (
-    Model,
-    elements,
-    joints_that_move,
-    of_joints,
-)
+from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.model.torque_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    PAYLOAD,
-    at_rest,
-    coriolis_of_all,
-    drift,
-)
 from screw_dynamics_ros.nodes.outputs import marker_topic, tare, wrench_markers
+from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at, is_observable
+from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.outputs.tare import TareStates
 from screw_dynamics_ros.nodes.parameters import frame_parameters
@@ -53,7 +34,6 @@ from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -88,26 +68,6 @@ TABLE = (
 
 #: Parameters that only decide how things are drawn.
 DRAWN = {each.name for each in (*marker_topic.TABLE, *wrench_markers.TABLE)}
-
-
-@dataclass(frozen=True)
-class Contact:
-    """The outputs for a contact at one link.
-
-    Attributes
-    ----------
-    jacobian : output or Formula
-        Body Jacobian, columns of joints with one coordinate.
-    wrench, pivots : Formula
-        Force and moment in the frame; numbers that are all positive if they can be told.
-    joints : int
-        How many of these joints move the link.
-    """
-
-    jacobian: Output | Formula
-    wrench: Formula
-    pivots: Formula
-    joints: int
 
 
 class Finite:
@@ -184,7 +144,7 @@ class WrenchEstimator:
         """Choose the frames."""
         chosen = Frames.choose(self._parameters['frames'], robot)
         offset = np.zeros(len(scalar_joints(robot)))
-        contacts = {link: contact(robot, link) for link in chosen.tokens}
+        contacts = {link: contact_at(robot, link) for link in chosen.tokens}
         return WrenchPlan(
             [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
             [
@@ -375,79 +335,6 @@ class WrenchEstimator:
         self._tare_states.resize()
 
 
-def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
-    """Return the torques that may be part of measured efforts, by their places in `TERMS`.
-
-    Of the joints with one coordinate, in the measured state and unaccelerated: the estimate is
-    static, so that there are no inertial torques among them.
-    """
-    unaccelerated = Formula('rest', ('v',), at_rest)
-    coriolis: Output | Formula = 'coriolis_torques'
-    if closed_of(robot) is not None:
-        unaccelerated, coriolis = drift(robot), coriolis_of_all(robot)
-    payload = robot.substitute('payload_torques', a=unaccelerated)
-    return {
-        term: in_motors(robot, of_joints(robot, output))
-        for term, output in (
-            (GRAVITY, 'gravity_torques'),
-            (CORIOLIS, coriolis),
-            (FRICTION, 'friction_torques'),
-            (PAYLOAD, payload),
-        )
-    }
-
-
-def external_torque(robot: Robot) -> Formula:
-    """Return the external torques of the joints with one coordinate."""
-    terms = effort_terms(robot)
-    return Formula(
-        'external torques',
-        ('effort_shares', 'measured', 'offset', *terms.values()),
-        external_torque_of_terms,
-        (tuple(terms),),
-    )
-
-
-def external_torque_of_terms(
-    shares: Array,
-    measured: Array,
-    offset: Array,
-    *torques_and_places: Any,
-) -> Array:
-    """Return external torques; last come the torques of each term, and their places in `TERMS`."""
-    *torques, places = torques_and_places
-    return external_torques(torques, shares[list(places)], measured, offset)
-
-
-def contact(robot: Robot, link: str) -> Contact:
-    """Return what has to be computed for a contact at a link."""
-    jacobian = of_motors(robot, of_joints(robot, ('jacobian', link, 'body')))
-    closed, torques = closed_of(robot), external_torque(robot)
-    if closed is not None:
-        torques = elements(torques, closed.places)
-    return Contact(
-        jacobian,
-        Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there),
-        Formula('observability pivots', (jacobian, 'contact'), pivots_there),
-        closed.nv if closed is not None else len(joints_that_move(robot, link)),
-    )
-
-
-def wrench_there(J: Array, torques: Array, options: Array) -> Array:
-    """Return force and moment of a contact; options are damping and characteristic length."""
-    return swap_linear_angular(contact_wrench(J, torques, options[0], options[1]))
-
-
-def pivots_there(J: Array, options: Array) -> Array:
-    """Return the numbers that are positive if a wrench can be told with these options."""
-    return observability_pivots(J, options[2], options[1])
-
-
 def are_finite(numbers: Array) -> bool:
     """Whether none of some numbers (n,) is infinite or NaN."""
     return all(map(math.isfinite, numbers.tolist()))
-
-
-def is_observable(contact: Contact, pivots: Array) -> bool:
-    """Whether the six components of the wrench can be told in the state of the pivots."""
-    return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())

@@ -401,17 +401,22 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     pytest.importorskip('rclpy')
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, scalar_joints
-    from screw_dynamics_ros.nodes.outputs import kinematics_outputs, transforms, wrench_outputs
+    from screw_dynamics_ros.nodes.outputs import (
+        contacts,
+        external_torque,
+        kinematics_outputs,
+        transforms,
+    )
 
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 
     def outputs(robot: Robot) -> list:
         terms = torque_terms.torque_terms(robot)
-        contact = wrench_outputs.contact(robot, 'link5')
+        contact = contacts.contact_at(robot, 'link5')
         return [
             *vars(terms).values(),
             torque_terms.energies(),
-            wrench_outputs.external_torque(robot),
+            external_torque.external_torque(robot),
             contact.jacobian,
             contact.wrench,
             contact.pivots,

@@ -1,0 +1,64 @@
+"""The wrench of a contact at one link, and whether it can be told, in the program of the node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.estimation import contact_wrench, observability_pivots
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of, of_motors
+from screw_dynamics_ros.nodes.model.running_model import elements, joints_that_move, of_joints
+from screw_dynamics_ros.nodes.outputs.external_torque import external_torque
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+
+
+@dataclass(frozen=True)
+class Contact:
+    """The outputs for a contact at one link.
+
+    Attributes
+    ----------
+    jacobian : output or Formula
+        Body Jacobian, columns of joints with one coordinate.
+    wrench, pivots : Formula
+        Force and moment in the frame; numbers that are all positive if they can be told.
+    joints : int
+        How many of these joints move the link.
+    """
+
+    jacobian: Output | Formula
+    wrench: Formula
+    pivots: Formula
+    joints: int
+
+
+def contact_at(robot: Robot, link: str) -> Contact:
+    """Return what has to be computed for a contact at a link."""
+    jacobian = of_motors(robot, of_joints(robot, ('jacobian', link, 'body')))
+    closed, torques = closed_of(robot), external_torque(robot)
+    if closed is not None:
+        torques = elements(torques, closed.places)
+    return Contact(
+        jacobian,
+        Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there),
+        Formula('observability pivots', (jacobian, 'contact'), pivots_there),
+        closed.nv if closed is not None else len(joints_that_move(robot, link)),
+    )
+
+
+def wrench_there(J: Array, torques: Array, options: Array) -> Array:
+    """Return force and moment of a contact; options are damping and characteristic length."""
+    return swap_linear_angular(contact_wrench(J, torques, options[0], options[1]))
+
+
+def pivots_there(J: Array, options: Array) -> Array:
+    """Return the numbers that are positive if a wrench can be told with these options."""
+    return observability_pivots(J, options[2], options[1])
+
+
+def is_observable(contact: Contact, pivots: Array) -> bool:
+    """Whether the six components of the wrench can be told in the state of the pivots."""
+    return contact.joints >= 6 and all(pivot > 0.0 for pivot in pivots.tolist())
