@@ -29,6 +29,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, friction_torques
+from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
 from screw_dynamics_ros.core.dynamics.spatial_inertia import momentum
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad
@@ -58,6 +59,22 @@ def momentum_dynamics(
         As in `forward_dynamics`.
     """
     v = forward_dynamics(tree, q, np.zeros(tree.nv), p, np.zeros(3))
+    rate = momenta_and_rates(tree, q, v, gravity, wrenches)[1] + tau
+    return v, rate - friction_torques(tree, v) if tree.with_friction else rate
+
+
+def momenta_and_rates(
+    tree: Tree, q: Array, v: Array, gravity: Array, wrenches: Mapping[str, Array] | None = None
+) -> tuple[Array, Array]:
+    """Return p = M v (nv,) and p' (nv,) without torques and friction of joints: C^T v - g.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,), v : (nv,)
+    gravity, wrenches
+        As in `forward_dynamics`; what wrenches add to p' is J^T w.
+    """
     motions = body_motions(tree, q, [v], 'body')
     h, W, g = per_body(3)
     g[GROUND] = gravity
@@ -67,13 +84,14 @@ def momentum_dynamics(
         h[i] = momentum((body.m, body.h, body.I), motion.V[0])
         W[i] = np.concatenate([hat(body.h) @ g[i], body.m * g[i]]) + applied.get(i, 0.0)
 
-    rate = zeros(tree.nv, tau, *h.values(), *W.values())
-    rate[:] = tau - friction_torques(tree, v) if tree.with_friction else tau
+    rate = zeros(tree.nv, *h.values(), *W.values())
+    p = reflected_inertias(tree) @ v + zeros(tree.nv, *h.values())
     for i in reversed(range(len(tree.bodies))):
         body, motion = tree.bodies[i], motions[i]
         own = body.X.T @ W[i] + (ad(motion.V[0]) @ body.X).T @ h[i]
+        p[body.v] = p[body.v] + body.multiplier * (body.X.T @ h[i])
         rate[body.v] = rate[body.v] + body.multiplier * own
         if body.parent != GROUND:
             h[body.parent] = h[body.parent] + motion.handed_down(h[i])
             W[body.parent] = W[body.parent] + motion.handed_down(W[i])
-    return v, rate
+    return p, rate

@@ -26,7 +26,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.drives import NO_DRIVE
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody
+from screw_dynamics_ros.core.dynamics.canonical_momentum import momenta_and_rates
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
+from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
 from screw_dynamics_ros.core.types import Array
@@ -78,8 +80,25 @@ def payload_torques(
     gravity : (3,)
         Acceleration of free fall in the root frame [m/s^2].
     """
+    return newton_euler_torques(carried_alone(tree, payload), q, v, a, gravity)
+
+
+def payload_momenta_and_rates(
+    tree: Tree, q: Array, v: Array, payload: Array, gravity: Array
+) -> tuple[Array, Array]:
+    """Return what payloads add to M v and to C^T v - g, (nv,) each; see `payload_torques`."""
+    return momenta_and_rates(carried_alone(tree, payload), q, v, gravity)
+
+
+def payload_mass_matrix(tree: Tree, q: Array, payload: Array) -> Array:
+    """Return what payloads add to the mass matrix, (nv, nv); see `payload_torques`."""
+    return mass_matrix(carried_alone(tree, payload), q)
+
+
+def carried_alone(tree: Tree, payload: Array) -> Tree:
+    """Return the same tree with no inertia but that of payloads (10 n_bodies,)."""
     bodies = tuple(
         replace(body, m=p[0], h=p[1:4], I=p[MATRIX], drive=NO_DRIVE)
         for body, p in zip(tree.bodies, payload.reshape(-1, len(PARAMETERS)))
     )
-    return newton_euler_torques(replace(tree, bodies=bodies), q, v, a, gravity)
+    return replace(tree, bodies=bodies)

@@ -50,7 +50,7 @@ class Formula:
 
     name: str
     sources: tuple[Output | Formula, ...]
-    function: Callable[..., Array] = field(repr=False)
+    function: Callable[..., Array | tuple[Array, ...]] = field(repr=False)
     constants: tuple[Constant, ...] = ()
 
     def __post_init__(self) -> None:

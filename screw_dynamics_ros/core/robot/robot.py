@@ -35,6 +35,7 @@ from screw_dynamics_ros.core.description.drives import Drive, drives_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
 from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.dynamics.canonical_momentum import momenta_and_rates
 from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
 from screw_dynamics_ros.core.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
 from screw_dynamics_ros.core.dynamics.force_rates import inverse_dynamics_rates
@@ -61,7 +62,12 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     inverse_dynamics_derivatives,
     inverse_mass_matrix,
 )
-from screw_dynamics_ros.core.dynamics.payload import payload_parameters, payload_torques
+from screw_dynamics_ros.core.dynamics.payload import (
+    payload_mass_matrix,
+    payload_momenta_and_rates,
+    payload_parameters,
+    payload_torques,
+)
 from screw_dynamics_ros.core.dynamics.regressor import (
     BaseParameters,
     base_parameters,
@@ -630,6 +636,31 @@ class Robot(CompiledFunctions):
         `payloads` maps a link to a `RigidBody` in its frame, or is what `payload_parameters` makes
         of that; another one needs no compilation.
         """
+
+    @compiled(momenta_and_rates, 'q', 'v', 'gravity')
+    def momenta_and_rates(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the generalized momenta p = M v and C^T v - g, (nv,) each.
+
+        p' = tau + C^T v - g - friction, with M' = C + C^T: what momentum observers add up. Wrenches
+        add J^T w.
+        """
+
+    @compiled(payload_momenta_and_rates, 'q', 'v', 'payload', 'gravity')
+    def payload_momenta_and_rates(
+        self, q: ArrayLike, v: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
+    ) -> tuple[Array, Array]:
+        """Return what payloads add to `momenta_and_rates`, (nv,) each; see `payload_torques`."""
+
+    @compiled(payload_mass_matrix, 'q', 'payload')
+    def payload_mass_matrix(
+        self, q: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
+    ) -> Array:
+        """Return what payloads add to the mass matrix, (nv, nv); see `payload_torques`."""
 
     @compiled(potential_energy, 'q', 'gravity')
     def potential_energy(self, q: ArrayLike) -> float | Array:

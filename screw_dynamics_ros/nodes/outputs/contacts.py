@@ -11,7 +11,6 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of, of_motors
 from screw_dynamics_ros.nodes.model.running_model import elements, joints_that_move, of_joints
-from screw_dynamics_ros.nodes.outputs.external_torque import external_torque
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
 
@@ -35,10 +34,10 @@ class Contact:
     joints: int
 
 
-def contact_at(robot: Robot, link: str) -> Contact:
-    """Return what has to be computed for a contact at a link."""
+def contact_at(robot: Robot, link: str, external: Formula) -> Contact:
+    """Return what has to be computed for a contact at a link, given the external torques."""
     jacobian = of_motors(robot, of_joints(robot, ('jacobian', link, 'body')))
-    closed, torques = closed_of(robot), external_torque(robot)
+    closed, torques = closed_of(robot), external
     if closed is not None:
         torques = elements(torques, closed.places)
     return Contact(

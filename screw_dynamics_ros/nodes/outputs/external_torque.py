@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.estimation import external_torques
+from screw_dynamics_ros.core.estimation.observers.filtered_dynamics import filtered_step
+from screw_dynamics_ros.core.estimation.observers.generalized_momentum import momentum_step
+from screw_dynamics_ros.core.estimation.observers.kalman import Noise, kalman_size, kalman_step
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of, in_motors
-from screw_dynamics_ros.nodes.model.running_model import of_joints
+from screw_dynamics_ros.nodes.model.running_model import elements, of_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
     FRICTION,
     GRAVITY,
+    INERTIA,
     PAYLOAD,
     at_rest,
     coriolis_of_all,
@@ -64,3 +70,147 @@ def external_torque_of_terms(
     """Return external torques; last come the torques of each term, and their places in `TERMS`."""
     *torques, places = torques_and_places
     return external_torques(torques, shares[list(places)], measured, offset)
+
+
+#: How external torques are told from motion and efforts.
+OBSERVERS = ('static', 'filtered', 'momentum', 'kalman')
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The external torques by one observer.
+
+    Attributes
+    ----------
+    torque : Formula
+        External torques (n,) of the joints with one coordinate.
+    state : Formula or None
+        What the observer keeps until the next state, then the input 'observer'.
+    size : int
+        How many numbers that are.
+    covariance : Formula or None
+        Of the torques, (n, n), if the observer tells it.
+    """
+
+    torque: Formula
+    state: Formula | None = None
+    size: int = 0
+    covariance: Formula | None = None
+
+
+def observation(robot: Robot, observer: str) -> Observation:
+    """Return the formulas of one of `OBSERVERS`.
+
+    They read the parameters 'observer', 'observer_step' (`ObserverSteps.numbers`),
+    'observer_noise' (rows of `kalman.Noise`), 'effort_shares', 'measured', 'offset' and 'payload'.
+    Raises `ArgumentError` for robots with loops, unless the observer is the static one.
+    """
+    static = external_torque(robot)
+    if observer == 'static':
+        return Observation(static)
+    if closed_of(robot) is not None:
+        raise ArgumentError(
+            f'observer {observer!r} is not for robots with loops: set observer to static'
+        )
+    joints = scalar_joints(robot)
+    n, places = len(joints), tuple(coordinates(robot, joints)[1].tolist())
+    M = Formula(
+        'mass matrix that efforts move',
+        ('effort_shares', 'mass_matrix', 'payload_mass_matrix'),
+        moved_mass,
+        (places,),
+    )
+    if observer == 'filtered':
+        state = Formula(
+            'filtered state', ('observer', of_joints(robot, 'v'), static, 'observer_step'), filtered
+        )
+        return Observation(Formula('filtered torques', (state, M), inertial_and_rest), state, 4 * n)
+    momenta = Formula(
+        'momenta and known torques',
+        (
+            'effort_shares',
+            'measured',
+            'offset',
+            'momenta_and_rates',
+            'payload_momenta_and_rates',
+            *(f'{term}_torques' for term in ('gravity', 'coriolis', 'friction')),
+        ),
+        momenta_and_known_torques,
+        (places,),
+    )
+    if observer == 'momentum':
+        state = Formula('momentum state', ('observer', momenta, 'observer_step'), by_momentum)
+        return Observation(elements(state, range(2 * n, 3 * n)), state, 3 * n)
+    state = Formula(
+        'Kalman state', ('observer', momenta, M, 'observer_noise', 'observer_step'), by_kalman
+    )
+    size = kalman_size(n)
+    return Observation(
+        elements(state, range(2 * n, 3 * n)),
+        state,
+        size,
+        elements(state, range(size - n * n, size)),
+    )
+
+
+def moved_mass(shares: Array, M: Array, carried: Array, places: tuple[int, ...]) -> Array:
+    """Return the mass matrix (n, n) of what the measured efforts accelerate."""
+    rows = list(places)
+    return (shares[INERTIA] * M + shares[PAYLOAD] * carried)[rows][:, rows]
+
+
+def momenta_and_known_torques(
+    shares: Array,
+    measured: Array,
+    offset: Array,
+    of_robot: tuple[Array, Array],
+    of_payload: tuple[Array, Array],
+    gravity: Array,
+    coriolis: Array,
+    friction: Array,
+    places: tuple[int, ...],
+) -> tuple[Array, Array]:
+    """Return p and what is known of p', (n,) each, of what the measured efforts move.
+
+    Where these contain all terms that is M v and tau + C^T v - g - friction.
+    """
+    (p, rates), (p_carried, rates_carried) = of_robot, of_payload
+    known = (
+        shares[INERTIA] * (rates + gravity + coriolis)  # C^T v + C v
+        - shares[CORIOLIS] * coriolis
+        - shares[GRAVITY] * gravity
+        - shares[FRICTION] * friction
+        + shares[PAYLOAD] * rates_carried
+    )
+    rows = list(places)
+    return (
+        (shares[INERTIA] * p + shares[PAYLOAD] * p_carried)[rows],
+        measured + offset + known[rows],
+    )
+
+
+def by_momentum(state: Array, momenta: tuple[Array, Array], step: Array) -> Array:
+    """Return the next state of the momentum observer."""
+    n = len(momenta[0])
+    return momentum_step(state, *momenta, step[:n], step[n : n + 1])
+
+
+def filtered(state: Array, v: Array, static: Array, step: Array) -> Array:
+    """Return the next state of the filtered inverse dynamics."""
+    n = len(v)
+    return filtered_step(state, v, static, step[:n], step[n : n + 1])
+
+
+def inertial_and_rest(state: Array, M: Array) -> Array:
+    """Return the torques of the filtered inverse dynamics."""
+    _, _, a, rest = state.reshape(4, -1)
+    return M @ a + rest
+
+
+def by_kalman(
+    state: Array, momenta: tuple[Array, Array], M: Array, noise: Array, step: Array
+) -> Array:
+    """Return the next state of the Kalman filter."""
+    n = len(M)
+    deviations = Noise(*noise.reshape(4, n))
+    return kalman_step(state, *momenta, M, deviations, step[n + 1 : n + 2], step[n + 2 :])

@@ -13,6 +13,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
@@ -24,11 +25,12 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs import marker_topic, tare, wrench_markers
+from screw_dynamics_ros.nodes.outputs import marker_topic, tare, torque_observer, wrench_markers
 from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at, is_observable
 from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.outputs.tare import TareStates
+from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan, TorqueObserver
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -60,6 +62,7 @@ TABLE = (
         'Smallest singular value of the scaled Jacobian [m] above which a wrench is published.',
         minimum=0.0,
     ),
+    *torque_observer.TABLE,
     *tare.TABLE,
     *marker_topic.TABLE,
     *wrench_markers.TABLE,
@@ -108,6 +111,7 @@ class Finite:
 class WrenchPlan(Plan):
     """What `WrenchEstimator` publishes of a robot, and the torques (n,) taken as zero."""
 
+    observer: ObserverPlan = field(kw_only=True)
     frames: Frames = field(kw_only=True)
     contacts: dict[str, Contact] = field(kw_only=True)
     offset: Array = field(kw_only=True)
@@ -135,6 +139,7 @@ class WrenchEstimator:
         self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._tare_states = TareStates(self._parameters)
+        self._observer = TorqueObserver(self._parameters, host.states)
         self._apply({})
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
@@ -144,14 +149,23 @@ class WrenchEstimator:
         """Choose the frames."""
         chosen = Frames.choose(self._parameters['frames'], robot)
         offset = np.zeros(len(scalar_joints(robot)))
-        contacts = {link: contact_at(robot, link) for link in chosen.tokens}
+        observer = self._observer.plan(robot)
+        observed = observer.observation
+        contacts = {link: contact_at(robot, link, observed.torque) for link in chosen.tokens}
+        results = (observed.torque, observed.state, observed.covariance, external_torque(robot))
         return WrenchPlan(
             [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
             [
-                external_torque(robot),
+                *(result for result in results if result is not None),
                 *(output for c in contacts.values() for output in (c.wrench, c.pivots)),
             ],
-            {'offset': offset, 'contact': self._options, 'effort_shares': self._host.effort_shares},
+            {
+                'offset': offset,
+                'contact': self._options,
+                'effort_shares': self._host.effort_shares,
+                **observer.parameters,
+            },
+            observer=observer,
             frames=chosen,
             contacts=contacts,
             offset=offset,
@@ -168,14 +182,23 @@ class WrenchEstimator:
         else:
             self._offset[:] = before
         self._channels, self._checks = [], []
+        self._observer.bind(model, mapper, plan.observer)
         if model.results:
+            observed = plan.observer.observation
             prefix = self._host.parameters['frame_prefix']
             self._add(
                 JointState,
                 '~/external_torque',
                 templates.joint_efforts(model.joints),
-                external_torque(model.robot),
+                observed.torque,
             )
+            if observed.covariance is not None:
+                self._add(
+                    Float64MultiArray,
+                    '~/external_torque_covariance',
+                    templates.matrix(model.joints, model.joints),
+                    observed.covariance,
+                )
             for link, contact in self._contacts.items():
                 self._add(
                     WrenchStamped,
@@ -206,7 +229,7 @@ class WrenchEstimator:
                 {output: numbers},
                 velocity=True,
                 effort=True,
-                is_valid=lambda: is_valid() and is_finite(),
+                is_valid=lambda: self._observer.is_settled and is_valid() and is_finite(),
             )
         )
 
@@ -216,6 +239,7 @@ class WrenchEstimator:
         if self._frames is None:
             return status
         self._frames.report(status)
+        self._observer.report(status)
         for link, contact in self._contacts.items() if self._has_results() else ():
             value = smallest_singular_value(
                 self._model.results[contact.jacobian], self._parameters['characteristic_length']
@@ -250,6 +274,7 @@ class WrenchEstimator:
         return (
             mapper.has_velocity
             and mapper.has_effort
+            and self._observer.is_settled
             and is_observable(contact, self._model.results[contact.pivots])
             and are_finite(self._model.results[contact.wrench])
         )
@@ -328,7 +353,8 @@ class WrenchEstimator:
             self._parameters[name]
             for name in ('damping', 'characteristic_length', 'singularity_threshold')
         ]
-        if 'frames' in values:
+        self._observer.follow()
+        if values.keys() & {'frames', 'observer'}:
             self._host.reload()
         elif values.keys() & DRAWN:
             self._markers.redraw(self._pictures(), self._parameters['marker_rate'])

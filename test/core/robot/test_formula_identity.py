@@ -412,7 +412,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
 
     def outputs(robot: Robot) -> list:
         terms = torque_terms.torque_terms(robot)
-        contact = contacts.contact_at(robot, 'link5')
+        contact = contacts.contact_at(robot, 'link5', external_torque.external_torque(robot))
         return [
             *vars(terms).values(),
             torque_terms.energies(),

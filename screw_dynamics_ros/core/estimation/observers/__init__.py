@@ -1,0 +1,1 @@
+"""External joint torques from motion and motor torques: observers, one step at a time."""

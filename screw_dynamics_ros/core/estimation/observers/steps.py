@@ -1,0 +1,75 @@
+"""The steps of an observer in time: their lengths, and where it starts anew."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from screw_dynamics_ros.core.types import Array
+
+SETTLED = 5.0  # time constants after which 99.3 % of a torque are seen
+
+
+class ObserverSteps:
+    """Lengths of steps and decay factors, by the stamps of the states.
+
+    Parameters
+    ----------
+    n : int
+        Torques that are observed.
+
+    Attributes
+    ----------
+    numbers : (n + 3,) array
+        Always the same array: e^(-h / T) for each torque, 1 / h, h, and 1 in the first step. In the
+        first step there is no step before: they are 1, 0, 0 and 1.
+    time_constants : (n,) array
+        T [s], greater than 0; may be changed at any time.
+    longest : float
+        A step longer than this [s] starts anew.
+    starts : int
+        How often the observer has started.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.numbers = np.zeros(n + 3)
+        self.time_constants, self.longest = np.full(n, 0.02), math.inf
+        self.starts = 0
+        self._decay, self._others = self.numbers[:n], self.numbers[n:]
+        self.restart()
+
+    def restart(self) -> None:
+        """Start anew with the next state."""
+        self._stamp: int | None = None
+        self._age = 0.0
+        self._set(1.0, 0.0, 0.0, 1.0)
+
+    def advance(self, stamp: int, restarted: bool = False) -> bool:
+        """Take the step to a state; return whether it is the first one.
+
+        Parameters
+        ----------
+        stamp : int
+            Of the state [ns]. One that does not advance starts anew.
+        restarted : bool
+            Whether the state comes after a pause.
+        """
+        before, self._stamp = self._stamp, stamp
+        h = (stamp - before) * 1e-9 if before is not None else 0.0
+        if restarted or not 0.0 < h <= self.longest:
+            self._age = 0.0
+            self.starts += 1
+            self._set(1.0, 0.0, 0.0, 1.0)
+            return True
+        self._age += h
+        self._set(np.exp(-h / self.time_constants), 1.0 / h, h, 0.0)
+        return False
+
+    @property
+    def settled(self) -> bool:
+        """Whether what the observer started with has decayed, see `SETTLED`."""
+        return self._age >= SETTLED * float(self.time_constants.max(initial=0.0))
+
+    def _set(self, decay: Array | float, *others: float) -> None:
+        self._decay[:], self._others[:] = decay, others

@@ -1,0 +1,193 @@
+"""The observer of external torques from joint state to joint state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.external_torque import OBSERVERS, Observation, observation
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+TABLE = (
+    Specification(
+        'observer',
+        'static',
+        'How external torques are told from motion and efforts. static: as if nothing accelerated; '
+        'filtered: inverse dynamics with a filtered acceleration; momentum: by the generalized '
+        'momentum; kalman: by a Kalman filter on the generalized momentum.',
+        choices=OBSERVERS,
+    ),
+    Specification(
+        'observer_time_constant',
+        0.02,
+        'Time constant with which the observers filtered and momentum follow external torques [s].',
+        minimum=1e-4,
+        maximum=10.0,
+    ),
+    Specification(
+        'observer_velocity_deviation',
+        0.002,
+        'Standard deviation of the measured velocities, for the observer kalman [rad/s, m/s].',
+        minimum=1e-9,
+    ),
+    Specification(
+        'observer_effort_deviation',
+        0.2,
+        'Standard deviation of the measured efforts from one state to the next, for the observer '
+        'kalman [N m, N].',
+        minimum=0.0,
+    ),
+    Specification(
+        'observer_torque_change',
+        20.0,
+        'Standard deviation of the change of an external torque within a second, for the observer '
+        'kalman: the larger, the faster and the noisier [N m, N].',
+        minimum=1e-6,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ObserverPlan:
+    """What an observer adds to the program of a robot, and the arrays it reads.
+
+    Attributes
+    ----------
+    observation : Observation
+    refusal : str
+        Why the wanted observer is not the one of `observation`; empty if it is.
+    steps : ObserverSteps
+    state, noise : arrays
+    """
+
+    observation: Observation
+    refusal: str
+    steps: ObserverSteps
+    state: Array
+    noise: Array
+
+    @property
+    def parameters(self) -> dict[str, Array]:
+        """The inputs of the program that `observation` reads."""
+        return {
+            'observer': self.state,
+            'observer_step': self.steps.numbers,
+            'observer_noise': self.noise,
+        }
+
+
+class TorqueObserver:
+    """Leads the chosen observer from state to state.
+
+    It starts anew after pauses, where stamps do not advance, where velocities or efforts were
+    missing or not finite, and with every change of the program.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        With the values of `TABLE`.
+    states : StatePipeline
+    """
+
+    def __init__(self, parameters: Parameters, states: StatePipeline) -> None:
+        self._parameters = parameters
+        self._plan: ObserverPlan | None = None
+        self._pending = False  # a step whose result has not been taken over
+        states.prepare(self._advance)
+        states.consume(lambda mapper, sent: self._take_over())
+
+    def plan(self, robot: Robot) -> ObserverPlan:
+        """Return the chosen observer for a robot, the static one where that is not possible."""
+        wanted, n = self._parameters['observer'], len(scalar_joints(robot))
+        try:
+            chosen, refusal = observation(robot, wanted), ''
+        except ArgumentError as error:
+            chosen, refusal = observation(robot, 'static'), str(error)
+        return ObserverPlan(
+            chosen, refusal, ObserverSteps(n), np.zeros(max(1, chosen.size)), np.zeros(4 * n)
+        )
+
+    def bind(self, model: Model, mapper: JointStateMapper, plan: ObserverPlan) -> None:
+        """Start with a new model."""
+        self._model, self._mapper, self._plan = model, mapper, plan
+        self._pending = False
+        self.follow()
+
+    def follow(self) -> None:
+        """Follow the parameters as they are now."""
+        plan, value = self._plan, self._parameters
+        if plan is None:
+            return
+        plan.steps.time_constants[:] = value['observer_time_constant']
+        change = value['observer_torque_change']
+        plan.noise.reshape(4, -1)[:] = np.array(
+            [
+                value['observer_velocity_deviation'],
+                value['observer_effort_deviation'],
+                change,
+                change,  # what may be there at the start
+            ]
+        )[:, None]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the external torques may be used."""
+        plan = self._plan
+        if plan is None or plan.refusal:
+            return False
+        name = self._parameters['observer']
+        return name == 'static' or (name == 'kalman' and not self._pending) or plan.steps.settled
+
+    def _advance(self) -> None:
+        """Take the step to the present state, before anything is computed for it."""
+        plan = self._plan
+        if plan is None or plan.observation.state is None:
+            return
+        mapper, steps = self._mapper, plan.steps
+        complete = mapper.has_velocity and mapper.has_effort
+        if self._pending or not complete:
+            steps.restart()
+        steps.longest = mapper.policies.timeout * 1e-9
+        if steps.advance(mapper.stamp, mapper.restarted):
+            plan.state[:] = 0.0
+        if not complete:
+            steps.restart()
+        self._pending = complete
+
+    def _take_over(self) -> None:
+        """Keep what the observer has to keep, if it is finite."""
+        plan = self._plan
+        if plan is None or plan.observation.state is None or not self._pending:
+            return
+        result = self._model.results[plan.observation.state]
+        if np.isfinite(result.sum()):
+            plan.state[:] = result
+            self._pending = False
+
+    def report(self, status: Status) -> None:
+        """Say which observer it is, and whether its torques may be used."""
+        plan = self._plan
+        if plan is None:
+            return
+        if plan.refusal:
+            status.report(Level.ERROR, f'no external torques: {plan.refusal}')
+            return
+        status.values['observer'] = self._parameters['observer']
+        if plan.observation.state is None:
+            return
+        status.values['observer starts'] = str(plan.steps.starts)
+        if not self.is_settled:
+            status.report(
+                Level.WARN,
+                f'no external torques: observer {self._parameters["observer"]} has not settled '
+                'since its last start',
+            )
