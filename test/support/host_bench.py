@@ -1,4 +1,4 @@
-"""A node `dynamics` in the process of a test: compiling, clock and listeners are in our hands."""
+"""A node in the process of a test: compiling, clock and listeners are in our hands."""
 
 import threading
 import time as real_time
@@ -19,14 +19,15 @@ from screw_dynamics_ros.nodes.outputs import command_channel, commands, dynamics
 DEADLINE = 30.0  # s
 
 
-def serialized(names, position, stamp):
-    """Return a joint state at rest, with efforts."""
-    message = JointState(
-        name=names,
-        position=[float(value) for value in position],
-        velocity=[0.0] * len(names),
-        effort=[1.0] * len(names),
+def serialized(names, position, stamp, velocity=None, effort=None):
+    """Return a joint state, at rest and with efforts unless others are given."""
+    numbers = (
+        position,
+        [0.0] * len(names) if velocity is None else velocity,
+        [1.0] * len(names) if effort is None else effort,
     )
+    position, velocity, effort = ([float(value) for value in each] for each in numbers)
+    message = JointState(name=names, position=position, velocity=velocity, effort=effort)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
     return serialize_message(message)
 
@@ -47,7 +48,7 @@ class Clock:
 class Bench:
     """The node. Descriptions are compiled in its background thread, but only when we say so."""
 
-    def __init__(self, monkeypatch, **parameters):
+    def __init__(self, monkeypatch, part=dynamics_outputs.Dynamics, name='dynamics', **parameters):
         self.clock, self.sent = Clock(), []
         for module in (host, state_pipeline, command_channel, commands, dynamics_outputs):
             monkeypatch.setattr(module, 'time', self.clock)
@@ -62,7 +63,7 @@ class Bench:
         monkeypatch.setattr(output_group.Channel, 'count_listeners', listened)
         parameters = {'backend': 'reference', **parameters}
         self.node = Node(
-            'dynamics',
+            name,
             namespace='/life',
             enable_rosout=False,
             parameter_overrides=[
@@ -71,7 +72,7 @@ class Bench:
         )
         self.node.get_logger().set_level(LoggingSeverity.ERROR)
         self.host = host.ModelHost(self.node)
-        self.part = dynamics_outputs.Dynamics(self.node, self.host)
+        self.part = part(self.node, self.host)
         self.host.add(self.part, self.node)
         self.gate, self.at_gate = threading.Semaphore(0), False
         build = self.host.source.loader.build

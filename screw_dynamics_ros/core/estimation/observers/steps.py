@@ -42,7 +42,7 @@ class ObserverSteps:
     def restart(self) -> None:
         """Start anew with the next state."""
         self._stamp: int | None = None
-        self._age = 0.0
+        self._age = 0
         self._set(1.0, 0.0, 0.0, 1.0)
 
     def advance(self, stamp: int, restarted: bool = False) -> bool:
@@ -56,20 +56,21 @@ class ObserverSteps:
             Whether the state comes after a pause.
         """
         before, self._stamp = self._stamp, stamp
-        h = (stamp - before) * 1e-9 if before is not None else 0.0
+        elapsed = stamp - before if before is not None else 0
+        h = elapsed * 1e-9
         if restarted or not 0.0 < h <= self.longest:
-            self._age = 0.0
+            self._age = 0
             self.starts += 1
             self._set(1.0, 0.0, 0.0, 1.0)
             return True
-        self._age += h
+        self._age += elapsed  # ns
         self._set(np.exp(-h / self.time_constants), 1.0 / h, h, 0.0)
         return False
 
     @property
     def settled(self) -> bool:
         """Whether what the observer started with has decayed, see `SETTLED`."""
-        return self._age >= SETTLED * float(self.time_constants.max(initial=0.0))
+        return self._age >= round(SETTLED * 1e9 * float(self.time_constants.max(initial=0.0)))
 
     def _set(self, decay: Array | float, *others: float) -> None:
         self._decay[:], self._others[:] = decay, others
