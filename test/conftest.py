@@ -50,7 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ['SCREW_DYNAMICS_CACHE'] = shared['cache']
         config.stash[CACHE] = lambda: None
         return
-    folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_tests_')
+    # a process of a node that has just ended may still be writing there
+    folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_tests_', ignore_cleanup_errors=True)
     before = os.environ.get('SCREW_DYNAMICS_CACHE')
     os.environ['SCREW_DYNAMICS_CACHE'] = os.path.join(folder.name, 'programs')
 
