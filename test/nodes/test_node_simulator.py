@@ -218,10 +218,11 @@ def test_bringup_hosts_it_too(start, connect, robot):
     client.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
 
     def pair():
-        for message in client.received['dynamics/gravity']:
-            state = client.with_stamp('joint_states', stamp_of(message))
-            if state:
-                return state, message
+        """Return a state and its gravity, among the latest: looking at all would fall behind."""
+        latest = {stamp_of(state): state for state in client.received['joint_states'][-50:]}
+        for message in client.received['dynamics/gravity'][-50:]:
+            if stamp_of(message) in latest:
+                return latest[stamp_of(message)], message
         return None
 
     state, message = client.wait(pair, what='gravity of a state')
