@@ -282,7 +282,7 @@ def environment(tool, monkeypatch, tmp_path):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
     monkeypatch.setattr(module, 'ROOT', root)
-    monkeypatch.setattr(module, 'STAND_IN', root / 'tools/tf2_msgs')
+    monkeypatch.setattr(module, 'STAND_INS', {root / 'tools/tf2_msgs': 'tf2_msgs.msg'})
     monkeypatch.setattr(module, 'require', lambda distribution: None)
     monkeypatch.setattr(module, 'sourced_ros', lambda python: None)
 

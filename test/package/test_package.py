@@ -21,6 +21,7 @@ from support.compilation import run_python
 from support.paths import ROOT
 
 PACKAGE = ROOT / 'screw_dynamics_ros'
+STAND_INS = ('tools/tf2_msgs', 'tools/control_msgs')
 
 # rosdep keys of what is imported under another name; what is not here is a ROS package.
 ROSDEP_KEYS = {
@@ -94,7 +95,7 @@ def test_setup_takes_its_texts_from_the_manifest(arguments):
     assert 'Apache License' in (ROOT / 'LICENSE').read_text()
 
 
-@pytest.mark.parametrize('folder', ['.', 'screw_dynamics_msgs', 'tools/tf2_msgs'])
+@pytest.mark.parametrize('folder', ['.', 'screw_dynamics_msgs', *STAND_INS])
 def test_manifests_are_format_3(folder):
     text = (ROOT / folder / 'package.xml').read_text()
     assert 'xml-model' in text
@@ -224,8 +225,9 @@ def test_interfaces_import():
         assert response.message == ''
 
 
-def test_stand_in_is_hidden_from_colcon():
-    assert (ROOT / 'tools/tf2_msgs/COLCON_IGNORE').exists()
+@pytest.mark.parametrize('folder', STAND_INS)
+def test_stand_ins_are_hidden_from_colcon(folder):
+    assert (ROOT / folder / 'COLCON_IGNORE').exists()
 
 
 def test_stand_in_is_what_tf2_msgs_is():
@@ -234,6 +236,29 @@ def test_stand_in_is_what_tf2_msgs_is():
     assert messages.TFMessage.get_fields_and_field_types() == {
         'transforms': 'sequence<geometry_msgs/TransformStamped>'
     }
+
+
+def test_stand_in_is_what_control_msgs_is():
+    """The fields that control_msgs has in jazzy and that are used here, by their types."""
+    action = pytest.importorskip('control_msgs.action').FollowJointTrajectory
+    state = importlib.import_module('control_msgs.msg').JointTrajectoryControllerState
+    point = 'trajectory_msgs/JointTrajectoryPoint'
+    for kind, expected in (
+        (state, {'joint_names': 'sequence<string>', 'reference': point}),
+        (action.Result, {'error_code': 'int32', 'error_string': 'string'}),
+        (action.Feedback, {'desired': point, 'actual': point, 'error': point}),
+        (
+            action.Goal,
+            {
+                'trajectory': 'trajectory_msgs/JointTrajectory',
+                'path_tolerance': 'sequence<control_msgs/JointTolerance>',
+                'goal_tolerance': 'sequence<control_msgs/JointTolerance>',
+                'goal_time_tolerance': 'builtin_interfaces/Duration',
+            },
+        ),
+    ):
+        assert expected.items() <= kind.get_fields_and_field_types().items()
+    assert [action.Result.SUCCESSFUL, action.Result.GOAL_TOLERANCE_VIOLATED] == [0, -5]
 
 
 # --- tests beside a ROS 2 ---

@@ -26,7 +26,11 @@ from console import Console, SetupError
 from prerequisites import require, sourced_ros
 
 ROOT = Path(__file__).resolve().parents[2]
-STAND_IN = ROOT / 'tools/tf2_msgs'
+# Interface packages without wheels, each with a module that only its full build has.
+STAND_INS = {
+    ROOT / 'tools/tf2_msgs': 'tf2_msgs.msg',
+    ROOT / 'tools/control_msgs': 'control_msgs.action',
+}
 SHARED_FOLDERS = ('launch', 'config', 'urdf', 'rviz')
 
 # Runs at every start of the environment's Python: ROS 2 wheels do not tell where they are.
@@ -115,7 +119,7 @@ class Environment:
                 _digest(
                     packages,
                     *_files(ROOT / 'screw_dynamics_msgs'),
-                    *_files(STAND_IN),
+                    *(file for folder in STAND_INS for file in _files(folder)),
                     ROOT / 'tools/environment/interfaces.py',
                     condition_wait.PTH,
                     condition_wait.SOURCE,
@@ -197,10 +201,11 @@ class Environment:
             prefixes += os.pathsep + os.environ['AMENT_PREFIX_PATH']
         else:
             condition_wait.install(self.venv, self.site_packages, self.variables, self.console)
-            interfaces.remove(STAND_IN.name, self.venv)
-            if not self._imports('tf2_msgs.msg'):
-                with self.console.step('stand-in tf2_msgs'):
-                    interfaces.build(STAND_IN, self.venv, prefixes, self.variables, self.console)
+            for folder, module in STAND_INS.items():
+                interfaces.remove(folder.name, self.venv)
+                if not self._imports(module):
+                    with self.console.step(f'stand-in {folder.name}'):
+                        interfaces.build(folder, self.venv, prefixes, self.variables, self.console)
         with self.console.step('screw_dynamics_msgs'):
             interfaces.build(
                 ROOT / 'screw_dynamics_msgs', self.venv, prefixes, self.variables, self.console
