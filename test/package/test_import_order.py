@@ -47,6 +47,7 @@ ORDER = """
     ros.services
     ros.messages
     ros.joint_states
+    ros.recordings
     ros.topics
     nodes.model
     nodes.parameters

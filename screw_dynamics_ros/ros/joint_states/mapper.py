@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason, Record
-from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
+from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
 
 
 class JointStateMapper:

@@ -13,6 +13,7 @@ from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
 from screw_dynamics_ros.ros.messages.transformations import (
     quaternion_from_matrix,
     quaternion_matrix,
@@ -23,9 +24,6 @@ TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 
 #: Rows of momenta in the same order: linear, then angular.
 MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
-
-#: First and last stamp that builtin_interfaces/Time can carry [ns].
-EARLIEST, LATEST = -(2**31) * 1_000_000_000, 2**31 * 1_000_000_000 - 1
 
 #: Largest deviation of the norm of a quaternion in a message that is put down to rounding.
 UNIT = 1e-2

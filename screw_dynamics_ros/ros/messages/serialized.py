@@ -7,7 +7,6 @@ every middleware and distribution.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,10 +17,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.conversions import EARLIEST, LATEST
-
-STAMP_FORMAT = struct.Struct('=iI')
-STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
+from screw_dynamics_ros.ros.messages.cdr import STAMP, STAMP_FORMAT, packed
 
 MOST_LEFT = 16  # bytes at the end of a message that the middleware did not need
 
@@ -161,11 +157,6 @@ def padding(data: bytes, layout: Sequence[str]) -> set[int]:
                 size = length()
                 place += size
     return {*gaps, *range(place, len(data))} if 0 <= len(data) - place <= MOST_LEFT else set()
-
-
-def packed(stamp: int) -> bytes:
-    """Return a stamp [ns] as the bytes of builtin_interfaces/Time, the nearest that there is."""
-    return STAMP_FORMAT.pack(*divmod(min(max(stamp, EARLIEST), LATEST), 1_000_000_000))
 
 
 def find_all(data: bytes, pattern: bytes) -> list[int]:

@@ -1,0 +1,125 @@
+"""Where names, stamp and numbers stand in serialized sensor_msgs/JointState; needs no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
+from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP, STAMP_FORMAT, align
+
+MOST_NAMES = 1000  # of a message that is read
+LITTLE = b'\0\1'  # kind of encapsulation: CDR, little endian
+COUNT = PLAIN[LITTLE]
+
+
+class Layout:
+    """Where things stand in one kind of serialized JointState.
+
+    Parameters
+    ----------
+    data : bytes
+        A message of the kind.
+    mask : bytes
+        255 for the bytes that make the kind, 0 for stamp, numbers and the arbitrary padding.
+    names : tuple of str
+    arrays : three (count, offset)
+        Position, velocity and effort.
+    """
+
+    def __init__(
+        self, data: bytes, mask: bytes, names: tuple[str, ...], arrays: Sequence[tuple[int, int]]
+    ) -> None:
+        # All bytes as one number: comparing under a mask is two operations on long integers.
+        self._size = len(data)
+        self._mask = int.from_bytes(mask, 'little')
+        self._fixed = int.from_bytes(data, 'little') & self._mask
+        layout = JointStateLayout(names, *(count for count, _ in arrays))
+        numbers = np.zeros(layout.size)
+        ends = np.cumsum([0, *(count for count, _ in arrays)])
+        self._target = numbers.data.cast('B')
+        self._copies = [
+            (8 * start, 8 * end, offset, offset + 8 * (end - start))
+            for (start, end), (_, offset) in zip(pairwise(ends.tolist()), arrays)
+        ]
+        self._message = JointStateMessage(layout, numbers, 0)
+
+    def matches(self, data: bytes) -> bool:
+        """Whether `data` differs from what the layout was made for in stamp and numbers only."""
+        return (
+            len(data) == self._size and int.from_bytes(data, 'little') & self._mask == self._fixed
+        )
+
+    def parse(self, data: bytes) -> JointStateMessage:
+        """Return the contents of data that match: valid until the next call."""
+        sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP)
+        if nanosec >= 1_000_000_000:
+            return invalid_stamp(sec, nanosec)
+        self._message.stamp = sec * 1_000_000_000 + nanosec
+        for start, end, first, last in self._copies:
+            self._target[start:end] = data[first:last]
+        return self._message
+
+
+def find_layout(data: bytes, names: tuple[str, ...]) -> Layout:
+    """Return the layout of a JointState with these names; raises as `located`."""
+    _, fixed, places = located(data)
+    mask = bytearray(len(data))
+    for part in fixed:
+        mask[part.start : part.stop] = b'\xff' * len(part)
+    return Layout(data, bytes(mask), names, [(count, offset) for offset, count in places])
+
+
+def located(
+    data: bytes,
+) -> tuple[JointStateLayout, list[range], list[tuple[int, int]]]:
+    """Return names and counts, where the bytes are that make the layout, and where the numbers are.
+
+    The latter are (offset, count) of positions, velocities and efforts. Raises ValueError if `data`
+    is no JointState in plain CDR, little endian.
+    """
+    if data[:2] != LITTLE:
+        raise ValueError('not plain CDR, little endian')
+    fixed = [range(STAMP)]
+
+    def end(offset: int) -> int:
+        if offset > len(data):
+            raise ValueError('truncated')
+        return offset
+
+    def count(offset: int) -> tuple[int, int]:
+        offset = align(offset, 4)
+        fixed.append(range(offset, end(offset + 4)))
+        return COUNT.unpack_from(data, offset)[0], offset + 4
+
+    def text(offset: int) -> tuple[str, int]:
+        size, offset = count(offset)
+        fixed.append(range(offset, end(offset + size)))
+        return data[offset : offset + size].removesuffix(b'\0').decode(), offset + size
+
+    _, offset = text(STAMP + 8)  # header.frame_id
+    total, offset = count(offset)
+    if total > MOST_NAMES:
+        raise ValueError(f'{total} names, at most {MOST_NAMES}')
+    names = []
+    for _ in range(total):
+        name, offset = text(offset)
+        names.append(name)
+    places = []
+    for _ in range(3):
+        length, offset = count(offset)
+        offset = align(offset, 8) if length else offset
+        places.append((offset, length))
+        offset = end(offset + 8 * length)
+    return JointStateLayout(tuple(names), *(length for _, length in places)), fixed, places
+
+
+def invalid_stamp(sec: int, nanosec: int) -> JointStateMessage:
+    """Return what is read of a message with a second or more of nanoseconds.
+
+    That is no time, outputs cannot carry it, and at the end of the range none has the same value.
+    """
+    return JointStateMessage.refused(Reason.INVALID_STAMP, f'{sec} s and {nanosec} ns')

@@ -1,0 +1,225 @@
+"""What a recording holds of a robot, as arrays: joint states, description, wrenches.
+
+Nothing is merged, differentiated or held here: what a message does not have is NaN. The states that
+a node would make of the same messages are made by `states`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
+from screw_dynamics_ros.ros.joint_states.layouts import LITTLE
+from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP, align
+from screw_dynamics_ros.ros.recordings.stacks import (
+    JointStateStack,
+    doubles,
+    joint_state_stacks,
+    rows_of,
+    stamps_of,
+)
+from screw_dynamics_ros.ros.recordings.storage import Block, RecordingError, RecordingReader
+
+JOINT_STATE, STRING = 'sensor_msgs/msg/JointState', 'std_msgs/msg/String'
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The joint states of one topic, message by message.
+
+    Attributes
+    ----------
+    path : Path
+    topic : str
+    joint_names : tuple of str
+        Every joint that some message names, in the order of their first appearance.
+    t : (N,) array of int
+        header.stamp [ns]; where a message has none, when it was recorded.
+    received : (N,) array of int
+        When each message was recorded [ns].
+    q, v, tau : (N, n) arrays
+        Positions [rad, m], velocities [rad/s, m/s] and efforts [N m, N] of `joint_names`, NaN where
+        a message does not have them: joints it does not name, and fields that are empty or have
+        another length than the names.
+    robot_description : str or None
+        The last description that was recorded, None without one.
+    left_out : dict
+        How many messages are not among the N, by `Reason`: names that appear twice or not at all,
+        stamps that are no time, what is no JointState.
+    """
+
+    path: Path
+    topic: str
+    joint_names: tuple[str, ...]
+    t: NDArray[np.int64]
+    received: NDArray[np.int64]
+    q: Array
+    v: Array
+    tau: Array
+    robot_description: str | None = None
+    left_out: dict[Reason, int] = field(default_factory=dict)
+
+
+def read_recording(
+    path: Path | str,
+    topic: str = '/joint_states',
+    description_topic: str = '/robot_description',
+) -> Recording:
+    """Return the joint states of a topic, and the description of the robot.
+
+    Raises
+    ------
+    RecordingError
+        The file cannot be read, or has no joint states that can be used.
+    UnknownNameError
+        The topic is not recorded, or is of another type.
+    """
+    with RecordingReader(path) as reader:
+        reader.check(topic, JOINT_STATE)
+        left_out: dict[Reason, int] = {}
+        columns: dict[str, int] = {}
+        parts: list[tuple[Block, list[JointStateStack]]] = []
+        for block in reader.blocks(topic):
+            kept = []
+            for stack in joint_state_stacks(block):
+                reason = stack.refusal or fault(stack.layout)
+                if reason is not None:
+                    left_out[reason] = left_out.get(reason, 0) + len(stack.rows)
+                    continue
+                for name in stack.layout.names:
+                    columns.setdefault(name, len(columns))
+                kept.append(stack)
+            parts.append((block._replace(data=b''), kept))
+        description = read_description(reader, description_topic)
+    if not columns:
+        raise RecordingError(
+            f'{path}: topic {topic!r} has no joint states that can be used'
+            + ''.join(f'; {count} messages: {why.value}' for why, count in left_out.items())
+        )
+    tables = [table(block, stacks, columns) for block, stacks in parts]
+    t, received, values = (np.concatenate(each) for each in zip(*tables))
+    q, v, tau = np.moveaxis(values, 1, 0)
+    return Recording(
+        Path(path), topic, tuple(columns), t, received, q, v, tau, description, left_out
+    )
+
+
+def fault(layout: JointStateLayout) -> Reason | None:
+    """Return why joint states with these names cannot be used."""
+    if not layout.names:
+        return Reason.EMPTY
+    return Reason.DUPLICATE_JOINT if len(set(layout.names)) < len(layout.names) else None
+
+
+def table(
+    block: Block, stacks: list[JointStateStack], columns: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Return stamps (k,), times of recording (k,) and values (k, 3, n) of the usable messages."""
+    total = len(block.received)
+    stamps, usable = np.zeros(total, np.int64), np.zeros(total, dtype=bool)
+    values = np.full((total, 3, len(columns)), np.nan)
+    for stack in stacks:
+        layout = stack.layout
+        places = np.array([columns[name] for name in layout.names], dtype=np.intp)
+        stamps[stack.rows], usable[stack.rows] = stack.stamps, True
+        lengths = layout.positions, layout.velocities, layout.efforts
+        ends = np.cumsum(lengths)
+        for kind, (length, end) in enumerate(zip(lengths, ends)):
+            if length == len(places):
+                values[stack.rows[:, None], kind, places] = stack.numbers[:, end - length : end]
+    received = block.received
+    stamps = np.where(stamps == 0, received, stamps)
+    return stamps[usable], received[usable], values[usable]
+
+
+def read_description(reader: RecordingReader, topic: str = '/robot_description') -> str | None:
+    """Return the last text of a topic of std_msgs/String, None if there is none."""
+    if reader.types.get(topic) != STRING:
+        return None
+    data = reader.last(topic)
+    return None if data is None else text_of(data)
+
+
+def text_of(data: bytes) -> str:
+    """Return the text of a serialized std_msgs/String; raises `RecordingError`."""
+    try:
+        (size,) = PLAIN[data[:2]].unpack_from(data, STAMP)
+        if STAMP + 4 + size > len(data):
+            raise ValueError('truncated')
+        return data[STAMP + 4 : STAMP + 4 + size].removesuffix(b'\0').decode()
+    except (KeyError, ValueError, struct.error) as error:
+        raise RecordingError(f'a std_msgs/String cannot be read: {error}') from None
+
+
+@dataclass(frozen=True)
+class RecordedWrenches:
+    """The messages of a geometry_msgs/WrenchStamped topic.
+
+    Attributes
+    ----------
+    frame : str
+        frame_id of the first message.
+    t, received : (N,) arrays of int
+        As in `Recording`.
+    wrenches : (N, 6) array
+        Moment, then force, [N m, N], in the order of the core; signs are those of the messages.
+    """
+
+    frame: str
+    t: NDArray[np.int64]
+    received: NDArray[np.int64]
+    wrenches: Array
+
+
+def read_wrenches(path: Path | str, topic: str) -> RecordedWrenches:
+    """Return the wrenches of a topic.
+
+    Raises
+    ------
+    RecordingError
+        The file cannot be read, has no wrench, or wrenches of several frames.
+    UnknownNameError
+        The topic is not recorded, or is of another type.
+    """
+    frame, parts = None, []
+    with RecordingReader(path) as reader:
+        reader.check(topic, WRENCH)
+        for block in reader.blocks(topic):
+            data = block.message(0)
+            here, start = wrench_layout(data, topic)
+            frame = here if frame is None else frame
+            alike = (block.sizes == len(data)).all()
+            rows = rows_of(block, np.arange(len(block.sizes)), len(data)) if alike else None
+            if rows is None or here != frame or not (rows[:, 12:start] == rows[0, 12:start]).all():
+                raise RecordingError(f'{path}: topic {topic!r} has wrenches of several frames')
+            stamps, valid = stamps_of(rows)
+            numbers = doubles(rows, start, 6)[:, [3, 4, 5, 0, 1, 2]]
+            stamps = np.where(stamps == 0, block.received, stamps)
+            parts.append((stamps[valid], block.received[valid], numbers[valid]))
+    if frame is None:
+        raise RecordingError(f'{path}: topic {topic!r} has no messages')
+    t, received, wrenches = (np.concatenate(each) for each in zip(*parts))
+    return RecordedWrenches(frame, t, received, wrenches)
+
+
+def wrench_layout(data: bytes, topic: str) -> tuple[str, int]:
+    """Return header.frame_id of a serialized WrenchStamped, and where its numbers start."""
+    try:
+        if data[:2] != LITTLE:
+            raise ValueError('not plain CDR, little endian')
+        (size,) = PLAIN[LITTLE].unpack_from(data, STAMP + 8)
+        end = STAMP + 12 + size
+        start = align(end, 8)
+        if start + 48 > len(data):
+            raise ValueError('truncated')
+        return data[STAMP + 12 : end].removesuffix(b'\0').decode(), start
+    except (ValueError, struct.error) as error:
+        raise RecordingError(f'topic {topic!r}: a wrench cannot be read: {error}') from None

@@ -1,0 +1,133 @@
+"""Stacks of serialized messages of one layout, read as arrays.
+
+Messages that differ in stamp and numbers only are compared and read by NumPy, all at once; so are
+those of a few layouts that alternate, as of several drivers on one topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
+from screw_dynamics_ros.ros.joint_states.layouts import located
+from screw_dynamics_ros.ros.joint_states.policies import Reason
+from screw_dynamics_ros.ros.messages.cdr import STAMP
+from screw_dynamics_ros.ros.recordings.storage import Block
+
+NANO = 1_000_000_000
+MOST_LAYOUTS = 64  # in one block that are compared with all its messages
+
+Bytes = NDArray[np.uint8]
+
+
+class JointStateStack(NamedTuple):
+    """Joint states of one layout.
+
+    Attributes
+    ----------
+    layout : JointStateLayout
+    rows : (k,) array of int
+        Their places in the block.
+    stamps : (k,) array of int
+        [ns], 0 for none.
+    numbers : (k, layout.size) array
+        Positions, then velocities, then efforts.
+    refusal : Reason, optional
+        Why none of them can be used; then the layout has no names.
+    """
+
+    layout: JointStateLayout
+    rows: NDArray[np.intp]
+    stamps: NDArray[np.int64]
+    numbers: Array
+    refusal: Reason | None = None
+
+
+NOTHING = JointStateLayout((), 0, 0, 0)
+
+
+def joint_state_stacks(block: Block) -> Iterator[JointStateStack]:
+    """Yield the joint states of a block, those of one layout together.
+
+    Messages that are no JointState in little-endian CDR, the only encoding that rosbag2 records,
+    are refused.
+    """
+    left = np.arange(len(block.sizes), dtype=np.intp)
+    count = 0
+    while len(left):
+        count += 1
+        data = block.message(int(left[0]))
+        try:
+            layout, fixed, places = located(data)
+        except ValueError:
+            yield refused(left[:1], Reason.UNREADABLE)
+            left = left[1:]
+            continue
+        alike = left[block.sizes[left] == len(data)] if count <= MOST_LAYOUTS else left[:1]
+        bytes_of = rows_of(block, alike, len(data))
+        same = alike_in(bytes_of, np.frombuffer(data, np.uint8), fixed)
+        rows, found = alike[same], bytes_of[same] if not same.all() else bytes_of
+        yield from by_stamps(layout, rows, found, places)
+        left = np.setdiff1d(left, rows, assume_unique=True)
+
+
+def by_stamps(
+    layout: JointStateLayout,
+    rows: NDArray[np.intp],
+    found: Bytes,
+    places: Sequence[tuple[int, int]],
+) -> Iterator[JointStateStack]:
+    """Yield joint states of one layout, those without a valid stamp apart."""
+    stamps, valid = stamps_of(found)
+    if not valid.all():
+        yield refused(rows[~valid], Reason.INVALID_STAMP)
+        rows, found, stamps = rows[valid], found[valid], stamps[valid]
+    if len(rows):
+        numbers = np.concatenate([doubles(found, start, count) for start, count in places], axis=1)
+        yield JointStateStack(layout, rows, stamps, numbers)
+
+
+def alike_in(found: Bytes, data: Bytes, fixed: Sequence[range]) -> NDArray[np.bool_]:
+    """Which messages (k, size) have the bytes of `data` (size,) in some stretches."""
+    same = np.ones(len(found), dtype=bool)
+    for part in fixed:
+        stretch = slice(part.start, part.stop)
+        same &= (found[:, stretch] == data[stretch]).all(axis=1)
+    return same
+
+
+def refused(rows: NDArray[np.intp], reason: Reason) -> JointStateStack:
+    """Return messages that cannot be used."""
+    return JointStateStack(
+        NOTHING, rows, np.zeros(len(rows), np.int64), np.zeros((len(rows), 0)), reason
+    )
+
+
+def rows_of(block: Block, rows: NDArray[np.intp], size: int) -> Bytes:
+    """Return messages of equal size as the rows of an array, without a copy where that can be."""
+    data = np.frombuffer(block.data, np.uint8)
+    offsets = block.offsets[rows]
+    steps = np.diff(offsets)
+    if len(steps) and steps[0] >= size and (steps == steps[0]).all():
+        first, step = int(offsets[0]), int(steps[0])
+        return np.lib.stride_tricks.as_strided(
+            data[first:], (len(rows), size), (step, 1), writeable=False
+        )
+    return data[offsets[:, None] + np.arange(size)]
+
+
+def stamps_of(found: Bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return header.stamp [ns] of messages (k, size), and which of them are valid times."""
+    parts = np.ascontiguousarray(found[:, STAMP : STAMP + 8])
+    seconds, nanoseconds = parts.view('<i4')[:, 0], parts.view('<u4')[:, 1]
+    return seconds.astype(np.int64) * NANO + nanoseconds, nanoseconds < NANO
+
+
+def doubles(found: Bytes, start: int, count: int) -> Array:
+    """Return (k, count) numbers that stand at an offset of each message."""
+    return np.ascontiguousarray(found[:, start : start + 8 * count]).view('<f8')

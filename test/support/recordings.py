@@ -1,0 +1,87 @@
+"""Recordings for the tests, written by `rosbags` with its own serialization: an independent one."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
+MODES = {
+    'none': CompressionMode.NONE,
+    'storage': CompressionMode.STORAGE,
+    'message': CompressionMode.MESSAGE,
+    'file': CompressionMode.FILE,
+}
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+STRING = 'std_msgs/msg/String'
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
+
+
+def message(kind, **fields):
+    """Return a message of `rosbags`."""
+    return STORE.types[kind](**fields)
+
+
+def header(stamp, frame=''):
+    sec, nanosec = divmod(int(stamp), 10**9)
+    time = message('builtin_interfaces/msg/Time', sec=sec, nanosec=nanosec)
+    return message('std_msgs/msg/Header', stamp=time, frame_id=frame)
+
+
+def serialized(kind, content):
+    """Return a message as bytes of CDR."""
+    return bytes(STORE.serialize_cdr(content, kind))
+
+
+def joint_state(stamp, names, position=(), velocity=(), effort=(), frame=''):
+    """Return a serialized sensor_msgs/JointState."""
+    arrays = (np.array(each, dtype=float) for each in (position, velocity, effort))
+    fields = dict(zip(('position', 'velocity', 'effort'), arrays))
+    content = message(JOINT_STATE, header=header(stamp, frame), name=list(names), **fields)
+    return serialized(JOINT_STATE, content)
+
+
+def string(text):
+    """Return a serialized std_msgs/String."""
+    return serialized(STRING, message(STRING, data=text))
+
+
+def wrench(stamp, frame, force, moment):
+    """Return a serialized geometry_msgs/WrenchStamped."""
+    force, torque = (
+        message('geometry_msgs/msg/Vector3', **dict(zip('xyz', map(float, each))))
+        for each in (force, moment)
+    )
+    content = message('geometry_msgs/msg/Wrench', force=force, torque=torque)
+    return serialized(WRENCH, message(WRENCH, header=header(stamp, frame), wrench=content))
+
+
+@contextmanager
+def writing(path, topics, storage='mcap', compression='none'):
+    """Give a function ``write(topic, time, data)`` into a new recording; `topics` have types."""
+    writer = Writer(path, version=9, storage_plugin=STORAGES[storage])
+    if compression != 'none':
+        writer.set_compression(MODES[compression], CompressionFormat.ZSTD)
+    with writer:
+        connections = {
+            topic: writer.add_connection(topic, kind, typestore=STORE)
+            for topic, kind in topics.items()
+        }
+        yield lambda topic, time, data: writer.write(connections[topic], int(time), data)
+
+
+def write_joint_states(path, names, t, q, v, tau, description=None, **options):
+    """Write a recording of joint states (N, n), and of the description 1 ms before them."""
+    topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    with writing(path, topics, **options) as write:
+        if description is not None:
+            write('/robot_description', t[0] - 1_000_000, string(description))
+        for row in zip(t.tolist(), q, v, tau):
+            write('/joint_states', row[0] + 150_000, joint_state(row[0], names, *row[1:]))
+    return Path(path)
