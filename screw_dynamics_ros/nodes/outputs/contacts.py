@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core import Robot
@@ -11,6 +12,12 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of, of_motors
 from screw_dynamics_ros.nodes.model.running_model import elements, joints_that_move, of_joints
+from screw_dynamics_ros.nodes.outputs.output_filters import (
+    BANDS,
+    Signal,
+    filtered,
+    wrench_outside_bands,
+)
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
 
@@ -23,7 +30,10 @@ class Contact:
     jacobian : output or Formula
         Body Jacobian, columns of joints with one coordinate.
     wrench, pivots : Formula
-        Force and moment in the frame; numbers that are all positive if they can be told.
+        Force and moment in the frame, behind filter and dead bands; numbers that are all positive
+        if they can be told.
+    signal : Signal
+        The filtered wrench, before the dead bands.
     joints : int
         How many of these joints move the link.
     """
@@ -31,19 +41,26 @@ class Contact:
     jacobian: Output | Formula
     wrench: Formula
     pivots: Formula
+    signal: Signal
     joints: int
 
 
-def contact_at(robot: Robot, link: str, external: Formula) -> Contact:
-    """Return what has to be computed for a contact at a link, given the external torques."""
+def contact_at(robot: Robot, link: str, external: Formula, before: Sequence[Signal]) -> Contact:
+    """Return what has to be computed for a contact at a link, given the external torques.
+
+    `before` are the signals that are filtered in the same program so far.
+    """
     jacobian = of_motors(robot, of_joints(robot, ('jacobian', link, 'body')))
     closed, torques = closed_of(robot), external
     if closed is not None:
         torques = elements(torques, closed.places)
+    estimate = Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there)
+    signal = filtered('wrench', estimate, 6, before)
     return Contact(
         jacobian,
-        Formula('contact wrench', (jacobian, torques, 'contact'), wrench_there),
+        Formula('wrench outside bands', (signal.value, BANDS), wrench_outside_bands),
         Formula('observability pivots', (jacobian, 'contact'), pivots_there),
+        signal,
         closed.nv if closed is not None else len(joints_that_move(robot, link)),
     )
 

@@ -156,7 +156,7 @@ class TorqueObserver:
         complete = mapper.has_velocity and mapper.has_effort
         if self._pending or not complete:
             steps.restart()
-        steps.longest = mapper.policies.timeout * 1e-9
+        steps.lengths.longest = mapper.policies.timeout * 1e-9
         if steps.advance(mapper.stamp, mapper.restarted):
             plan.state[:] = 0.0
         if not complete:

@@ -25,10 +25,23 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs import marker_topic, tare, torque_observer, wrench_markers
+from screw_dynamics_ros.nodes.outputs import (
+    marker_topic,
+    output_filters,
+    tare,
+    torque_observer,
+    wrench_markers,
+)
 from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at, is_observable
 from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.output_filters import (
+    BANDS,
+    FilterPlan,
+    OutputFilters,
+    filtered,
+    torques_outside_band,
+)
 from screw_dynamics_ros.nodes.outputs.tare import TareStates
 from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan, TorqueObserver
 from screw_dynamics_ros.nodes.parameters import frame_parameters
@@ -63,6 +76,7 @@ TABLE = (
         minimum=0.0,
     ),
     *torque_observer.TABLE,
+    *output_filters.TABLE,
     *tare.TABLE,
     *marker_topic.TABLE,
     *wrench_markers.TABLE,
@@ -112,6 +126,8 @@ class WrenchPlan(Plan):
     """What `WrenchEstimator` publishes of a robot, and the torques (n,) taken as zero."""
 
     observer: ObserverPlan = field(kw_only=True)
+    filters: FilterPlan = field(kw_only=True)
+    torque: Formula = field(kw_only=True)  # what is published
     frames: Frames = field(kw_only=True)
     contacts: dict[str, Contact] = field(kw_only=True)
     offset: Array = field(kw_only=True)
@@ -140,6 +156,7 @@ class WrenchEstimator:
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._tare_states = TareStates(self._parameters)
         self._observer = TorqueObserver(self._parameters, host.states)
+        self._filters = OutputFilters(self._parameters, host.states)
         self._apply({})
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
@@ -151,12 +168,19 @@ class WrenchEstimator:
         offset = np.zeros(len(scalar_joints(robot)))
         observer = self._observer.plan(robot)
         observed = observer.observation
-        contacts = {link: contact_at(robot, link, observed.torque) for link in chosen.tokens}
-        results = (observed.torque, observed.state, observed.covariance, external_torque(robot))
+        signals = [filtered('torque', observed.torque, len(offset), ())]
+        contacts: dict[str, Contact] = {}
+        for link in chosen.tokens:
+            contacts[link] = contact_at(robot, link, signals[0].value, signals)
+            signals.append(contacts[link].signal)
+        filters = FilterPlan.of(signals, self._filters.bands)
+        published = Formula('torques outside band', (signals[0].value, BANDS), torques_outside_band)
+        results = (published, observed.state, observed.covariance, external_torque(robot))
         return WrenchPlan(
             [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
             [
                 *(result for result in results if result is not None),
+                *(signal.state for signal in signals),
                 *(output for c in contacts.values() for output in (c.wrench, c.pivots)),
             ],
             {
@@ -164,8 +188,11 @@ class WrenchEstimator:
                 'contact': self._options,
                 'effort_shares': self._host.effort_shares,
                 **observer.parameters,
+                **filters.parameters,
             },
             observer=observer,
+            filters=filters,
+            torque=published,
             frames=chosen,
             contacts=contacts,
             offset=offset,
@@ -183,6 +210,7 @@ class WrenchEstimator:
             self._offset[:] = before
         self._channels, self._checks = [], []
         self._observer.bind(model, mapper, plan.observer)
+        self._filters.bind(model, mapper, plan.filters, self._validities())
         if model.results:
             observed = plan.observer.observation
             prefix = self._host.parameters['frame_prefix']
@@ -190,7 +218,7 @@ class WrenchEstimator:
                 JointState,
                 '~/external_torque',
                 templates.joint_efforts(model.joints),
-                observed.torque,
+                plan.torque,
             )
             if observed.covariance is not None:
                 self._add(
@@ -209,6 +237,19 @@ class WrenchEstimator:
                 )
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
+
+    def _validities(self) -> list[Callable[[], bool]]:
+        """Return what tells whether the torques and the wrenches may be used."""
+        return [
+            lambda: self._observer.is_settled,
+            *(
+                lambda contact=contact: (
+                    self._observer.is_settled
+                    and is_observable(contact, self._model.results[contact.pivots])
+                )
+                for contact in self._contacts.values()
+            ),
+        ]
 
     def _add(
         self,
@@ -354,6 +395,7 @@ class WrenchEstimator:
             for name in ('damping', 'characteristic_length', 'singularity_threshold')
         ]
         self._observer.follow()
+        self._filters.follow()
         if values.keys() & {'frames', 'observer'}:
             self._host.reload()
         elif values.keys() & DRAWN:

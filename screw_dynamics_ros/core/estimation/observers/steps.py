@@ -11,6 +11,38 @@ from screw_dynamics_ros.core.types import Array
 SETTLED = 5.0  # time constants after which 99.3 % of a torque are seen
 
 
+class StepLengths:
+    """Times from sample to sample, by the stamps.
+
+    Attributes
+    ----------
+    longest : float
+        A step longer than this [s] starts anew.
+    """
+
+    def __init__(self) -> None:
+        self.longest = math.inf
+        self._stamp: int | None = None
+
+    def restart(self) -> None:
+        """Start anew with the next sample."""
+        self._stamp = None
+
+    def take(self, stamp: int, restarted: bool = False) -> int:
+        """Return the time since the sample before [ns], 0 at a start.
+
+        Parameters
+        ----------
+        stamp : int
+            Of the sample [ns]. One that does not advance starts anew.
+        restarted : bool
+            Whether the sample comes after a pause.
+        """
+        before, self._stamp = self._stamp, stamp
+        elapsed = 0 if before is None or restarted else stamp - before
+        return elapsed if 0.0 < elapsed * 1e-9 <= self.longest else 0
+
+
 class ObserverSteps:
     """Lengths of steps and decay factors, by the stamps of the states.
 
@@ -26,22 +58,23 @@ class ObserverSteps:
         first step there is no step before: they are 1, 0, 0 and 1.
     time_constants : (n,) array
         T [s], greater than 0; may be changed at any time.
-    longest : float
-        A step longer than this [s] starts anew.
+    lengths : StepLengths
+        Says where it starts anew.
     starts : int
         How often the observer has started.
     """
 
     def __init__(self, n: int) -> None:
         self.numbers = np.zeros(n + 3)
-        self.time_constants, self.longest = np.full(n, 0.02), math.inf
+        self.time_constants = np.full(n, 0.02)
         self.starts = 0
+        self.lengths = StepLengths()
         self._decay, self._others = self.numbers[:n], self.numbers[n:]
         self.restart()
 
     def restart(self) -> None:
         """Start anew with the next state."""
-        self._stamp: int | None = None
+        self.lengths.restart()
         self._age = 0
         self._set(1.0, 0.0, 0.0, 1.0)
 
@@ -55,15 +88,14 @@ class ObserverSteps:
         restarted : bool
             Whether the state comes after a pause.
         """
-        before, self._stamp = self._stamp, stamp
-        elapsed = stamp - before if before is not None else 0
-        h = elapsed * 1e-9
-        if restarted or not 0.0 < h <= self.longest:
+        elapsed = self.lengths.take(stamp, restarted)
+        if not elapsed:
             self._age = 0
             self.starts += 1
             self._set(1.0, 0.0, 0.0, 1.0)
             return True
         self._age += elapsed  # ns
+        h = elapsed * 1e-9
         self._set(np.exp(-h / self.time_constants), 1.0 / h, h, 0.0)
         return False
 

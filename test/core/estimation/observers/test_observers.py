@@ -151,7 +151,7 @@ def test_kalman_filter_without_noise_has_no_bias(arm, motion):
 def test_steps_start_anew():
     """At first, after pauses, and where stamps do not advance; settled after five constants."""
     steps = ObserverSteps(1)
-    steps.time_constants[:], steps.longest = 0.01, 0.5
+    steps.time_constants[:], steps.lengths.longest = 0.01, 0.5
     assert steps.advance(10**9)
     assert steps.numbers.tolist() == [1.0, 0.0, 0.0, 1.0]
     assert not steps.advance(10**9 + 20_000_000)

@@ -1,0 +1,34 @@
+"""Soft dead bands: what is below the band is zero, what is above is continuous at its edge.
+
+Both functions can be recorded.
+
+>>> dead_band(np.array([-3.0, -1.0, 0.5, 1.5]), 1.0)
+array([-2. ,  0. ,  0. ,  0.5])
+>>> dead_band_of_size(np.array([0.0, 3.0, 4.0]), 2.5)  # the length 5 becomes 2.5
+array([0. , 1.5, 2. ])
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.program.tracing import clamp
+from screw_dynamics_ros.core.types import Array
+
+TINY = 1e-300  # square of the least length that is divided by
+
+
+def dead_band(x: Array, width: float) -> Array:
+    """Return sign(x) max(|x| - width, 0) for each element, (n,): x itself for a width of 0."""
+    return np.array(
+        [clamp(each - width, 0.0, np.inf) - clamp(-each - width, 0.0, np.inf) for each in x]
+    )
+
+
+def dead_band_of_size(x: Array, width: float) -> Array:
+    """Return a vector (n,) shortened by `width`, zero if it is shorter: its direction is kept.
+
+    The result does not depend on the axes in which the vector is resolved.
+    """
+    length = np.sqrt(clamp(x @ x, TINY, np.inf))
+    return x * (clamp(length - width, 0.0, np.inf) / length)

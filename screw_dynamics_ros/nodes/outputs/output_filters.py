@@ -1,0 +1,212 @@
+"""Low-pass filters and dead bands of external torques and wrenches, in the program of the node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
+from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, low_pass_step
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+TABLE = (
+    Specification(
+        'torque_cutoff',
+        0.0,
+        'Cut-off frequency of the low-pass filter on external torques, from which wrenches and '
+        'flags are computed as well [Hz]. 0: no filter.',
+        minimum=0.0,
+    ),
+    Specification(
+        'wrench_cutoff',
+        0.0,
+        'Cut-off frequency of the low-pass filter on wrenches, in their frames, after that on '
+        'torques [Hz]. 0: no filter.',
+        minimum=0.0,
+    ),
+    Specification(
+        'torque_dead_band',
+        0.0,
+        'Published external torques are smaller by this, and zero below it [N m, N]; does not '
+        'act on wrenches and flags. 0: no dead band.',
+        minimum=0.0,
+    ),
+    Specification(
+        'force_dead_band',
+        0.0,
+        'Forces of published wrenches are shorter by this, and zero below it [N]. 0: no dead band.',
+        minimum=0.0,
+    ),
+    Specification(
+        'moment_dead_band',
+        0.0,
+        'Moments of published wrenches are shorter by this, and zero below it [N m]. 0: no dead '
+        'band.',
+        minimum=0.0,
+    ),
+)
+
+#: Inputs of the program: the state and the weights of all filters, and the dead bands.
+STATE, WEIGHTS, BANDS = 'filter_state', 'filter_weights', 'dead_bands'
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A filtered signal in the program.
+
+    Attributes
+    ----------
+    state : Formula
+        What the filter keeps until the next state.
+    value : Formula
+        (n,), filtered.
+    size : int
+        n.
+    """
+
+    state: Formula
+    value: Formula
+    size: int
+
+
+@dataclass(frozen=True)
+class FilterPlan:
+    """The filters of one robot, and the arrays they read.
+
+    Attributes
+    ----------
+    signals : sequence of Signal
+        The external torques, then the wrench of each contact.
+    steps : sequence of LowPassSteps
+        Of each of them.
+    parameters : dict
+        The inputs of the program.
+    """
+
+    signals: Sequence[Signal]
+    steps: Sequence[LowPassSteps]
+    parameters: dict[str, Array]
+
+    @classmethod
+    def of(cls, signals: Sequence[Signal], bands: Array) -> FilterPlan:
+        """Return the filters of signals made by `filtered`, in order."""
+        weights = np.zeros(3 * len(signals))
+        state = np.zeros(2 * sum(signal.size for signal in signals))
+        steps = [LowPassSteps(each) for each in weights.reshape(-1, 3)]
+        return cls(signals, steps, {STATE: state, WEIGHTS: weights, BANDS: bands})
+
+
+def filtered(name: str, value: Formula, size: int, before: Sequence[Signal]) -> Signal:
+    """Return a signal (size,) behind a low-pass filter; `before` are the other filters so far."""
+    place = 2 * sum(signal.size for signal in before)
+    state = Formula(
+        f'{name} filter', (STATE, WEIGHTS, value), step_of, (place, 2 * size, len(before))
+    )
+    return Signal(state, Formula(f'{name} filtered', (state,), second_half), size)
+
+
+def step_of(states: Array, weights: Array, u: Array, place: int, length: int, number: int) -> Array:
+    """Return the next state of one of the filters."""
+    return low_pass_step(states[place : place + length], u, weights[3 * number : 3 * number + 3])
+
+
+def second_half(state: Array) -> Array:
+    """Return the filtered signal of a state."""
+    return state[len(state) // 2 :]
+
+
+def torques_outside_band(torques: Array, bands: Array) -> Array:
+    """Return torques behind the first of the bands: of torques, forces and moments."""
+    return dead_band(torques, bands[0])
+
+
+def wrench_outside_bands(wrench: Array, bands: Array) -> Array:
+    """Return force and moment (6,) behind their bands."""
+    return np.concatenate(
+        [dead_band_of_size(wrench[:3], bands[1]), dead_band_of_size(wrench[3:], bands[2])]
+    )
+
+
+class OutputFilters:
+    """Leads the filters from state to state.
+
+    A filter starts anew, with the value that comes first, after pauses, where stamps do not
+    advance, and where its signal was not valid or not finite.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        With the values of `TABLE`.
+    states : StatePipeline
+
+    Attributes
+    ----------
+    bands : (3,) array
+        Dead bands of torques, forces and moments; always the same array.
+    """
+
+    def __init__(self, parameters: Parameters, states: StatePipeline) -> None:
+        self._parameters = parameters
+        self.bands = np.zeros(3)
+        self._plan: FilterPlan | None = None
+        self._pending = False  # a step whose results have not been taken over
+        states.prepare(self._advance)
+        states.consume(lambda mapper, sent: self._take_over())
+
+    def bind(
+        self,
+        model: Model,
+        mapper: JointStateMapper,
+        plan: FilterPlan,
+        is_valid: Sequence[Callable[[], bool]],
+    ) -> None:
+        """Start with a new model; `is_valid` tells for each signal whether it may be used."""
+        self._model, self._mapper, self._plan, self._is_valid = model, mapper, plan, is_valid
+        sizes = [2 * signal.size for signal in plan.signals]
+        self._states = np.split(plan.parameters[STATE], np.cumsum(sizes)[:-1])
+        self._pending = False
+        self.follow()
+
+    def follow(self) -> None:
+        """Follow the parameters as they are now."""
+        value = self._parameters
+        self.bands[:] = [value[f'{name}_dead_band'] for name in ('torque', 'force', 'moment')]
+        for number, steps in enumerate(self._plan.steps if self._plan else ()):
+            before = steps.cutoff
+            steps.cutoff = value['wrench_cutoff' if number else 'torque_cutoff']
+            if not before:
+                steps.restart()  # its state is out of date
+
+    def _advance(self) -> None:
+        """Take the steps to the present state, before anything is computed for it."""
+        if self._plan is None:
+            return
+        mapper = self._mapper
+        for steps in self._plan.steps:
+            steps.lengths.longest = mapper.policies.timeout * 1e-9
+            steps.advance(mapper.stamp, mapper.restarted or self._pending)
+        self._pending = True
+
+    def _take_over(self) -> None:
+        """Keep what the filters have to keep."""
+        if self._plan is None:
+            return
+        self._pending = False
+        is_complete = self._mapper.has_velocity and self._mapper.has_effort
+        for signal, steps, state, is_valid in zip(
+            self._plan.signals, self._plan.steps, self._states, self._is_valid
+        ):
+            if not steps.cutoff:
+                continue
+            result = self._model.results[signal.state]
+            if is_complete and is_valid() and np.isfinite(result.sum()):
+                state[:] = result
+            else:
+                steps.restart()
