@@ -1,40 +1,119 @@
 """The one exception tree of the package.
 
 Every message names the thing at fault (link, joint, argument), the value found and the remedy.
+Beside it every class has a number, for programs that are to act on it.
 """
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ErrorCode(IntEnum):
+    """Classes of faults, numbered and described in screw_dynamics_msgs/msg/ErrorCode."""
+
+    SUCCESS = 0
+    FAILURE = 1
+    INTERNAL = 2
+    UNKNOWN_NAME = 10
+    INVALID_ARGUMENT = 11
+    NOT_FINITE = 12
+    NOT_SUPPORTED = 13
+    INVALID_DESCRIPTION = 14
+    INVALID_INERTIA = 15
+    NO_ROBOT_DESCRIPTION = 20
+    NO_JOINT_STATE = 21
+    NOT_AVAILABLE = 22
+    PROCESS_DIED = 23
+    NOT_AT_REST = 24
+    NOT_ENOUGH_DATA = 25
+    NO_SOLUTION = 30
+    TIMEOUT = 31
+    SINGULAR = 32
+    DIVERGED = 33
 
 
 class ScrewDynamicsError(Exception):
     """Base class of every error this package raises on purpose."""
 
+    code: ClassVar[ErrorCode] = ErrorCode.FAILURE
+
 
 class DescriptionError(ScrewDynamicsError, ValueError):
     """A robot description cannot be turned into a model."""
+
+    code = ErrorCode.INVALID_DESCRIPTION
 
 
 class InertiaError(DescriptionError):
     """A link's inertial parameters cannot belong to a physical body."""
 
+    code = ErrorCode.INVALID_INERTIA
+
 
 class ArgumentError(ScrewDynamicsError, ValueError):
     """An argument has the wrong shape, type or value."""
+
+    code = ErrorCode.INVALID_ARGUMENT
+
+
+class NotFiniteError(ArgumentError):
+    """A number is NaN or infinite, or so large that results are."""
+
+    code = ErrorCode.NOT_FINITE
+
+
+class UnsupportedRobotError(ArgumentError):
+    """The robot has joints or loops for which a function is not made."""
+
+    code = ErrorCode.NOT_SUPPORTED
+
+
+class MissingDescriptionError(ScrewDynamicsError):
+    """There is no robot description yet."""
+
+    code = ErrorCode.NO_ROBOT_DESCRIPTION
+
+
+class MissingStateError(ArgumentError):
+    """A measured joint state is needed, and there is none, or it is out of date."""
+
+    code = ErrorCode.NO_JOINT_STATE
 
 
 class UnknownNameError(ScrewDynamicsError, LookupError):
     """A link, joint, representation or backend name is not known."""
 
+    code = ErrorCode.UNKNOWN_NAME
+
 
 class InfeasibleConstraintsError(ScrewDynamicsError, ValueError):
     """Constraints contradict each other, or a kinematic loop cannot be closed."""
+
+    code = ErrorCode.NO_SOLUTION
 
 
 class SingularClosureError(InfeasibleConstraintsError):
     """The joints that are given do not decide how the other joints of a closed loop move."""
 
+    code = ErrorCode.SINGULAR
+
 
 class BackendError(ScrewDynamicsError, RuntimeError):
     """A compilation backend is missing or failed."""
 
+    code = ErrorCode.NOT_AVAILABLE
+
 
 class DivergenceError(ScrewDynamicsError, ArithmeticError):
     """A simulated motion cannot be followed: it is not finite or gains energy without a cause."""
+
+    code = ErrorCode.DIVERGED
+
+
+def error_code(error: Exception) -> ErrorCode:
+    """Return the number of an error; those that are not raised on purpose are internal faults.
+
+    >>> error_code(UnknownNameError('no such link')).name, error_code(KeyError('x')).name
+    ('UNKNOWN_NAME', 'INTERNAL')
+    """
+    return error.code if isinstance(error, ScrewDynamicsError) else ErrorCode.INTERNAL

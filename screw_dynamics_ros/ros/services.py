@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError, error_code
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.process.worker import Worker, WorkerError
@@ -78,11 +78,12 @@ class Services:
         task : callable
             Called in the thread of the services for each request. What it returns goes to the
             other process and is called there, ``answer(*arguments, request, response)``; `success`
-            is set. If either raises `ScrewDynamicsError`, `success` is false and `message` the
-            reason.
+            is set. If either raises `ScrewDynamicsError`, `success` is false, `error_code` that of
+            the error and `message` the reason. A header without stamp gets the time of the answer.
         """
         service = owner.resolve_service_name(name)
-        if not hasattr(interfaces, kind):
+        types = types_of(kind)
+        if types is None:
             self._absent.append(service)
             return
         if not self.nodes:
@@ -97,9 +98,7 @@ class Services:
                 )
             )
         self._answered[service] = self._refused[service] = 0
-        self.nodes[0].create_service(
-            getattr(interfaces, kind), service, partial(self._on_request, service, kind, task)
-        )
+        self.nodes[0].create_service(types, service, partial(self._on_request, service, kind, task))
 
     @property
     def is_used(self) -> bool:
@@ -114,12 +113,15 @@ class Services:
             response = deserialize_message(answered, type(response))
         except WorkerError as error:
             self._node.get_logger().error(f'{service}: {error}')
-            response = refusal(response, f'no answer: {error}')
+            response = refusal(response, error, 'no answer: ')
         except ScrewDynamicsError as error:
-            response = refusal(response, str(error))
+            response = refusal(response, error)
         except Exception as error:  # a fault of ours must not end the others' services
             self._node.get_logger().error(f'{service}: {type(error).__name__}: {error}')
-            response = refusal(response, f'{type(error).__name__}: {error}')
+            response = refusal(response, error, f'{type(error).__name__}: ')
+        stamp = response.header.stamp
+        if not (stamp.sec or stamp.nanosec):
+            response.header.stamp = self._node.get_clock().now().to_msg()
         self._answered[service] += 1
         self._refused[service] += not response.success
         return response
@@ -139,6 +141,13 @@ class Services:
         return status
 
 
+def types_of(kind: str) -> Any | None:
+    """Return the type of a service, None where it is not installed as this package needs it."""
+    types = getattr(interfaces, kind, None)
+    fields = {} if types is None else types.Response.get_fields_and_field_types()
+    return types if {'header', 'success', 'error_code', 'message'} <= set(fields) else None
+
+
 def respond(kind: str, data: bytes, answer: Answer, arguments: tuple[Any, ...]) -> bytes:
     """Return the response to a request, both serialized; runs in the other process."""
     types = getattr(interfaces, kind)
@@ -146,10 +155,16 @@ def respond(kind: str, data: bytes, answer: Answer, arguments: tuple[Any, ...]) 
     try:
         answer(*arguments, deserialize_message(data, types.Request), response)
     except ScrewDynamicsError as error:
-        response = refusal(response, str(error))
+        response = refusal(response, error)
+    if not response.success and response.error_code == ErrorCode.SUCCESS:
+        response.error_code = int(ErrorCode.FAILURE)
     return serialize_message(response)
 
 
-def refusal(response: Any, reason: str) -> Any:
-    """Return an empty response of the same type, without success."""
-    return type(response)(success=False, message=printable(reason, LONGEST))
+def refusal(response: Any, error: Exception, prefix: str = '') -> Any:
+    """Return a response of the same type that is empty but for the reason why there is none."""
+    return type(response)(
+        success=False,
+        error_code=int(error_code(error)),
+        message=printable(f'{prefix}{error}', LONGEST),
+    )

@@ -15,6 +15,7 @@ from geometry_msgs.msg import Pose, PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 
 from oracles.pinocchio_model import Pinocchio
+from screw_dynamics_msgs.msg import ErrorCode
 from screw_dynamics_msgs.srv import FilterTwist, ForwardKinematics, InverseKinematics, Jacobian
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
@@ -173,6 +174,27 @@ def test_jacobian(client, robot, oracle, q, representation):
     assert tuple(answer.joint_names) == robot.joint_names
     expected = oracle.jacobians(q, [TOOL], representation or 'hybrid')[0][SWAP]
     np.testing.assert_allclose(np.reshape(answer.jacobian, (6, -1)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('frame', 'position', 'code'),
+    [
+        (TOOL, 0.1, ErrorCode.SUCCESS),
+        ('nose', 0.1, ErrorCode.UNKNOWN_NAME),
+        (TOOL, np.nan, ErrorCode.NOT_FINITE),
+    ],
+)
+def test_headers_and_error_codes(client, robot, frame, position, code):
+    """Frame and time of an answer, and the class of a refusal, reach a client."""
+    before = client.node.get_clock().now().nanoseconds
+    request = Jacobian.Request(
+        joint_state=joint_state(robot.joint_names, [position] * robot.nq), frame=frame
+    )
+    answer = client.call(Jacobian, JACOBIAN, request)
+    assert answer.error_code == code, answer.message
+    assert answer.success == (code == ErrorCode.SUCCESS)
+    assert answer.header.frame_id == ('left_panda_link0' if answer.success else '')
+    assert before <= stamp_of(answer) <= client.node.get_clock().now().nanoseconds
 
 
 # --- inverse kinematics --------------------------------------------------------------------------
@@ -424,11 +446,13 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
     request = Jacobian.Request(frame='panda_link7')
     answer = client.call(Jacobian, JACOBIAN, request)
     assert (answer.success, 'no robot description' in answer.message) == (False, True)
+    assert answer.error_code == ErrorCode.NO_ROBOT_DESCRIPTION
     client.describe(URDF)
     client.wait(lambda: 'no robot' not in client.call(Jacobian, JACOBIAN, request).message)
     answer = client.call(Jacobian, JACOBIAN, request)
     assert not answer.success
     assert 'does not name panda_joint1, panda_joint2' in answer.message
+    assert answer.error_code == ErrorCode.NO_JOINT_STATE
     client.wait(
         lambda: (
             client.send(robot.joint_names, q),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, float_array
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def samples(name: str, values: ArrayLike, count: int, size: int) -> Array:
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Raise an `ArgumentError` that names the first element that is not finite."""
+    """Raise a `NotFiniteError` that names the first element that is not finite."""
     if not np.isfinite(array.sum()):  # a sum, because it costs less than a look at each
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[:1].ravel())
         if where:
-            raise ArgumentError(f'{name}{list(where)} is {array[where]}; it must be finite')
+            raise NotFiniteError(f'{name}{list(where)} is {array[where]}; it must be finite')

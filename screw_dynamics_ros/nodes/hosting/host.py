@@ -18,6 +18,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import Drive, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
@@ -144,7 +145,7 @@ class ModelHost:
         def task() -> tuple[Answer, tuple[Any, ...]]:
             model, mapper = self.model, self.mapper
             if model is None or mapper is None:
-                raise ScrewDynamicsError('no robot description yet; see /diagnostics')
+                raise MissingDescriptionError('no robot description yet; see /diagnostics')
             return requests.answer, (
                 query,
                 requests.Situation(

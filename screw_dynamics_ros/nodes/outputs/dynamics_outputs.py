@@ -13,13 +13,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.estimation.effort_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    PAYLOAD,
-    TERMS,
-)
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -34,7 +27,16 @@ from screw_dynamics_ros.nodes.model.closed_loops import (
 )
 from screw_dynamics_ros.nodes.model.running_model import Model, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.model.torque_terms import GIVEN, TorqueTerms, rows
+from screw_dynamics_ros.nodes.model.torque_terms import (
+    CORIOLIS,
+    FRICTION,
+    GIVEN,
+    GRAVITY,
+    PAYLOAD,
+    TERMS,
+    TorqueTerms,
+    rows,
+)
 from screw_dynamics_ros.nodes.outputs import constraint_wrenches
 from screw_dynamics_ros.nodes.outputs.commands import Commands
 from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches

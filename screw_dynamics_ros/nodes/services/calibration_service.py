@@ -10,6 +10,7 @@ from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.urdf_origins import with_origins
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.core.identification.chain_errors import ChainErrors
 from screw_dynamics_ros.core.identification.measurements import (
     MeasuredPoints,
@@ -51,7 +52,10 @@ def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
         robust=request.robust,
     )
     response.success, response.message = result.success, result.message
-    if result.success:
+    response.header.frame_id = queried.frame_id(description.root)
+    if not result.success:
+        response.error_code = int(ErrorCode.NO_SOLUTION)
+    else:
         response.robot_description = (
             with_origins(given, result.origins) if given else write_urdf(result.description)
         )

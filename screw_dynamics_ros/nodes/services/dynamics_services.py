@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.errors import MissingStateError, NotFiniteError
 from screw_dynamics_ros.core.trajectory import (
     Excess,
     Motion,
@@ -160,7 +160,7 @@ def contact_torques(queried: QueriedRobot, state: State, wrenches: Sequence[Any]
         force, moment = stamped.wrench.force, stamped.wrench.torque
         W = np.array([moment.x, moment.y, moment.z, force.x, force.y, force.z])
         if not np.isfinite(W).all():
-            raise ArgumentError(f'{name} on {link!r} must be finite, got {W.tolist()}')
+            raise NotFiniteError(f'{name} on {link!r} must be finite, got {W.tolist()}')
         total += model.jacobian(state.q, link, 'body', **state.options).T @ W
     return total
 
@@ -174,10 +174,11 @@ def motion_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[Motion, tu
     absent = [name for name in queried.joints if name not in given.joints]
     measured = queried.measured if absent else None
     if absent and measured is None:
-        raise ArgumentError(
+        raise MissingStateError(
             f'the trajectory does not name {shorten(absent)}, and there is no current measured '
             'state to take instead; name all joints, or see /diagnostics'
         )
+    queried.stamp = 0 if measured is None else measured.stamp
     rest = queried.whole_q(np.zeros(len(queried.joints)) if measured is None else measured.q)
     q, v, a = np.tile(rest, (count, 1)), *np.zeros((2, count, robot.nv))
     places_q, places_v = coordinates(robot, given.joints)

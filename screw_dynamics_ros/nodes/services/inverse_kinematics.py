@@ -17,6 +17,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.errors import ErrorCode, NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.families.all_solutions import AllSolutions
 from screw_dynamics_ros.core.families.branches import nearest_image
 from screw_dynamics_ros.core.families.chain import SerialChain
@@ -63,7 +64,7 @@ def wanted_links(queried: QueriedRobot, request: Any) -> list[str]:
     if len(set(links)) < len(links):
         raise ArgumentError('frames name a link twice; give one target for each link')
     if queried.held:
-        raise ArgumentError(
+        raise UnsupportedRobotError(
             'joint positions alone do not determine the pose of the robot: it has planar or '
             f'floating joints ({shorten(queried.held)})'
         )
@@ -108,6 +109,8 @@ def by_steps(queried: QueriedRobot, request: Any, response: Any, links: Sequence
     response.iterations, response.message = best.iterations, best.message
     if best.success:
         response.solution = solution_message(queried, best.q)
+    else:
+        response.error_code = int(ErrorCode.TIMEOUT)
 
 
 def solver(
@@ -168,7 +171,7 @@ def all_at_once(queried: QueriedRobot, request: Any, response: Any, links: Seque
     locked = held_joints(chain, request.locked, seed)
     swivel = np.array(request.swivel)
     if not np.isfinite(swivel).all():
-        raise ArgumentError(f'swivel angles must be finite [rad], got {swivel.tolist()}')
+        raise NotFiniteError(f'swivel angles must be finite [rad], got {swivel.tolist()}')
     images = request.method == request.ALL and request.images
     found = robot.all_inverse_kinematics(
         C, link, locked=locked, swivel=swivel if len(swivel) else None, q0=seed, images=images
@@ -192,6 +195,8 @@ def all_at_once(queried: QueriedRobot, request: Any, response: Any, links: Seque
     ]
     if solutions:
         response.solution = solutions[0]
+    else:
+        response.error_code = int(ErrorCode.NO_SOLUTION)
     if request.method == request.ALL:
         response.solutions = solutions
 
@@ -213,7 +218,7 @@ def held_joints(chain: SerialChain, message: Any, q: Array) -> dict[str, float]:
     held = dict(zip(names, positions or [own[name] for name in names]))
     for name, value in held.items():
         if not np.isfinite(value):
-            raise ArgumentError(f'locked: position of joint {name!r} is {value}; must be finite')
+            raise NotFiniteError(f'locked: position of joint {name!r} is {value}; must be finite')
     return held
 
 

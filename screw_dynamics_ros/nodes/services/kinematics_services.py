@@ -49,7 +49,7 @@ def register(host: ServiceHost, node: Node) -> None:
 
 def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> None:
     """Answer a ForwardKinematics request."""
-    robot, prefix = queried.robot, queried.prefix
+    robot = queried.robot
     links = [queried.find_link(name, 'frames') for name in request.frames]
     root = robot.description.root
     reference = (
@@ -65,11 +65,15 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
     state = requested_state(queried, request.joint_state, fields)
     stamp = time_message(state.stamp)
     q, v = whole_state(queried, state, moving)
+    response.header.frame_id = queried.frame_id(reference)
     poses = dict(zip(robot.link_names, finite('a pose', robot.link_poses(q))))
     to_reference = se3.inverse(poses[reference])
     response.transforms = [
         templates.transform(
-            stamp, prefix + reference, prefix + link, pose(to_reference @ poses[link]).tolist()
+            stamp,
+            queried.frame_id(reference),
+            queried.frame_id(link),
+            pose(to_reference @ poses[link]).tolist(),
         )
         for link in links or robot.link_names
     ]
@@ -82,7 +86,7 @@ def forward_kinematics(queried: QueriedRobot, request: Any, response: Any) -> No
         response.twists = [
             templates.stamped_twist(
                 stamp,
-                twist_frame(representation, prefix + root, prefix + link),
+                twist_frame(representation, queried.frame_id(root), queried.frame_id(link)),
                 finite('a twist', swap_linear_angular(twists[link])).tolist(),
             )
             for link in links or robot.link_names
@@ -105,6 +109,9 @@ def jacobian(queried: QueriedRobot, request: Any, response: Any) -> None:
     link = queried.find_link(request.frame, 'frame')
     state = requested_state(queried, request.joint_state)
     representation = request.representation or DEFAULT_REPRESENTATION
+    response.header.frame_id = twist_frame(
+        representation, queried.frame_id(robot.description.root), queried.frame_id(link)
+    )
     J = queried.model.jacobian(state.q, link, representation, **state.options)
     response.joint_names = velocity_labels(robot)
     response.jacobian = finite('jacobian', swap_linear_angular(J)).reshape(-1).tolist()

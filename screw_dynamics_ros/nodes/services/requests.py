@@ -18,10 +18,12 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.closures import ClosedRobot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
+from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.names import shorten
 
 
@@ -61,6 +63,8 @@ class QueriedRobot(ScalarJoints):
         Which has the functions that the request is about.
     prefix, measured, payloads
         As in the `Situation`; only payloads that the robot can carry.
+    stamp : int
+        Of the measured state if any of it was used in the answer [ns], 0 if not.
     """
 
     def __init__(self, situation: Situation) -> None:
@@ -68,7 +72,7 @@ class QueriedRobot(ScalarJoints):
         self.closed = closed_of(self.robot)
         self.model: Robot | ClosedRobot = self.robot if self.closed is None else self.closed
         self.robot.gravity = situation.gravity
-        self.prefix, self.measured = situation.prefix, situation.measured
+        self.prefix, self.measured, self.stamp = situation.prefix, situation.measured, 0
         self.payloads = {
             link: body for link, body in situation.payloads.items() if link in self.robot.link_names
         }
@@ -76,10 +80,14 @@ class QueriedRobot(ScalarJoints):
     def check_tree(self, subject: str, remedy: str) -> None:
         """Raise unless the robot has no loops: `subject` is known of trees only."""
         if self.closed is not None:
-            raise ArgumentError(
+            raise UnsupportedRobotError(
                 f'{subject}: not for robots with loops (parameter loop_closures), only for trees; '
                 f'{remedy}'
             )
+
+    def frame_id(self, link: str) -> str:
+        """Return the name of the frame of a link in messages."""
+        return self.prefix + link
 
     def find_link(self, frame: str, field: str) -> str:
         """Return the link with the frame name `frame`, with the prefix in front or without.
@@ -139,8 +147,15 @@ class ServiceHost(Protocol):
 
 
 def answer(query: Query, situation: Situation, request: Any, response: Any) -> None:
-    """Answer a request in the process that does so."""
-    query(QueriedRobot(situation), request, response)
+    """Answer a request in the process that does so.
+
+    The header gets the stamp of the measured state if the answer depends on it, and the root link
+    as frame; a query that resolves its results in another one names that.
+    """
+    queried = QueriedRobot(situation)
+    response.header.frame_id = queried.frame_id(queried.robot.description.root)
+    query(queried, request, response)
+    response.header.stamp = time_message(queried.stamp)
 
 
 @lru_cache(maxsize=1)
@@ -157,9 +172,9 @@ def robot_of(data: bytes) -> Robot:
 
 
 def finite(name: str, values: Array) -> Array:
-    """Return `values` if all are finite numbers; raises `ArgumentError`."""
+    """Return `values` if all are finite numbers; raises `NotFiniteError`."""
     if not np.isfinite(values).all():
-        raise ArgumentError(
+        raise NotFiniteError(
             f'{name} is not finite: numbers of the request are too large to compute with, or a '
             'joint moves no mass'
         )
@@ -188,6 +203,7 @@ def requested_state(
         fields=fields,
         acceleration=acceleration,
     )
+    queried.stamp = state.stamp
     return State(
         queried.whole_q(state.q),
         queried.whole_v(state.v),
@@ -232,6 +248,7 @@ def state_of_motors(
         fields=fields,
         acceleration=acceleration,
     )
+    queried.stamp = state.stamp
     measured = queried.measured if absent else None
     seed = closed.assembly if measured is None else measured.q
     return State(state.q, state.v, state.a, state.tau, state.stamp, {'seed': seed})

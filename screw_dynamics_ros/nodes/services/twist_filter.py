@@ -10,6 +10,7 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.constraints import kinetostatic_filter
 from screw_dynamics_ros.core.constraints.contact_models import Constraint
+from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.inverse.policy_status import PolicyStatus
 from screw_dynamics_ros.core.inverse.singularity_policies import (
     Deviate,
@@ -65,6 +66,8 @@ def filter_twist(queried: QueriedRobot, request: Any, response: Any) -> None:
         for twist in (V, removed)
     )
     response.removed = of_contact.twist
+    root = queried.robot.description.root
+    response.header.frame_id = queried.frame_id(frame_of(queried, request.twist, 'twist', root))
 
 
 # --- policies near singularities ------------------------------------------------------------------
@@ -97,7 +100,7 @@ def guarded(
     """Return what a policy makes of the twist (6,) of the link in whose frame it is."""
     queried.check_tree('policies near singularities', 'ask without one')
     if queried.held:
-        raise ArgumentError(
+        raise UnsupportedRobotError(
             'joint rates alone do not determine the motion of the robot: it has planar or floating '
             f'joints ({shorten(queried.held)})'
         )
@@ -150,7 +153,8 @@ def contact_wrenches(queried: QueriedRobot, request: Any) -> Array:
     for k, (link, stamped) in enumerate(zip(links, request.wrenches)):
         W = components(stamped.wrench.torque, stamped.wrench.force)
         if not np.isfinite(W).all() or not W.any():
-            raise ArgumentError(f'wrenches[{k}] must be finite and not zero, got {W.tolist()}')
+            error = ArgumentError if np.isfinite(W).all() else NotFiniteError
+            raise error(f'wrenches[{k}] must be finite and not zero, got {W.tolist()}')
         W = W / np.abs(W).max()  # only its screw counts
         columns.append(screws.transform_wrench(poses[link], W) if poses else W)
     return finite('a wrench', np.transpose(columns))

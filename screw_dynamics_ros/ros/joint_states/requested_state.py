@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import check_joint_names, shorten
@@ -78,9 +78,14 @@ def read_requested_state(
 
     Raises
     ------
-    ArgumentError, UnknownNameError
-        If a name is unknown or occurs twice, numbers are missing or not finite, or a joint is not
-        named and has no measured state.
+    UnknownNameError
+        If a name is unknown.
+    ArgumentError
+        If a name occurs twice or numbers are missing.
+    NotFiniteError
+        If a number is NaN or infinite.
+    MissingStateError
+        If a joint is not named and has no measured state.
     """
     names = list(message.name)
     check_joint_names('joint_state', names, joints, known)
@@ -94,7 +99,7 @@ def read_requested_state(
         for name, value in zip(names, values):
             if name in index:
                 if not np.isfinite(value):
-                    raise ArgumentError(f'{field} of joint {name!r} is {value}; it must be finite')
+                    raise NotFiniteError(f'{field} of joint {name!r} is {value}; it must be finite')
                 result[index[name]] = value
         return result
 
@@ -110,14 +115,14 @@ def read_requested_state(
         return JointState(q, v, a, tau)
     text = shorten([name for name in joints if name not in named])
     if measured is None:
-        raise ArgumentError(
+        raise MissingStateError(
             f'joint_state does not name {text}, and there is no current measured '
             'state to take instead; name all joints, or see /diagnostics'
         )
     q[absent] = measured.q[absent]
     if 'velocity' in fields:
         if not measured.has_velocity:
-            raise ArgumentError(
+            raise MissingStateError(
                 f'joint_state does not name {text}, and their velocity is not '
                 'measured; name all joints, or see velocity_policy'
             )

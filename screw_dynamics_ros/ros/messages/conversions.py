@@ -12,7 +12,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
 from screw_dynamics_ros.ros.messages.transformations import (
     quaternion_from_matrix,
@@ -78,16 +78,17 @@ def quaternion(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
 def matrix(message: Any, name: str) -> NDArray[np.float64]:
     """Return a geometry_msgs/Pose as homogeneous matrix (4, 4).
 
-    Raises `ArgumentError`, with `name` in the reason, if it is no pose.
+    Raises `ArgumentError` or `NotFiniteError`, with `name` in the reason, if it is no pose.
     """
     position, orientation = message.position, message.orientation
     r = np.array([position.x, position.y, position.z])
     q = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
     norm = float(np.linalg.norm(q))
     if not np.isfinite(r).all():
-        raise ArgumentError(f'{name}: the position {r.tolist()} must be finite [m]')
+        raise NotFiniteError(f'{name}: the position {r.tolist()} must be finite [m]')
     if not abs(norm - 1.0) <= UNIT:
-        raise ArgumentError(
+        error = ArgumentError if np.isfinite(norm) else NotFiniteError
+        raise error(
             f'{name}: the orientation {q.tolist()} has norm {norm:.6g}; '
             'give a unit quaternion (x, y, z, w)'
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import check_joint_names
 
@@ -52,7 +52,7 @@ def read_trajectory(
 
     Raises
     ------
-    ArgumentError, UnknownNameError
+    ArgumentError, NotFiniteError, UnknownNameError
         If there are no points, a name is unknown or occurs twice, numbers are missing or not
         finite, or only some points have velocities or accelerations.
     """
@@ -75,7 +75,7 @@ def read_trajectory(
         array = np.array(rows, dtype=float)[:, columns]
         if not np.isfinite(array).all():
             k, i = np.argwhere(~np.isfinite(array))[0]
-            raise ArgumentError(
+            raise NotFiniteError(
                 f'{field} of joint {names[columns[i]]!r} in point {k} of the trajectory: '
                 f'{array[k, i]}'
             )

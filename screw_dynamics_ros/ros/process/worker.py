@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 from screw_dynamics_ros.ros.status import Level, Status
 
@@ -46,7 +46,15 @@ ENVIRONMENT = {'OMP_NUM_THREADS': '1', 'OPENBLAS_NUM_THREADS': '1', 'MKL_NUM_THR
 
 
 class WorkerError(ScrewDynamicsError, RuntimeError):
-    """The other process could not be started, has died, or a function failed in it."""
+    """The other process could not be started, or has died."""
+
+    code = ErrorCode.PROCESS_DIED
+
+
+class FunctionError(WorkerError):
+    """A function raised an exception in the other process."""
+
+    code = ErrorCode.INTERNAL
 
 
 class Worker:
@@ -98,7 +106,9 @@ class Worker:
         Raises
         ------
         WorkerError
-            If the process dies meanwhile or cannot be started, or the function raises an exception.
+            If the process dies meanwhile or cannot be started.
+        FunctionError
+            If the function raises an exception.
         """
         task = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._calling:
@@ -108,7 +118,7 @@ class Worker:
             finally:
                 self._since = None
         if not is_done:
-            raise WorkerError(result)
+            raise FunctionError(result)
         self._is_replaced = True
         return result
 
