@@ -6,6 +6,7 @@ from screw_dynamics_ros.nodes.outputs import (
     command_parameters,
     dynamics_outputs,
     kinematics_outputs,
+    reference_parameters,
     wrench_outputs,
 )
 from screw_dynamics_ros.nodes.parallel import parameters as parallel
@@ -18,7 +19,11 @@ TABLES = {
     'bringup': hosted_nodes.TABLE,
     'every model node': shared_parameters.TABLE,
     'kinematics': kinematics_outputs.TABLE,
-    'dynamics': (*dynamics_outputs.TABLE, *command_parameters.TABLE),
+    'dynamics': (
+        *dynamics_outputs.TABLE,
+        *reference_parameters.TABLE,
+        *command_parameters.TABLE,
+    ),
     'wrench_estimator': wrench_outputs.TABLE,
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'mechanism_simulator': mechanism.TABLE,

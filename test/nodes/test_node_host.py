@@ -100,14 +100,14 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
 
 
 def test_a_reference_that_comes_before_the_robot_is_followed(bench):
-    bench.part.receive_reference(reference())
+    bench.part.reference.receive(reference())
     describe(bench)
     assert bench.part.status().values['feedforward follows'] == 'reference'
     np.testing.assert_array_equal(bench.part.outputs.reference[2:4], [0.5, -0.5])
 
 
 def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
-    bench.part.receive_reference(reference())
+    bench.part.reference.receive(reference())
     bench.clock.offset += 1.0
     describe(bench)
     status = bench.part.status()
@@ -132,8 +132,8 @@ def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
 def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reason):
     """And the one before stays in force."""
     describe(bench)
-    bench.part.receive_reference(reference((0.25, 0.25)))
-    bench.part.receive_reference(message)
+    bench.part.reference.receive(reference((0.25, 0.25)))
+    bench.part.reference.receive(message)
     status = bench.part.status()
     assert 'reference refused' in status.summary
     assert reason in status.summary
@@ -142,7 +142,7 @@ def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reaso
 
 def test_a_reference_for_the_robot_before_is_forgotten(bench):
     describe(bench)
-    bench.part.receive_reference(reference())
+    bench.part.reference.receive(reference())
     describe(bench, BOUNDED.replace('joint2', 'elbow'))
     status = bench.part.status()
     assert status.values['feedforward follows'] == 'measured state'

@@ -14,7 +14,12 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import host, output_group, state_pipeline
-from screw_dynamics_ros.nodes.outputs import command_channel, commands, dynamics_outputs
+from screw_dynamics_ros.nodes.outputs import (
+    command_channel,
+    commands,
+    dynamics_outputs,
+    reference_trajectory,
+)
 
 DEADLINE = 30.0  # s
 
@@ -50,7 +55,7 @@ class Bench:
 
     def __init__(self, monkeypatch, part=dynamics_outputs.Dynamics, name='dynamics', **parameters):
         self.clock, self.sent = Clock(), []
-        for module in (host, state_pipeline, command_channel, commands, dynamics_outputs):
+        for module in (host, state_pipeline, command_channel, commands, reference_trajectory):
             monkeypatch.setattr(module, 'time', self.clock)
         monkeypatch.setattr(host, 'settle', lambda: None)
         monkeypatch.setattr(

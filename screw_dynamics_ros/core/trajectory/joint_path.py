@@ -1,7 +1,18 @@
-"""Joint motion between the points of a trajectory, as a joint trajectory controller has it."""
+r"""Joint motion between the points of a trajectory, as joint_trajectory_controller has it.
+
+With h the duration of an interval, d = q_1 - q_0 the way in it and t the time since its start::
+
+    linear   q_0 + d t / h
+    cubic    q_0 + v_0 t + (3 d - h (2 v_0 + v_1)) t^2 / h^2 + (-2 d + h (v_0 + v_1)) t^3 / h^3
+    quintic  q_0 + v_0 t + a_0 t^2 / 2 + ...
+
+Source: "Trajectory representation" of the manual of joint_trajectory_controller (ros2_controllers);
+the polynomials of least degree with the positions, velocities and accelerations of both ends.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +37,11 @@ class JointPath:
         Positions [rad, m].
     v, a : (N, n) arrays, optional
         Velocities and accelerations; no `a` without `v`.
+
+    Attributes
+    ----------
+    start, end : float
+        Times of the first and the last point [s].
 
     Raises
     ------
@@ -67,22 +83,76 @@ class JointPath:
             raise ArgumentError('the times of a path must increase')
         self.start, self.end = float(t[0]), float(t[-1])
         self._time, self._rows = t, rows
+        self._times: list[float] = t.tolist()  # searched faster than an array
         self._ends = rows[0][0], rows[0][-1]
-        self._pieces = None
-        if len(t) > 1:
-            from scipy.interpolate import BPoly  # slow to import, few need it
-
-            positions = BPoly.from_derivatives(t, np.stack(rows, axis=1))
-            self._pieces = positions, positions.derivative()
+        self._pieces = coefficients(np.diff(t)[:, None], rows)
 
     def of(self, joints: Sequence[int]) -> JointPath:
         """Return the path of some of the joints, by their places among the n."""
         return JointPath(self._time, *(values[:, joints] for values in self._rows))
 
+    def after(self, t: float, q: Array, v: Array, a: Array) -> JointPath:
+        """Return the path with a point in front of it at a time [s], (n,) each."""
+        return JointPath(
+            np.append(t, self._time),
+            *(np.vstack([first, values]) for first, values in zip((q, v, a), self._rows)),
+        )
+
     def at(self, t: float) -> tuple[Array, Array]:
         """Return positions and velocities at a time [s], (n,) each [rad, rad/s; m, m/s]."""
-        if self._pieces is None or t <= self.start or t >= self.end:
+        return self.state(t)[:2]
+
+    def state(self, t: float) -> tuple[Array, Array, Array]:
+        """Return positions, velocities and accelerations at a time [s], (n,) each."""
+        if len(self._times) == 1 or t <= self.start or t >= self.end:
             end = self._ends[t >= self.end]
-            return end.copy(), np.zeros_like(end)
-        positions, velocities = self._pieces
-        return positions(t), velocities(t)
+            return end.copy(), np.zeros_like(end), np.zeros_like(end)
+        k = bisect_right(self._times, t) - 1
+        c, t = self._pieces[:, k], t - self._times[k]
+        q, v, a = c[-1], np.zeros_like(c[-1]), np.zeros_like(c[-1])
+        for coefficient in c[-2::-1]:  # Horner's scheme, for q and its derivatives
+            a = a * t + 2.0 * v
+            v = v * t + q
+            q = q * t + coefficient
+        return q, v, a
+
+
+def coefficients(h: Array, rows: Sequence[Array]) -> Array:
+    """Return the coefficients of 1, t, t^2, ... in each interval, (1 + degree, N - 1, n).
+
+    Parameters
+    ----------
+    h : (N - 1, 1) array
+        Durations [s].
+    rows : sequence of (N, n) arrays
+        Positions, and then velocities, and then accelerations at the ends of the intervals.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0], [1.0]]), np.zeros((2, 1))
+    >>> coefficients(np.array([[2.0]]), rows).ravel().tolist()
+    [0.0, 0.0, 0.75, -0.25]
+    """
+    (q0, q1), *rates = ((values[:-1], values[1:]) for values in rows)
+    d = q1 - q0
+    if not rates:
+        return np.stack([q0, d / h])
+    v0, v1 = rates[0]
+    if len(rates) == 1:
+        return np.stack(
+            [q0, v0, (3.0 * d - h * (2.0 * v0 + v1)) / h**2, (h * (v0 + v1) - 2.0 * d) / h**3]
+        )
+    a0, a1 = rates[1]
+    cubic = 20.0 * d - h * (12.0 * v0 + 8.0 * v1) - h**2 * (3.0 * a0 - a1)
+    quartic = -30.0 * d + h * (16.0 * v0 + 14.0 * v1) + h**2 * (3.0 * a0 - 2.0 * a1)
+    quintic = 12.0 * d - h * 6.0 * (v0 + v1) - h**2 * (a0 - a1)
+    return np.stack(
+        [
+            q0,
+            v0,
+            a0 / 2.0,
+            cubic / (2.0 * h**3),
+            quartic / (2.0 * h**4),
+            quintic / (2.0 * h**5),
+        ]
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +9,8 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory
 
-from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -30,28 +28,24 @@ from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import (
     CORIOLIS,
     FRICTION,
-    GIVEN,
     GRAVITY,
     PAYLOAD,
     TERMS,
     TorqueTerms,
-    rows,
 )
 from screw_dynamics_ros.nodes.outputs import constraint_wrenches
 from screw_dynamics_ros.nodes.outputs.commands import Commands
 from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
+from screw_dynamics_ros.nodes.outputs.reference import FollowedReference
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import MOMENTUM_ROWS, swap_linear_angular
-from screw_dynamics_ros.ros.messages.reference import check_limits, read_reference
 from screw_dynamics_ros.ros.messages.serialized import Template
-from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
@@ -68,13 +62,6 @@ TABLE = (
         'Torques that the robot adds to its commands by itself; they are not included in '
         '~/feedforward and ~/commands.',
         choices=TERMS,
-    ),
-    Specification(
-        'reference_timeout',
-        0.5,
-        'Time after which a reference is no longer followed [s]; feedforward then follows the '
-        'measured state. 0: never.',
-        minimum=0.0,
     ),
     constraint_parameters.SPECIFICATION,
     *constraint_wrenches.TABLE,
@@ -123,8 +110,8 @@ class DynamicsPlan(Plan):
 class Dynamics:
     """Torques term by term, `~/feedforward`, `~/commands`, mass matrix, constraint wrenches, ...
 
-    Feedforward is what moves the robot along the reference: inverse dynamics of its first point.
-    Without one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
+    Feedforward is what moves the robot along the reference: inverse dynamics of its motion. Without
+    one it is what lets the measured motion go on unaccelerated: gravity and Coriolis.
     """
 
     _model: Model  # as long as there are outputs
@@ -136,21 +123,12 @@ class Dynamics:
         self._channels: list[Channel] = []
         self.outputs: Outputs | None = None
         self.shares = np.ones(len(TERMS))  # 0 for what the robot adds by itself
-        self._is_followed = self._is_late = False
-        self._reference: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
-        self._refused = ''
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         constraint_parameters.read(self._parameters['constraints'])
         self._apply({})
         self.commands = Commands(node, host)
         host.endings.append(self.commands)
-        node.create_subscription(
-            JointTrajectory,
-            '~/reference',
-            FAULTS.guarded('a reference', self.receive_reference),
-            qos.COMMAND,
-        )
-        host.states.prepare(self._expire)
+        self.reference = FollowedReference(node, host, self.commands.blend)
         dynamics_services.register(host, node, host.parameters)
         host.diagnostics.add(self._constraint_status, node)
 
@@ -195,15 +173,7 @@ class Dynamics:
         is_new = is_first or mapper is not self._mapper
         self._model, self._mapper, outputs = model, mapper, plan.chosen
         self.outputs = outputs
-        self._is_followed, self._is_late, self._refused = False, False, ''
-        limits = model.robot.limits
-        self._limits = dict(
-            zip(
-                model.robot.joint_names,
-                zip(limits.lower.tolist(), limits.upper.tolist(), limits.velocity.tolist()),
-            )
-        )
-        self._follow_reference(is_first)
+        self.reference.bind(model, mapper, outputs.reference)
         self._channels = []
         if model.results:
             terms = outputs.terms
@@ -278,18 +248,7 @@ class Dynamics:
                 'no ~/commands: the robot has no joint '
                 f'{shorten(self.outputs.absent)}; correct the parameter joints',
             )
-        self._expire()
-        if self._refused:
-            status.report(Level.WARN, f'reference refused: {self._refused}')
-        if self._is_late:
-            status.report(
-                Level.WARN,
-                'the reference is older than reference_timeout: feedforward '
-                'follows the measured state',
-            )
-        status.values['feedforward follows'] = (
-            'reference' if self._is_followed else 'measured state'
-        )
+        self.reference.report(status)
         status.values['compensated by the robot'] = (
             ', '.join(self._parameters['compensated_terms']) or 'nothing'
         )
@@ -326,66 +285,6 @@ class Dynamics:
             for term, share in zip(TERMS, self.shares):
                 torques += (1.0 - share) * model.results[getattr(terms, term)]
         return torques
-
-    # --- reference ------------------------------------------------------------------------------
-
-    def _expire(self) -> None:
-        """Follow the measured state again if the reference is too old."""
-        if self._is_followed and not self._is_recent():
-            assert self.outputs is not None
-            self.outputs.reference[:] = 0.0
-            self._is_followed, self._is_late = False, True
-            self.commands.blend()
-
-    def _is_recent(self) -> bool:
-        timeout = self._parameters['reference_timeout'] or np.inf
-        return self._reference is not None and time.monotonic() - self._reference[1] <= timeout
-
-    def receive_reference(self, message: JointTrajectory) -> None:
-        """Follow the first point of a trajectory, or refuse it by name."""
-        if self.outputs is None:  # it is followed as soon as there is a robot
-            self._reference = message, time.monotonic()
-            return
-        self._refused = self._read_reference(message)
-        if not self._refused:
-            self._reference = message, time.monotonic()
-
-    def _read_reference(self, message: JointTrajectory) -> str:
-        """Follow a reference; return why not, or an empty text."""
-        assert self.outputs is not None
-        robot = self._model.robot
-        known = [joint.name for joint in robot.description.joints]
-        try:
-            reference = read_reference(message, self._model.joints, known)
-            check_limits(reference, self._model.joints, self._limits)
-            motors = motor_joints(robot)
-            for name, given in zip(self._model.joints, reference.given.tolist()):
-                if given and name not in motors:
-                    raise UnknownNameError(
-                        f'joint {name!r} follows the others by loop_closures; references are for '
-                        f'joints with motors: {shorten(motors, 30)}'
-                    )
-        except ScrewDynamicsError as error:
-            return printable(str(error))
-        given = reference.given.astype(float)
-        names_others = not np.array_equal(rows(self.outputs.reference)[GIVEN], given)
-        rows(self.outputs.reference)[:] = [given, reference.q, reference.v, reference.a]
-        if names_others or not self._is_followed:
-            self.commands.blend()
-        self._is_followed, self._is_late = True, False
-        return ''
-
-    def _follow_reference(self, is_first: bool) -> None:
-        """Let a robot follow the reference there is, which may be meant for the one before."""
-        if self._reference is None:
-            return
-        if self._is_recent():
-            refused = self._read_reference(self._reference[0])
-            self._refused = refused if is_first else ''
-            if refused:
-                self._reference = None
-        else:
-            self._is_late = True
 
     # --- callbacks ------------------------------------------------------------------------------
 

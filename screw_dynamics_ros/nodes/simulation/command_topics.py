@@ -31,8 +31,9 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     JointTargets,
 )
 from screw_dynamics_ros.nodes.simulation.plant import Plant
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import qos
@@ -199,9 +200,3 @@ def components_of(text: str) -> tuple[tuple[HardwareComponent, ...], str]:
         return read_ros2_control(text), ''
     except DescriptionError as error:
         return (), str(error)
-
-
-def stamp_of(message: Any) -> int:
-    """Return the stamp of a message [ns]."""
-    stamp = message.header.stamp
-    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)

@@ -1,4 +1,4 @@
-"""The reference motion of a robot: the first point of a joint trajectory, by name."""
+"""The reference motion of a robot in one instant, by name; limits of motions to follow."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ Limits = tuple[float, float, float]
 ROUNDING = 1e-6  # rad, m, rad/s, m/s; what trajectories exceed limits by without meaning it
 IMPOSSIBLE = 1e6  # rad/s^2, m/s^2
 
+REFERENCE, CONTROLLER_STATE = 'the reference', 'the controller state'
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -36,6 +38,15 @@ class Reference:
     v: Array
     a: Array
 
+    def later(self, dt: float) -> Reference:
+        """Return where the reference is a time [s] later if its accelerations do not change."""
+        return Reference(
+            self.given,
+            self.q + self.v * dt + self.a * (0.5 * dt * dt),
+            self.v + self.a * dt,
+            self.a,
+        )
+
 
 def read_reference(message: Any, joints: Sequence[str], known: Collection[str] = ()) -> Reference:
     """Return the first point of a trajectory_msgs/JointTrajectory for `joints`.
@@ -49,56 +60,121 @@ def read_reference(message: Any, joints: Sequence[str], known: Collection[str] =
         If there is no point, a name is unknown or occurs twice, or numbers are missing or not
         finite.
     """
-    names = list(message.joint_names)
     if not message.points:
         raise ArgumentError('the reference has no points; give at least one')
+    return read_point(REFERENCE, message.joint_names, message.points[0], joints, known)
+
+
+def read_controller_state(
+    message: Any, joints: Sequence[str], known: Collection[str] = ()
+) -> Reference:
+    """Return what a control_msgs/JointTrajectoryControllerState says the controller follows.
+
+    That is its field `reference`, or `desired` of versions that do not have or fill the first one.
+    Controllers write NaN for velocities and accelerations that they do not have.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        As `read_reference`.
+    """
+    points = [getattr(message, field, None) for field in ('reference', 'desired')]
+    point = next((each for each in points if each is not None and len(each.positions)), None)
+    if point is None:
+        raise ArgumentError('the controller state has no positions in its field reference')
+    finite = {
+        field: values if np.isfinite(values).all() else []
+        for field in ('velocities', 'accelerations')
+        for values in [getattr(point, field)]
+    }
+    return read_point(CONTROLLER_STATE, message.joint_names, point, joints, known, finite)
+
+
+def read_point(
+    what: str,
+    joint_names: Sequence[str],
+    point: Any,
+    joints: Sequence[str],
+    known: Collection[str],
+    replaced: Mapping[str, Any] | None = None,
+) -> Reference:
+    """Return a trajectory_msgs/JointTrajectoryPoint for `joints`.
+
+    `what` is the message in the words of an error, `replaced` has values to take for those of some
+    fields.
+    """
+    names = list(joint_names)
     if not names:
-        raise ArgumentError('the reference names no joint')
-    check_joint_names('the reference', names, joints, known)
+        raise ArgumentError(f'{what} names no joint')
+    check_joint_names(what, names, joints, known)
+    places = {name: k for k, name in enumerate(joints)}
     given = np.zeros(len(joints), dtype=bool)
     vectors = []
     for field, optional in (('positions', False), ('velocities', True), ('accelerations', True)):
-        values = getattr(message.points[0], field)
+        values = (replaced or {}).get(field, getattr(point, field))
         if len(values) != len(names) and not (optional and not len(values)):
-            raise ArgumentError(f'the reference has {len(values)} {field} for {len(names)} joints')
+            raise ArgumentError(f'{what} has {len(values)} {field} for {len(names)} joints')
         vector = np.zeros(len(joints))
         for name, value in zip(names, values):
             if not np.isfinite(value):
-                raise ArgumentError(f'{field} of joint {name!r} in the reference: {value}')
-            if name in joints:
-                vector[list(joints).index(name)] = value
-                given[list(joints).index(name)] = True
+                raise ArgumentError(f'{field} of joint {name!r} in {what}: {value}')
+            if name in places:
+                vector[places[name]] = value
+                given[places[name]] = True
         vectors.append(vector)
     return Reference(given, *vectors)
 
 
-def check_limits(reference: Reference, joints: Sequence[str], limits: Mapping[str, Limits]) -> None:
+def check_limits(
+    what: str,
+    names: Sequence[str],
+    rows: tuple[Array, Array | None, Array | None],
+    limits: Mapping[str, Limits],
+) -> None:
     """Refuse what the robot cannot do; raises `ArgumentError`, which names the joint.
 
     Parameters
     ----------
-    reference : Reference
-    joints : sequence of str
-        Those of the arrays of the reference.
+    what : str
+        The message in the words of an error.
+    names : sequence of str
+        Of k joints.
+    rows : tuple of (N, k) arrays
+        Positions, velocities and accelerations of N points [rad, m], None for what is not given.
     limits : mapping
         By joint: lower and upper position [rad, m], and largest speed [rad/s, m/s].
     """
-    for k, name in enumerate(joints):
-        if not reference.given[k]:
-            continue
-        lower, upper, speed = limits[name]
-        if not lower - ROUNDING <= reference.q[k] <= upper + ROUNDING:
+    q, v, a = rows
+    lower, upper, speed = np.array([limits[name] for name in names]).reshape(-1, 3).T
+    beyond = (q < lower - ROUNDING) | (q > upper + ROUNDING)
+    for k, where, value in found(beyond, q):
+        raise ArgumentError(
+            f'positions of joint {names[k]!r} in {what}{where}: {value:g} '
+            f'is not within its limits [{lower[k]:g}, {upper[k]:g}]'
+        )
+    if v is not None:
+        for k, where, value in found(np.abs(v) > speed + ROUNDING, v):
             raise ArgumentError(
-                f'positions of joint {name!r} in the reference: {reference.q[k]:g} '
-                f'is not within its limits [{lower:g}, {upper:g}]'
+                f'velocities of joint {names[k]!r} in {what}{where}: '
+                f'{value:g} is beyond its limit {speed[k]:g}'
             )
-        if not abs(reference.v[k]) <= speed + ROUNDING:
+    if a is not None:
+        for k, where, value in found(np.abs(a) > IMPOSSIBLE, a):
             raise ArgumentError(
-                f'velocities of joint {name!r} in the reference: '
-                f'{reference.v[k]:g} is beyond its limit {speed:g}'
-            )
-        if not abs(reference.a[k]) <= IMPOSSIBLE:
-            raise ArgumentError(
-                f'accelerations of joint {name!r} in the reference: {reference.a[k]:g} is more '
+                f'accelerations of joint {names[k]!r} in {what}{where}: {value:g} is more '
                 'than any joint can reach'
             )
+
+
+def found(beyond: NDArray[np.bool_], values: Array) -> list[tuple[int, str, float]]:
+    """Return the first joint beyond a limit, the point in words if there are several; or nothing.
+
+    Examples
+    --------
+    >>> found(np.array([[False, False], [False, True]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    [(1, ' at point 1', 4.0)]
+    """
+    if not beyond.any():
+        return []
+    row, k = np.argwhere(beyond)[0].tolist()
+    return [(k, f' at point {row}' if len(beyond) > 1 else '', float(values[row, k]))]

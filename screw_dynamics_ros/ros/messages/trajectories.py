@@ -102,6 +102,12 @@ def read_trajectory(
     )
 
 
+def stamp_of(message: Any) -> int:
+    """Return the stamp of the header of a message [ns]."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
 def duration_stamp(duration: Any) -> int:
     """Return a builtin_interfaces/Duration in ns."""
     return int(duration.sec) * NANOSECONDS + int(duration.nanosec)

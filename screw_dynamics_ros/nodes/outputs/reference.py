@@ -1,0 +1,126 @@
+"""The motion that the feedforward follows: that of a message, that of a controller, or none.
+
+`~/reference` comes first, then the state of the controller; what no reference names is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.node import Node
+from rclpy.validate_full_topic_name import validate_full_topic_name
+from trajectory_msgs.msg import JointTrajectory
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.torque_terms import GIVEN, rows
+from screw_dynamics_ros.nodes.outputs.reference_controller import ControllerReference
+from screw_dynamics_ros.nodes.outputs.reference_joints import ReferenceJoints
+from screw_dynamics_ros.nodes.outputs.reference_parameters import TABLE
+from screw_dynamics_ros.nodes.outputs.reference_trajectory import TrajectoryReference
+from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.reference import Reference
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics import qos
+
+MEASURED = 'measured state'
+
+
+class FollowedReference:
+    """Writes what is followed into the parameter 'reference' of the kernel, for each joint state.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    host : ModelHost
+    blend : callable
+        Called when torques may make a step, because something else is followed.
+    """
+
+    def __init__(self, node: Node, host: ModelHost, blend: Callable[[], None]) -> None:
+        self._node, self._blend = node, blend
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._check(self._parameters.values)
+        self._trajectory = TrajectoryReference(self._parameters)
+        self._controller = ControllerReference(node, self._parameters)
+        self._mapper: JointStateMapper | None = None
+        self._rows = np.zeros((4, 0))
+        self._latest: Reference | None = None
+        self._source, self._paths_begun = MEASURED, 0
+        node.create_subscription(
+            JointTrajectory,
+            '~/reference',
+            FAULTS.guarded('a reference', self.receive),
+            qos.COMMAND,
+        )
+        host.states.prepare(self.update)
+
+    def receive(self, message: JointTrajectory) -> None:
+        """Follow a trajectory_msgs/JointTrajectory, or refuse it."""
+        self._trajectory.receive(message)
+
+    def bind(self, model: Model, mapper: JointStateMapper, reference: Array) -> None:
+        """Follow with another model, whose kernel reads the vector `reference`, (4 n,)."""
+        joints = ReferenceJoints.of(model)
+        self._mapper, self._rows = mapper, rows(reference)
+        self._source, self._latest = MEASURED, None
+        self._trajectory.bind(joints, mapper)
+        self._controller.bind(joints)
+        self.update()
+
+    def update(self) -> None:
+        """Write what is to be followed at the stamp of the present joint state."""
+        mapper = self._mapper
+        assert mapper is not None
+        source, reference = self._wanted(mapper)
+        names_others = (reference is None) != (self._source == MEASURED) or (
+            reference is not None and not np.array_equal(self._rows[GIVEN], reference.given)
+        )
+        begun = self._trajectory.paths_begun
+        if names_others or source != self._source or begun != self._paths_begun:
+            self._blend()
+        self._source, self._paths_begun = source, begun
+        if reference is self._latest:
+            return
+        self._latest = reference
+        if reference is None:
+            self._rows[:] = 0.0
+        else:
+            self._rows[:] = reference.given, reference.q, reference.v, reference.a
+
+    def _wanted(self, mapper: JointStateMapper) -> tuple[str, Reference | None]:
+        """Return what to follow, and whose it is."""
+        reference = self._trajectory.at(mapper.stamp, mapper.q, mapper.v)
+        if reference is not None:
+            return self._trajectory.name, reference
+        reference = self._controller.at(mapper.stamp)
+        return (MEASURED if reference is None else self._controller.name), reference
+
+    def report(self, status: Status) -> None:
+        """Report what is followed, and why not something else."""
+        self.update()
+        self._trajectory.report(status)
+        self._controller.report(status)
+        status.values['feedforward follows'] = self._source
+
+    def _check(self, values: dict[str, Any]) -> None:
+        topic = values.get('controller_state_topic')
+        if topic:
+            try:
+                validate_full_topic_name(
+                    expand_topic_name(topic, self._node.get_name(), self._node.get_namespace())
+                )
+            except (ValueError, InvalidTopicNameException) as error:
+                raise ArgumentError(f'controller_state_topic {topic!r}: {error}') from None
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        if 'controller_state_topic' in values:
+            self._controller.subscribe()

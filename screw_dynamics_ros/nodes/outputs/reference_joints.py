@@ -1,0 +1,71 @@
+"""What a reference may ask of the joints of the running robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core import UnknownNameError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.messages.reference import Limits, Reference, check_limits
+from screw_dynamics_ros.ros.names import shorten
+
+
+@dataclass(frozen=True)
+class ReferenceJoints:
+    """The joints of a robot, and their limits.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Joints with one coordinate.
+    known : tuple of str
+        All joints; those that are not among `names` may be named and do not count.
+    motors : tuple of str
+        Joints that references are for: of a robot with loops those with motors.
+    limits : mapping
+        By joint: lower and upper position [rad, m], and largest speed [rad/s, m/s].
+    """
+
+    names: tuple[str, ...]
+    known: tuple[str, ...]
+    motors: tuple[str, ...]
+    limits: Mapping[str, Limits]
+
+    @classmethod
+    def of(cls, model: Model) -> ReferenceJoints:
+        """Return those of a model."""
+        robot = model.robot
+        limits = (robot.limits.lower, robot.limits.upper, robot.limits.velocity)
+        return cls(
+            model.joints,
+            tuple(joint.name for joint in robot.description.joints),
+            motor_joints(robot),
+            dict(zip(robot.joint_names, zip(*(values.tolist() for values in limits)))),
+        )
+
+    def check(
+        self, what: str, names: Sequence[str], rows: tuple[Array, Array | None, Array | None]
+    ) -> None:
+        """Refuse points that the robot cannot follow; raises `ScrewDynamicsError` with the joint.
+
+        Parameters as of `check_limits`.
+        """
+        check_limits(what, names, rows, self.limits)
+        for name in names:
+            if name not in self.motors:
+                raise UnknownNameError(
+                    f'joint {name!r} follows the others by loop_closures; references are for '
+                    f'joints with motors: {shorten(self.motors, 30)}'
+                )
+
+    def check_reference(self, what: str, reference: Reference) -> None:
+        """Refuse a single point; see `check`."""
+        places = np.flatnonzero(reference.given)
+        named = [self.names[k] for k in places]
+        q, v, a = (row[None, places] for row in (reference.q, reference.v, reference.a))
+        self.check(what, named, (q, v, a))

@@ -1,0 +1,187 @@
+"""Reference from `~/reference`: single points as they come, trajectories over time."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.trajectory.path_sequence import PathSequence, TimedPath
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.outputs.reference_joints import ReferenceJoints
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.reference import REFERENCE, Reference, read_reference
+from screw_dynamics_ros.ros.messages.trajectories import (
+    NANOSECONDS,
+    read_trajectory,
+    stamp_of,
+)
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.parameters import Parameters
+
+
+class TrajectoryReference:
+    """What `~/reference` asks for.
+
+    A message with one point is followed at once, until another one comes or it is too old. One with
+    several points is a trajectory: followed from its stamp on, at the stamps of the joint states,
+    and its last point for a time after its end.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        With `reference_timeout`.
+    """
+
+    name = 'reference'
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._joints: ReferenceJoints | None = None
+        self._mapper: JointStateMapper | None = None
+        self._accepted: tuple[JointTrajectory, float] | None = None  # the latest, and its arrival
+        self._point: tuple[Reference, float] | None = None  # the one in force, and its arrival
+        self._paths = PathSequence()
+        self._given = np.zeros(0, dtype=bool)  # joints of the current path
+        self._is_late, self._refused = False, ''
+        self._stamp = 0  # of the latest joint state [ns]
+        self.paths_begun = 0  # each may begin with a step
+
+    @property
+    def _timeout(self) -> float:
+        """How long references last [s]."""
+        return self._parameters['reference_timeout'] or np.inf
+
+    def receive(self, message: JointTrajectory) -> None:
+        """Follow a message, or refuse it by name; what was followed before goes on then."""
+        arrival = time.monotonic()
+        self._refused = ''
+        if self._joints is not None:  # without a robot, it is followed as soon as there is one
+            try:
+                self._follow(self._made(message, arrival), arrival)
+            except ScrewDynamicsError as error:
+                self._refused = printable(str(error))
+                return
+        self._accepted = message, arrival
+
+    def bind(self, joints: ReferenceJoints, mapper: JointStateMapper) -> None:
+        """Let a robot follow what there is, which may be meant for the one before."""
+        before, self._joints, self._mapper = self._joints, joints, mapper
+        self._is_late, self._refused = False, ''
+        if self._accepted is None:
+            return
+        message, arrival = self._accepted
+        if len(message.points) == 1 and time.monotonic() - arrival > self._timeout:
+            self._accepted, self._is_late = None, True
+            return
+        try:
+            made = self._made(message, arrival)
+        except ScrewDynamicsError as error:
+            self._refused = printable(str(error)) if before is None else ''
+            self._accepted = self._point = None
+            self._paths.clear()
+            return
+        if before is None or before.names != joints.names:
+            self._paths.clear()
+            self._point = None
+            self._follow(made, arrival)
+
+    def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
+        """Return a message as a point or a path; raises `ScrewDynamicsError`."""
+        return self._path(message, arrival) if len(message.points) > 1 else self._single(message)
+
+    def _follow(self, made: Reference | TimedPath, arrival: float) -> None:
+        """Follow a point at once, a path as soon as it starts."""
+        self._is_late = False
+        if isinstance(made, TimedPath):
+            self._paths.add(made)
+        else:
+            self._point = made, arrival
+            self._paths.clear()
+
+    def _single(self, message: JointTrajectory) -> Reference:
+        """Return a message with one point."""
+        assert self._joints is not None
+        point = read_reference(message, self._joints.names, self._joints.known)
+        self._joints.check_reference(REFERENCE, point)
+        return point
+
+    def _path(self, message: JointTrajectory, arrival: float) -> TimedPath:
+        """Return a message with several points."""
+        joints = self._joints
+        assert joints is not None
+        read = read_trajectory(message, joints.names, joints.known)
+        joints.check(REFERENCE, read.joints, (read.q, read.v, read.a))
+        a = None if read.v is None else read.a
+        path = JointPath(read.stamps / NANOSECONDS, read.q, read.v, a)
+        if path.start < 0.0:
+            raise ArgumentError(f'time_from_start of the reference begins at {path.start:g} s')
+        now = self._stamp_at(arrival)
+        start = stamp_of(message) or now
+        timed = TimedPath(np.array([joints.names.index(name) for name in read.joints]), path, start)
+        if timed.end < now:
+            raise ArgumentError(
+                f'the reference ended {(now - timed.end) / NANOSECONDS:g} s before it came; '
+                'correct its header.stamp (0: now)'
+            )
+        return timed
+
+    def _stamp_at(self, moment: float) -> int:
+        """Return the stamp of a moment on the monotonic clock [s], as joint states have them."""
+        mapper = self._mapper
+        assert mapper is not None
+        known = (
+            (mapper.stamp, mapper.last_accepted)
+            if mapper.accepted and np.isfinite(mapper.last_accepted)
+            else (mapper.clock(), time.monotonic())
+        )
+        return known[0] + round((moment - known[1]) * NANOSECONDS)
+
+    def at(self, stamp: int, q: Array, v: Array) -> Reference | None:
+        """Return what to follow at the stamp [ns] of a state, None if nothing.
+
+        `q` and `v`, (n,) each, are the measured state.
+        """
+        self._stamp = stamp
+        if self._paths.advance(stamp, q, v):
+            assert self._paths.current is not None
+            self._point = None
+            self._given = np.zeros(len(q), dtype=bool)
+            self._given[self._paths.current.joints] = True
+            self.paths_begun += 1
+        if self._point is not None:
+            return self._recent_point()
+        current = self._paths.current
+        if current is None or (stamp - current.end) / NANOSECONDS > self._timeout:
+            return None
+        rows = np.zeros((3, len(q)))
+        rows[:, current.joints] = current.state(stamp)
+        return Reference(self._given, *rows)
+
+    def _recent_point(self) -> Reference | None:
+        """Return the point that came last, unless it is too old."""
+        assert self._point is not None
+        point, arrival = self._point
+        if time.monotonic() - arrival <= self._timeout:
+            return point
+        self._point, self._is_late = None, True
+        return None
+
+    def report(self, status: Status) -> None:
+        """Report what was refused, what is too old, and how far a trajectory is."""
+        if self._refused:
+            status.report(Level.WARN, f'reference refused: {self._refused}')
+        if self._is_late:
+            status.report(
+                Level.WARN,
+                'the reference is older than reference_timeout: feedforward '
+                'follows the measured state',
+            )
+        for path, text in ((self._paths.current, 'followed'), (self._paths.waiting, 'waits')):
+            if path is not None:
+                elapsed = (self._stamp - path.start) / NANOSECONDS
+                status.values[f'trajectory {text}'] = f'{elapsed:.2f} s of {path.path.end:g} s'
