@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import float_array, is_number
 from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
 JointType = Literal['revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar']
@@ -65,14 +66,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body and the frame fixed to it; `inertia` is None where none is given."""
+    """A rigid body and the frame fixed to it; `inertia` is None where none is given.
+
+    `shapes` are the primitives of its collision geometry, or of its visual one if it has no other;
+    meshes are left out.
+    """
 
     name: str
     inertia: Inertia | None = None
+    shapes: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.inertia, Inertia | None):
             raise ArgumentError(f'link {self.name!r}: inertia is no Inertia: {self.inertia!r}')
+        if not all(isinstance(shape, Shape) for shape in self.shapes):
+            raise ArgumentError(f'link {self.name!r}: shapes are no Shapes: {self.shapes!r}')
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, get_args
 from xml.dom.minidom import Element
 
 import numpy as np
@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.description.robot_description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
@@ -80,7 +81,7 @@ def read_urdf(
     remarks: list[Finding] = []
     description = RobotDescription.from_parts(
         name,
-        [_link(element) for element in children(robot, 'link')],
+        [_link(element, remarks) for element in children(robot, 'link')],
         [_joint(element, remarks) for element in children(robot, 'joint')],
         check_inertias=False,
     )
@@ -104,10 +105,42 @@ def _judged(findings: tuple[Finding, ...], inertia_check: str) -> Iterator[Findi
 # --- elements -----------------------------------------------------------------------------------
 
 
-def _link(element: Element) -> Link:
+def _link(element: Element, remarks: list[Finding]) -> Link:
     name = _name(element)
     inertial = child(element, 'inertial')
-    return Link(name, None if inertial is None else _inertia(inertial, f'link {name!r}'))
+    parts = children(element, 'collision') or children(element, 'visual')
+    shapes = (_shape(part, name, remarks) for part in parts)
+    return Link(
+        name,
+        None if inertial is None else _inertia(inertial, f'link {name!r}'),
+        tuple(shape for shape in shapes if shape is not None),
+    )
+
+
+def _shape(part: Element, link: str, remarks: list[Finding]) -> Shape | None:
+    """Return the primitive of a <collision> or <visual>; None for meshes and unusable ones."""
+    geometry, owner = child(part, 'geometry'), f'link {link!r}'
+    kinds = get_args(ShapeKind)
+    found = (
+        [] if geometry is None else [each for kind in kinds for each in children(geometry, kind)]
+    )
+    if not found:
+        return None
+    primitive = found[0]
+    kind: ShapeKind = primitive.tagName  # type: ignore[assignment]
+    try:
+        if kind == 'box':
+            extents = _vector(primitive, 'size', owner, (0.0, 0.0, 0.0))
+        else:
+            width = 2.0 * _number(primitive, 'radius', owner)
+            length = _number(primitive, 'length', owner) if kind == 'cylinder' else width
+            extents = width, width, length
+        return Shape(kind, np.array(extents), _origin(part, owner))
+    except (ArgumentError, DescriptionError) as error:
+        remarks.append(
+            Finding('warning', f'link {link}', f'its shape is left out: {error}', 'correct it')
+        )
+        return None
 
 
 def _inertia(inertial: Element, owner: str) -> Inertia:

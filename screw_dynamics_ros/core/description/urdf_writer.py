@@ -20,7 +20,9 @@ from screw_dynamics_ros.core.types import Array
 
 
 def write_urdf(description: RobotDescription, *, unlimited: float | None = None) -> str:
-    r"""Return URDF text, numbers to the last digit: reading it gives the same description.
+    r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
+
+    Shapes are left out.
 
     Parameters
     ----------

@@ -1,15 +1,28 @@
-"""Estimation of contact wrenches from joint torques."""
+"""Estimation of contacts from joint torques."""
 
+from screw_dynamics_ros.core.estimation.contact_localization import (
+    ContactLocator,
+    ContactPoint,
+    Localization,
+    LocalizationOptions,
+)
 from screw_dynamics_ros.core.estimation.contact_wrench import (
     contact_wrench,
     external_torques,
     observability_pivots,
     smallest_singular_value,
 )
+from screw_dynamics_ros.core.estimation.link_segments import Segment, link_segments
 
 __all__ = [
+    'ContactLocator',
+    'ContactPoint',
+    'Localization',
+    'LocalizationOptions',
+    'Segment',
     'contact_wrench',
     'external_torques',
+    'link_segments',
     'observability_pivots',
     'smallest_singular_value',
 ]

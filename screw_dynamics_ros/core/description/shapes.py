@@ -1,0 +1,125 @@
+"""Shapes of links: the boxes, cylinders and spheres of a description, for places on a link."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.errors import ArgumentError
+
+ShapeKind = Literal['box', 'cylinder', 'sphere']
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A primitive fixed to a link.
+
+    Attributes
+    ----------
+    kind : {'box', 'cylinder', 'sphere'}
+    extents : (3,) array
+        Along its axes [m]: the edges of a box; diameter, diameter and length of a cylinder, whose
+        axis is z; three times the diameter of a sphere.
+    pose : (4, 4) array
+        Of its center and axes in the frame of the link.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown kind, or extents that are not positive and finite.
+    """
+
+    kind: ShapeKind
+    extents: NDArray[np.float64]
+    pose: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(ShapeKind):
+            raise ArgumentError(
+                f'no shape is a {self.kind!r}; use {", ".join(get_args(ShapeKind))}'
+            )
+        for name, size in (('extents', (3,)), ('pose', (4, 4))):
+            array = float_array(f'{self.kind}: {name}', getattr(self, name)).copy()
+            if array.shape != size or not np.isfinite(array).all():
+                raise ArgumentError(
+                    f'{self.kind}: {name} must be finite and of shape {size}, got {array.tolist()}'
+                )
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if not (self.extents > 0.0).all():
+            raise ArgumentError(
+                f'{self.kind}: extents must be positive, got {self.extents.tolist()} m'
+            )
+
+    def axis(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return the ends (3,) of its axis in the frame of the link, and its mean radius [m].
+
+        The axis of a box is along its longest edge; that of a sphere is its center.
+
+        >>> rod = Shape('box', np.array([0.4, 0.03, 0.03]), np.eye(4))
+        >>> rod.axis()
+        (array([-0.2,  0. ,  0. ]), array([0.2, 0. , 0. ]), 0.015)
+        """
+        center, R = self.pose[:3, 3], self.pose[:3, :3]
+        if self.kind == 'sphere':
+            return center, center, 0.5 * float(self.extents[0])
+        along = 2 if self.kind == 'cylinder' else int(np.argmax(self.extents))
+        half = 0.5 * self.extents[along] * R[:, along]
+        across = np.delete(self.extents, along)
+        return center - half, center + half, 0.5 * math.sqrt(across[0] * across[1])
+
+    def entry(
+        self, point: NDArray[np.float64], direction: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return where a line enters the shape, (3,), None if it passes by.
+
+        Parameters
+        ----------
+        point, direction : (3,) arrays
+            A point of the line [m] and its direction, in the frame of the link.
+
+        Examples
+        --------
+        >>> ball = Shape('sphere', np.full(3, 0.2), np.eye(4))
+        >>> ball.entry(np.zeros(3), np.array([0.0, 0.0, -3.0]))
+        array([0. , 0. , 0.1])
+        """
+        R, half = self.pose[:3, :3], 0.5 * self.extents
+        p = R.T @ (point - self.pose[:3, 3])
+        d = R.T @ direction
+        spans = []
+        if self.kind != 'box':  # |x(t)| = radius, in the plane of x and y for a cylinder
+            axes = slice(0, 2 if self.kind == 'cylinder' else 3)
+            spans.append(round_span(p[axes], d[axes], float(half[0])))
+        if self.kind != 'sphere':
+            flat = range(3) if self.kind == 'box' else (2,)
+            spans += [flat_span(float(p[k]), float(d[k]), float(half[k])) for k in flat]
+        first, last = max(span[0] for span in spans), min(span[1] for span in spans)
+        return point + first * direction if math.isfinite(first) and first <= last else None
+
+
+def round_span(
+    p: NDArray[np.float64], d: NDArray[np.float64], radius: float
+) -> tuple[float, float]:
+    """Return from which t to which |p + t d| is at most `radius`; (inf, -inf) if it never is."""
+    a, b, c = float(d @ d), float(p @ d), float(p @ p) - radius * radius
+    if a == 0.0:
+        return (-math.inf, math.inf) if c <= 0.0 else (math.inf, -math.inf)
+    square = b * b - a * c
+    if square < 0.0:
+        return math.inf, -math.inf
+    root = math.sqrt(square)
+    return (-b - root) / a, (-b + root) / a
+
+
+def flat_span(p: float, d: float, half: float) -> tuple[float, float]:
+    """Return from which t to which |p + t d| is at most `half`; (inf, -inf) if it never is."""
+    if d == 0.0:
+        return (-math.inf, math.inf) if abs(p) <= half else (math.inf, -math.inf)
+    first, last = (-half - p) / d, (half - p) / d
+    return min(first, last), max(first, last)
