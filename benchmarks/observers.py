@@ -3,9 +3,9 @@
     PYTHONPATH=.:test .venv/bin/python benchmarks/observers.py [--minutes 10] [--results DIR]
 
 A Panda with noisy sensors is held by servos and pushed at the tool and at the elbow; the observers
-believe in inertias that are 10 % too large. Writes observers.json among the results, a
-picture and the table of doc/external_torques.md (with --results: file and picture there). Another run, without noise and with the right model, shows what the momentum observer does
-by itself.
+believe in inertias that are 10 % too large. Writes observers.json among the results, a picture and
+the table of doc/external_torques.md (with --results: file and picture there). Another run, without
+noise and with the right model, shows what the momentum observer does by itself.
 """
 
 from __future__ import annotations
