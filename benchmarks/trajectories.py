@@ -1,4 +1,4 @@
-"""Efforts of a trajectory with its report of limits, against only the efforts by Pinocchio."""
+"""Efforts of a trajectory with its report of limits, against Pinocchio's efforts; its retiming."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from timing import loop, measure
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.trajectory import annotate, sampled_motion
+from screw_dynamics_ros.core.trajectory import annotate, retimed, sampled_motion
 from support.robots import urdf_path
 
 SAMPLES, REQUIRED = 10_000, 2.0  # ms
+PATH, RETIMED = 1000, 10.0  # samples, ms
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -78,3 +79,37 @@ def figures(quick: bool) -> Iterator[Figure]:
         note='Pinocchio: efforts only',
     ):
         yield replace(figure, required=REQUIRED, meaning='ours at most')
+    yield retiming(robot, quick)
+
+
+def retiming(robot: Robot, quick: bool) -> Figure:
+    """Measure how long it takes to slow a path down to its efforts, with every limit in play."""
+    time = np.linspace(0.0, 1.0, PATH)
+    s = time**3 * (10.0 - 15.0 * time + 6.0 * time**2)
+    lower, upper = robot.limits.lower, robot.limits.upper
+    q = lower + (0.1 + 0.8 * s[:, None]) * (upper - lower)
+    path = sampled_motion(robot, time, q)
+    assert retimed(robot, path, most=np.inf).feasible
+    name = f'time-optimal motion, {PATH} samples'
+    times = measure(
+        {
+            'ours': loop(
+                'retimed(robot, path, most=inf)',
+                retimed=retimed,
+                robot=robot,
+                path=path,
+                inf=np.inf,
+            )
+        },
+        repeats=7 if quick else 25,
+    )
+    return Figure(
+        'Trajectories',
+        f'{NAMES[PANDA]}, {robot.nv} dof',
+        name,
+        1e3 * times['ours'].median,
+        1e3 * times['ours'].p99,
+        unit='ms',
+        required=RETIMED,
+        meaning='ours at most',
+    )

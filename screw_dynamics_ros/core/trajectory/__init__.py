@@ -4,6 +4,7 @@ from screw_dynamics_ros.core.trajectory.annotation import Annotation, annotate
 from screw_dynamics_ros.core.trajectory.limits import Excess, exceeded_limits
 from screw_dynamics_ros.core.trajectory.motion import Motion, sampled_motion
 from screw_dynamics_ros.core.trajectory.payload_capacity import PayloadCapacity, payload_capacity
+from screw_dynamics_ros.core.trajectory.retiming import Retiming, retimed
 from screw_dynamics_ros.core.trajectory.time_scaling import SpeedLimit, largest_speed_factor
 
 __all__ = [
@@ -11,10 +12,12 @@ __all__ = [
     'Excess',
     'Motion',
     'PayloadCapacity',
+    'Retiming',
     'SpeedLimit',
     'annotate',
     'exceeded_limits',
     'largest_speed_factor',
     'payload_capacity',
+    'retimed',
     'sampled_motion',
 ]

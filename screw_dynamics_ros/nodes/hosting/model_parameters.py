@@ -10,9 +10,9 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.model.torque_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters

@@ -16,6 +16,13 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.closures import ClosedRobot
 from screw_dynamics_ros.core.dynamics.feedforward import feedforward
+from screw_dynamics_ros.core.estimation.effort_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    INERTIA,
+    PAYLOAD,
+)
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -25,10 +32,6 @@ from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 
 Source = Output | Formula
-
-#: In the order of the elements of the parameter 'shares' of the kernel.
-TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
-GRAVITY, CORIOLIS, FRICTION, INERTIA, PAYLOAD = range(len(TERMS))
 
 #: Rows of the parameter 'reference': 1 for the joints it names, 0 for others; positions and rates.
 GIVEN, Q, V, A = range(4)

@@ -11,6 +11,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.estimation.effort_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    TERMS,
+)
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -25,14 +32,7 @@ from screw_dynamics_ros.nodes.model.closed_loops import (
 )
 from screw_dynamics_ros.nodes.model.running_model import Model, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.model.torque_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    PAYLOAD,
-    TERMS,
-    TorqueTerms,
-)
+from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
 from screw_dynamics_ros.nodes.outputs import constraint_wrenches
 from screw_dynamics_ros.nodes.outputs.commands import Commands
 from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches

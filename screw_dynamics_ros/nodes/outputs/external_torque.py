@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.estimation import external_torques
+from screw_dynamics_ros.core.estimation.effort_terms import (
+    CORIOLIS,
+    FRICTION,
+    GRAVITY,
+    PAYLOAD,
+    external_torque_of_terms,
+    momenta_and_known_torques,
+    moved_mass,
+)
 from screw_dynamics_ros.core.estimation.observers.filtered_dynamics import filtered_step
 from screw_dynamics_ros.core.estimation.observers.generalized_momentum import momentum_step
 from screw_dynamics_ros.core.estimation.observers.kalman import Noise, kalman_size, kalman_step
@@ -16,16 +23,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of, in_motors
 from screw_dynamics_ros.nodes.model.running_model import elements, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
-from screw_dynamics_ros.nodes.model.torque_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    INERTIA,
-    PAYLOAD,
-    at_rest,
-    coriolis_of_all,
-    drift,
-)
+from screw_dynamics_ros.nodes.model.torque_terms import at_rest, coriolis_of_all, drift
 
 
 def effort_terms(robot: Robot) -> dict[int, Output | Formula]:
@@ -59,17 +57,6 @@ def external_torque(robot: Robot) -> Formula:
         external_torque_of_terms,
         (tuple(terms),),
     )
-
-
-def external_torque_of_terms(
-    shares: Array,
-    measured: Array,
-    offset: Array,
-    *torques_and_places: Any,
-) -> Array:
-    """Return external torques; last come the torques of each term, and their places in `TERMS`."""
-    *torques, places = torques_and_places
-    return external_torques(torques, shares[list(places)], measured, offset)
 
 
 #: How external torques are told from motion and efforts.
@@ -150,42 +137,6 @@ def observation(robot: Robot, observer: str) -> Observation:
         state,
         size,
         elements(state, range(size - n * n, size)),
-    )
-
-
-def moved_mass(shares: Array, M: Array, carried: Array, places: tuple[int, ...]) -> Array:
-    """Return the mass matrix (n, n) of what the measured efforts accelerate."""
-    rows = list(places)
-    return (shares[INERTIA] * M + shares[PAYLOAD] * carried)[rows][:, rows]
-
-
-def momenta_and_known_torques(
-    shares: Array,
-    measured: Array,
-    offset: Array,
-    of_robot: tuple[Array, Array],
-    of_payload: tuple[Array, Array],
-    gravity: Array,
-    coriolis: Array,
-    friction: Array,
-    places: tuple[int, ...],
-) -> tuple[Array, Array]:
-    """Return p and what is known of p', (n,) each, of what the measured efforts move.
-
-    Where these contain all terms that is M v and tau + C^T v - g - friction.
-    """
-    (p, rates), (p_carried, rates_carried) = of_robot, of_payload
-    known = (
-        shares[INERTIA] * (rates + gravity + coriolis)  # C^T v + C v
-        - shares[CORIOLIS] * coriolis
-        - shares[GRAVITY] * gravity
-        - shares[FRICTION] * friction
-        + shares[PAYLOAD] * rates_carried
-    )
-    rows = list(places)
-    return (
-        (shares[INERTIA] * p + shares[PAYLOAD] * p_carried)[rows],
-        measured + offset + known[rows],
     )
 
 

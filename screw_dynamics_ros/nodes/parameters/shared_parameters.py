@@ -9,7 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.nodes.model.torque_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import (
     closure_parameters,
     drive_parameters,
