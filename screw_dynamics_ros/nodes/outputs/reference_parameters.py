@@ -16,6 +16,7 @@ TABLE = (
         'Topic of the state of a joint trajectory controller, whose reference the feedforward '
         'follows while there is none on ~/reference, like '
         '/joint_trajectory_controller/controller_state. Empty: none.',
+        rule='a topic name',
     ),
     Specification(
         'controller_state_timeout',
