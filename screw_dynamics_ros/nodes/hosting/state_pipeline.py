@@ -19,7 +19,7 @@ from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
-from screw_dynamics_ros.ros.messages.serialized import packed
+from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Status

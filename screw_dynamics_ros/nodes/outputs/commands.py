@@ -38,7 +38,8 @@ from screw_dynamics_ros.nodes.outputs.command_parameters import CONTINUE, TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.serialized import Template, packed
+from screw_dynamics_ros.ros.messages.cdr import packed
+from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
