@@ -1,5 +1,7 @@
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
+from screw_dynamics_ros.core.annotation.annotate import annotate_arrays
+from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
 from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.description.drives import Drive
@@ -21,6 +23,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 
 __all__ = [
     'AdaptiveDamping',
+    'AnnotationSettings',
     'ArgumentError',
     'BackendError',
     'ConstrainedMotion',
@@ -36,4 +39,5 @@ __all__ = [
     'ScrewDynamicsError',
     'Task',
     'UnknownNameError',
+    'annotate_arrays',
 ]

@@ -38,7 +38,7 @@ ORDER = """
     core.robot
     core.closures
     core.control  core.trajectory  core.simulation  core.estimation
-    core.mobile
+    core.mobile  core.annotation
     core
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process

@@ -1,0 +1,72 @@
+r"""First-order filters over whole recordings, exact for steps of any length.
+
+    y_k = d_k y_{k-1} + (1 - d_k) u_k,     d_k = e^(-h_k / T)                          (1)
+
+A step of (1) is a map y -> A y + B, and so are several steps one after the other:
+
+    (A_2, B_2) o (A_1, B_1) = (A_2 A_1, A_2 B_1 + B_2)                                 (2)
+
+Composing each step with the one before, then each pair with the pair before, and so on, takes
+log2(N) passes over arrays in place of a loop over N samples; fewer, as A vanishes after some time
+constants. All numbers A are between 0 and 1: nothing is amplified.
+
+Source: Hillis and Steele, Data parallel algorithms (1986); Blelloch, Prefix sums and their
+applications (1990), 1.4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.types import Array
+
+BLOCK = 16384  # samples in a pass, which fit into the cache
+NOTHING = 1e-25  # a share of the past that rounding hides
+
+
+def first_order(
+    decay: Array, inputs: Array, starts: NDArray[np.bool_], before: Array | None = None
+) -> Array:
+    """Return y of (1), (N, n).
+
+    Parameters
+    ----------
+    decay : (N,) array
+        d of each step; does not count in the first sample of a run.
+    inputs : (N, n) array
+        u of each step. In the first sample of a run y is u.
+    starts : (N,) array of bool
+        The first samples of runs: what was before does not count.
+    before : (n,) array, optional
+        y before the first sample, which starts a run without it.
+
+    Examples
+    --------
+    >>> y = first_order(np.full(4, 0.5), np.array([[0.0], [8.0], [8.0], [1.0]]), np.zeros(4, bool))
+    >>> y.T
+    array([[0. , 4. , 6. , 3.5]])
+    """
+    starts = starts.copy()
+    if before is None and len(starts):
+        starts[0] = True
+    A = np.where(starts, 0.0, decay)
+    result = (1.0 - A)[:, None] * inputs
+    for first in range(0, len(A), BLOCK):
+        part = slice(first, first + BLOCK)
+        if first:
+            before = result[first - 1]
+        if before is not None:
+            result[first] += A[first] * before
+        compose(A[part], result[part])
+    return result
+
+
+def compose(A: Array, B: Array) -> None:
+    """Replace B (N, n) by what N steps y -> A y + B, one after the other, make of y = 0."""
+    A, step = A.copy(), 1
+    while step < len(A) and A[step:].any():
+        B[step:] += A[step:, None] * B[:-step]
+        A[step:] *= A[:-step].copy()
+        A[A < NOTHING] = 0.0
+        step *= 2
