@@ -207,11 +207,9 @@ class StackObserver:
         h = np.where(begins, 0.0, np.diff(t, prepend=last) * 1e-9)[:, None]
         first, mass = begins[:, None].astype(float), np.ascontiguousarray(M.reshape(len(t), n * n))
         for k in range(len(t)):
-            if begins[k]:
-                states[k] = 0.0
-            self._step(
-                states[k], p[k], known[k], mass[k], self._noise, h[k], first[k], states[k + 1]
-            )
+            before = start if begins[k] else states[k]
+            now = p[k], known[k], mass[k], self._noise, h[k], first[k]
+            self._step(before, *now, states[k + 1])
         self._state = states[-1].copy()
         return states[1:, 2 * n : 3 * n], states[1:, size - n * n :].reshape(-1, n, n)
 
