@@ -1,4 +1,4 @@
-"""Wrenches of the node for a real arm: filters, dead bands."""
+"""Wrenches of the node for a real arm: filters, dead bands, what is observable, covariances."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,15 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.estimation.low_pass import weights
+from screw_dynamics_ros.nodes.hosting import output_group
+from screw_dynamics_ros.nodes.outputs import observable_wrenches, torque_covariance
 from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -136,3 +139,107 @@ def test_the_filter_of_a_wrench_starts_anew_where_it_was_not_observable(bench, r
     assert wrench_of(push(bench, robot, far, q=np.zeros(8))) is None
     np.testing.assert_allclose(wrench_of(push(bench, robot, near)), near, atol=1e-6)
     assert wrench_of(push(bench, robot, far))[0] < 1.2  # filtered again
+
+
+# --- reduced wrench, validity, covariance ---------------------------------------------------------
+
+MATRICES = {'wrench_covariance': (6, 6), 'wrench_validity': (15,)}
+ORDER = [3, 4, 5, 0, 1, 2]  # from moment first to force first, and back
+D = np.diag([0.2] * 3 + [1.0] * 3)
+APPLIED = np.array([3.0, -4.0, 5.0, 0.6, -0.3, 0.2])
+STRETCHED = np.zeros(8)
+
+
+def matrix_of(sent, name):
+    """Return what was published and its labels, None if there is nothing."""
+    if f'{name}/{TOOL}' not in sent:
+        return None
+    message = deserialize_message(sent[f'{name}/{TOOL}'], Float64MultiArray)
+    labels = [dimension.label.split(',') for dimension in message.layout.dim]
+    return np.array(message.data).reshape(MATRICES[name]), labels
+
+
+def seen_at(robot, q):
+    """Return U, s, V of the scaled Jacobian, by NumPy alone."""
+    U, s, Vt = np.linalg.svd(D @ robot.jacobian(q, TOOL, 'body'), full_matrices=False)
+    return U, s, Vt.T
+
+
+def test_where_all_is_observable(bench, robot):
+    sent = push(bench, robot, APPLIED)
+    np.testing.assert_allclose(wrench_of(sent, f'reduced_wrench/{TOOL}'), APPLIED, atol=1e-7)
+    numbers, labels = matrix_of(sent, 'wrench_validity')
+    value = dict(zip(labels[0], numbers))
+    assert [value[f'share_{row}'] for row in WRENCH_ROWS] == pytest.approx([1.0] * 6)
+    _, s, _ = seen_at(robot, Q)
+    assert [value[f'singular_value_{k}'] for k in range(1, 7)] == pytest.approx(list(s))
+    assert value['condition_number'] == pytest.approx(s[0] / s[-1])
+    assert (value['rank'], value['near_singular']) == (6.0, 0.0)
+
+
+def test_near_a_singularity_the_reduced_wrench_remains(bench, robot):
+    sent = push(bench, robot, APPLIED, STRETCHED)
+    U, s, _ = seen_at(robot, STRETCHED)
+    rank = int((s > 0.02).sum())
+    assert rank < 6
+    assert wrench_of(sent) is None
+    assert matrix_of(sent, 'wrench_covariance') is None
+    P = D @ U[:, :rank] @ U[:, :rank].T @ np.linalg.inv(D)
+    expected = (P @ APPLIED[ORDER])[ORDER]
+    np.testing.assert_allclose(wrench_of(sent, f'reduced_wrench/{TOOL}'), expected, atol=1e-7)
+    numbers, labels = matrix_of(sent, 'wrench_validity')
+    value = dict(zip(labels[0], numbers))
+    assert (value['rank'], value['near_singular']) == (rank, 1.0)
+    shares = np.square(U[:, :rank]).sum(axis=1)[ORDER]
+    np.testing.assert_allclose(numbers[:6], shares, atol=1e-12)
+
+
+def test_validity_needs_no_efforts(bench, robot):
+    bench.stamp += STEP
+    bench.clock.offset += (bench.stamp - bench.clock.time_ns()) * 1e-9
+    bench.sent.clear()
+    lost = np.full(8, np.nan)
+    state = serialized(robot.joint_names, Q, bench.stamp, np.zeros(8), lost)
+    bench.host.states.receive(state, {})
+    assert {topic.split('/')[3] for topic, _ in bench.sent} == {'wrench_validity'}
+
+
+@pytest.mark.parametrize('cutoff', [0.0, 10.0])
+def test_covariance_of_a_wrench(bench, robot, cutoff):
+    """G P G^T, with the variance of a filter of first order in closed form."""
+    set_parameters(bench, torque_cutoff=cutoff, observer_effort_deviation=0.5)
+    for _ in range(3):
+        sent = push(bench, robot, APPLIED)
+    if cutoff:
+        e, w0, w1 = weights(cutoff, STEP * 1e-9)
+        variance, cross = 1.0, 1.0  # of y, and of y with u, at the start
+        for _ in range(2):
+            before = variance
+            variance = e**2 * before + w0**2 + 2 * e * w0 * cross + w1**2
+            cross = w1
+    else:
+        variance = 1.0
+    U, s, V = seen_at(robot, Q)
+    G = D @ U @ np.diag(1.0 / s) @ V.T
+    expected = (0.25 * variance * G @ G.T)[np.ix_(ORDER, ORDER)]
+    found, labels = matrix_of(sent, 'wrench_covariance')
+    assert labels == [list(WRENCH_ROWS)] * 2
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    set_parameters(bench, observer_effort_deviation=0.2)
+
+
+def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch):
+    """No decomposition and no variance for topics without subscribers."""
+    listened = {'external_torque', 'wrench'}
+    monkeypatch.setattr(
+        output_group.Channel,
+        'count_listeners',
+        lambda channel: setattr(channel, 'listeners', channel.topic.split('/')[3] in listened),
+    )
+    bench.host.states.look_for_listeners()
+    for name in ('observability', 'low_pass_step'):
+        monkeypatch.setattr(observable_wrenches, name, None)
+    monkeypatch.setattr(torque_covariance.NoiseVariance, 'take', None)
+    assert set(push(bench, robot, APPLIED)) == {'external_torque', f'wrench/{TOOL}'}
+    monkeypatch.undo()
+    bench.host.states.look_for_listeners()

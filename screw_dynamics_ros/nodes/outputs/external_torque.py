@@ -77,12 +77,15 @@ class Observation:
         How many numbers that are.
     covariance : Formula or None
         Of the torques, (n, n), if the observer tells it.
+    inertia : Formula or None
+        The mass matrix (n, n) through which errors of velocities enter, if they do.
     """
 
     torque: Formula
     state: Formula | None = None
     size: int = 0
     covariance: Formula | None = None
+    inertia: Formula | None = None
 
 
 def observation(robot: Robot, observer: str) -> Observation:
@@ -111,7 +114,8 @@ def observation(robot: Robot, observer: str) -> Observation:
         state = Formula(
             'filtered state', ('observer', of_joints(robot, 'v'), static, 'observer_step'), filtered
         )
-        return Observation(Formula('filtered torques', (state, M), inertial_and_rest), state, 4 * n)
+        torque = Formula('filtered torques', (state, M), inertial_and_rest)
+        return Observation(torque, state, 4 * n, inertia=M)
     momenta = Formula(
         'momenta and known torques',
         (
@@ -127,7 +131,7 @@ def observation(robot: Robot, observer: str) -> Observation:
     )
     if observer == 'momentum':
         state = Formula('momentum state', ('observer', momenta, 'observer_step'), by_momentum)
-        return Observation(elements(state, range(2 * n, 3 * n)), state, 3 * n)
+        return Observation(elements(state, range(2 * n, 3 * n)), state, 3 * n, inertia=M)
     state = Formula(
         'Kalman state', ('observer', momenta, M, 'observer_noise', 'observer_step'), by_kalman
     )

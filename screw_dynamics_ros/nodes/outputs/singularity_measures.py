@@ -120,13 +120,7 @@ class Singularities:
         self._model, self._mapper, self._parameters = model, mapper, parameters
         self._jacobians, self._inertia = jacobians, inertia
         self._channels: dict[str, DrawnChannel] = {}
-        random = np.random.default_rng(0)
-        samples = [
-            model.results_at(
-                random.uniform(-np.pi, np.pi, len(model.joints)), np.zeros(len(model.joints))
-            )
-            for _ in range(SAMPLES)
-        ]
+        samples = random_samples(model)
         self._freedoms = {
             link: freedoms(np.array([sample[output] for sample in samples]))
             for link, output in jacobians.items()
@@ -210,6 +204,12 @@ class Singularities:
                     f'smallest singular value {measures.smallest:.4g}',
                 )
         return status
+
+
+def random_samples(model: Model) -> list[dict[Output | Formula, Array]]:
+    """Return the results for some random configurations."""
+    random, n = np.random.default_rng(0), len(model.joints)
+    return [model.results_at(random.uniform(-np.pi, np.pi, n), np.zeros(n)) for _ in range(SAMPLES)]
 
 
 def is_publishable(measures: Dexterity) -> bool:

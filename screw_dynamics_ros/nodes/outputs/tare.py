@@ -78,8 +78,8 @@ class TareStates:
         """Positions, velocities and efforts of all of them, (N, 3, n)."""
         return np.array(self._states)
 
-    def fault(self, mapper: JointStateMapper, robot: Robot) -> str:
-        """Return why there can be no tare now, empty if there can."""
+    def fault(self, mapper: JointStateMapper, robot: Robot, service: str = '~/tare') -> str:
+        """Return why there can be no tare now, empty if there can; by the name of the service."""
         if not self._states:
             return 'no joint states with velocity and effort so far; see /diagnostics'
         age, timeout = time.monotonic() - self._arrival, mapper.policies.state_timeout
@@ -92,11 +92,11 @@ class TareStates:
         if len(self._states) < least:
             return (
                 f'{len(self._states)} joint states with velocity and effort since the start, a '
-                f'pause or ~/reset, and at least {least} are needed: call ~/tare again later'
+                f'pause or ~/reset, and at least {least} are needed: call {service} again later'
             )
-        return self._motion(mapper, robot)
+        return self._motion(mapper, robot, service)
 
-    def _motion(self, mapper: JointStateMapper, robot: Robot) -> str:
+    def _motion(self, mapper: JointStateMapper, robot: Robot, service: str) -> str:
         """Return which joint has moved and how fast, empty if all were at rest."""
         limit = self._parameters['tare_velocity_limit']
         if not limit:
@@ -122,6 +122,6 @@ class TareStates:
                 continue
             return (
                 f'{joint} moved {how}, more than tare_velocity_limit ({limit:g} {unit}/s) '
-                'allows: let the robot come to rest and call ~/tare again'
+                f'allows: let the robot come to rest and call {service} again'
             )
         return ''

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.noise_propagation import (
+    DIRECT,
+    momentum_stage,
+    torque_stage,
+)
 from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
@@ -36,14 +41,15 @@ TABLE = (
     Specification(
         'observer_velocity_deviation',
         0.002,
-        'Standard deviation of the measured velocities, for the observer kalman [rad/s, m/s].',
+        'Standard deviation of the measured velocities, for the observer kalman and for '
+        'covariances [rad/s, m/s].',
         minimum=1e-9,
     ),
     Specification(
         'observer_effort_deviation',
         0.2,
         'Standard deviation of the measured efforts from one state to the next, for the observer '
-        'kalman [N m, N].',
+        'kalman and for covariances [N m, N].',
         minimum=0.0,
     ),
     Specification(
@@ -146,6 +152,20 @@ class TorqueObserver:
             return False
         name = self._parameters['observer']
         return name == 'static' or (name == 'kalman' and not self._pending) or plan.steps.settled
+
+    @property
+    def noise_stages(self) -> tuple[Array, Array | None]:
+        """How noise of efforts, and of momenta if it counts, passes the present step.
+
+        Stages as of `core.estimation.noise_propagation`; not of the observer kalman, which has its
+        own covariance.
+        """
+        plan = self._plan
+        if plan is None or plan.observation.inertia is None:
+            return DIRECT, None
+        numbers = plan.steps.numbers
+        decay, rate = float(numbers[0]), float(numbers[-3])
+        return torque_stage(decay), momentum_stage(decay, rate)
 
     def _advance(self) -> None:
         """Take the step to the present state, before anything is computed for it."""

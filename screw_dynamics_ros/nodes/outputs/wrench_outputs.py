@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,10 +12,10 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation import smallest_singular_value
+from screw_dynamics_ros.core.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
@@ -34,7 +32,13 @@ from screw_dynamics_ros.nodes.outputs import (
 )
 from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at, is_observable
 from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
+from screw_dynamics_ros.nodes.outputs.finite_check import Finite, are_finite
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
+from screw_dynamics_ros.nodes.outputs.observable_wrenches import (
+    VALIDITY_LABELS,
+    ComputedChannel,
+    ObservableWrench,
+)
 from screw_dynamics_ros.nodes.outputs.output_filters import (
     BANDS,
     FilterPlan,
@@ -42,13 +46,16 @@ from screw_dynamics_ros.nodes.outputs.output_filters import (
     filtered,
     torques_outside_band,
 )
-from screw_dynamics_ros.nodes.outputs.tare import TareStates
+from screw_dynamics_ros.nodes.outputs.singularity_measures import random_samples
+from screw_dynamics_ros.nodes.outputs.tare_service import Tare
+from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan, TorqueObserver
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -87,40 +94,6 @@ TABLE = (
 DRAWN = {each.name for each in (*marker_topic.TABLE, *wrench_markers.TABLE)}
 
 
-class Finite:
-    """Checks whether the numbers of an output are finite, and records when they are not.
-
-    Parameters
-    ----------
-    topic : str
-    numbers : array
-    mapper : JointStateMapper
-        Has the efforts that are to blame.
-    """
-
-    def __init__(self, topic: str, numbers: Array, mapper: JointStateMapper) -> None:
-        self._topic, self._numbers, self._mapper = topic, numbers, mapper
-        self._count, self._last, self._cause = 0, -math.inf, ''
-
-    def __call__(self) -> bool:
-        """Whether all of the numbers are finite."""
-        if are_finite(self._numbers):
-            return True
-        worst = int(np.argmax(np.abs(self._mapper.tau)))
-        self._cause = f'effort {self._mapper.tau[worst]:.3g} at {self._mapper.joints[worst]}'
-        self._count, self._last = self._count + 1, time.monotonic()
-        return False
-
-    def report(self, status: Status) -> None:
-        """Say what was not published of late, and why."""
-        if time.monotonic() - self._last < statuses.RECENT:
-            status.report(
-                Level.WARN,
-                f'not published because numbers are not finite: {self._topic}, '
-                f'{self._count} times so far ({self._cause})',
-            )
-
-
 @dataclass(frozen=True)
 class WrenchPlan(Plan):
     """What `WrenchEstimator` publishes of a robot, and the torques (n,) taken as zero."""
@@ -134,7 +107,7 @@ class WrenchPlan(Plan):
 
 
 class WrenchEstimator:
-    """`~/external_torque`, `~/wrench/<frame>`, `~/markers`, `~/tare` and `~/reset`.
+    """External torques, wrenches, what is observable of them, markers, `~/tare` and `~/reset`.
 
     Torques and wrenches are those of the environment on the robot. A wrench is at the origin of its
     frame and resolved in it, and assumes that all external torque comes from a contact there.
@@ -150,17 +123,14 @@ class WrenchEstimator:
         self._markers = MarkerTopic(self._publishers, host.drawing)
         self._frames: Frames | None = None
         self._contacts: dict[str, Contact] = {}
+        self._wrenches: dict[str, ObservableWrench] = {}
         self._checks: list[Finite] = []
-        self._offset, self._is_tared = np.zeros(0), False
         self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        self._tare_states = TareStates(self._parameters)
+        self._tare = Tare(node, self._parameters, host.states)
         self._observer = TorqueObserver(self._parameters, host.states)
         self._filters = OutputFilters(self._parameters, host.states)
         self._apply({})
-        node.create_service(Trigger, '~/tare', self._on_tare)
-        node.create_service(Trigger, '~/reset', self._on_reset)
-        host.states.observe(self._tare_states.observe)
 
     def plan(self, robot: Robot) -> WrenchPlan:
         """Choose the frames."""
@@ -175,7 +145,14 @@ class WrenchEstimator:
             signals.append(contacts[link].signal)
         filters = FilterPlan.of(signals, self._filters.bands)
         published = Formula('torques outside band', (signals[0].value, BANDS), torques_outside_band)
-        results = (published, observed.state, observed.covariance, external_torque(robot))
+        results = (
+            published,
+            signals[0].value,
+            observed.state,
+            observed.covariance,
+            observed.inertia,
+            external_torque(robot),
+        )
         return WrenchPlan(
             [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
             [
@@ -200,43 +177,79 @@ class WrenchEstimator:
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: WrenchPlan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
-        is_new = self._frames is None or mapper is not self._mapper
-        before, self._model, self._mapper = self._offset, model, mapper
-        self._frames, self._contacts, self._offset = plan.frames, plan.contacts, plan.offset
-        if is_new:
-            self._is_tared = False
-            self._tare_states.forget()
-        else:
-            self._offset[:] = before
+        self._model, self._mapper = model, mapper
+        self._frames, self._contacts, self._wrenches = plan.frames, plan.contacts, {}
+        self._tare.bind(model, mapper, plan.offset)
         self._channels, self._checks = [], []
         self._observer.bind(model, mapper, plan.observer)
         self._filters.bind(model, mapper, plan.filters, self._validities())
         if model.results:
-            observed = plan.observer.observation
-            prefix = self._host.parameters['frame_prefix']
-            self._add(
-                JointState,
-                '~/external_torque',
-                templates.joint_efforts(model.joints),
-                plan.torque,
-            )
-            if observed.covariance is not None:
-                self._add(
-                    Float64MultiArray,
-                    '~/external_torque_covariance',
-                    templates.matrix(model.joints, model.joints),
-                    observed.covariance,
-                )
-            for link, contact in self._contacts.items():
-                self._add(
-                    WrenchStamped,
-                    f'~/wrench/{self._frames.tokens[link]}',
-                    templates.wrench(prefix + link),
-                    contact.wrench,
-                    partial(is_observable, contact, model.results[contact.pivots]),
-                )
+            self._bind_torques(plan)
+            samples = random_samples(model)
+            for number, link in enumerate(self._contacts):
+                self._bind_wrench(link, number + 1, plan, samples)
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
+
+    def _bind_torques(self, plan: WrenchPlan) -> None:
+        """Add the topics of external torques."""
+        joints = self._model.joints
+        topic = '~/external_torque'
+        self._add(JointState, topic, templates.joint_efforts(joints), plan.torque)
+        covariance = self._covariance(plan, 0)
+        self._add_computed(
+            Float64MultiArray,
+            f'{topic}_covariance',
+            templates.matrix(joints, joints),
+            covariance.fill,
+        )
+
+    def _bind_wrench(
+        self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
+    ) -> None:
+        """Add the topics of one link, whose wrench is the signal of this number."""
+        contact, model, parameters = plan.contacts[link], self._model, self._parameters
+        observable = partial(is_observable, contact, model.results[contact.pivots])
+        reduced = self._wrenches[link] = ObservableWrench(
+            model,
+            self._mapper,
+            contact,
+            plan.filters.signals[0].value,
+            self._covariance(plan, number),
+            parameters,
+            self._filters.bands,
+            freedoms(np.array([sample[contact.jacobian] for sample in samples])),
+        )
+        frame, token = self._host.parameters['frame_prefix'] + link, plan.frames.tokens[link]
+        wrench, square = templates.wrench(frame), templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
+        self._add(WrenchStamped, f'~/wrench/{token}', wrench, contact.wrench, observable)
+        self._add_computed(
+            Float64MultiArray,
+            f'~/wrench_covariance/{token}',
+            square,
+            lambda numbers: observable() and reduced.fill_covariance(numbers),
+        )
+        self._add_computed(
+            WrenchStamped, f'~/reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced
+        )
+        self._add_computed(
+            Float64MultiArray,
+            f'~/wrench_validity/{token}',
+            templates.matrix(VALIDITY_LABELS),
+            reduced.fill_validity,
+            of_positions=True,
+        )
+
+    def _covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
+        """Return the covariance of torques that pass the filters of the signals 0 and `number`."""
+        return TorqueCovariance(
+            self._model,
+            self._mapper,
+            self._parameters,
+            self._observer,
+            plan.observer.observation,
+            [plan.filters.steps[k] for k in sorted({0, number})],
+        )
 
     def _validities(self) -> list[Callable[[], bool]]:
         """Return what tells whether the torques and the wrenches may be used."""
@@ -274,6 +287,34 @@ class WrenchEstimator:
             )
         )
 
+    def _add_computed(
+        self,
+        kind: type,
+        topic: str,
+        template: Template,
+        fill: Callable[[Array], bool],
+        of_positions: bool = False,
+    ) -> None:
+        """Add a topic whose numbers `fill` writes, if they may be published, outside the kernel.
+
+        They need nothing but positions, or velocities, efforts and a settled observer as well.
+        """
+        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
+        if of_positions:
+            channel = ComputedChannel(publisher, template, {}, is_valid=lambda: fill(numbers))
+        else:
+            self._checks.append(is_finite)
+            channel = ComputedChannel(
+                publisher,
+                template,
+                {},
+                velocity=True,
+                effort=True,
+                is_valid=lambda: self._observer.is_settled and fill(numbers) and is_finite(),
+            )
+        self._channels.append(channel)
+
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
         status = Status('outputs')
@@ -290,7 +331,7 @@ class WrenchEstimator:
                 status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
         for check in self._checks:
             check.report(status)
-        status.values['tared'] = 'yes' if self._is_tared else 'no'
+        self._tare.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
@@ -335,55 +376,6 @@ class WrenchEstimator:
             f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m'
         )
 
-    # --- tare -----------------------------------------------------------------------------------
-
-    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            response.message = self._tare()
-            response.success = True
-        except ScrewDynamicsError as error:
-            response.success, response.message = False, str(error)
-        return response
-
-    def _tare(self) -> str:
-        """Take the present external torque as zero; return it as a text.
-
-        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
-        """
-        if self._frames is None:
-            raise ScrewDynamicsError('no robot description so far; see /diagnostics')
-        model, chosen = self._model, self._tare_states
-        fault = chosen.fault(self._mapper, model.robot)
-        if fault:
-            raise ScrewDynamicsError(fault)
-        output, untared, states = (
-            external_torque(model.robot),
-            np.zeros_like(self._offset),
-            chosen.states,
-        )
-        offset = np.mean(
-            [model.results_at(q, v, measured=tau, offset=untared)[output] for q, v, tau in states],
-            axis=0,
-        )
-        for name, torque in zip(model.joints, offset.tolist()):
-            if not math.isfinite(torque):
-                raise ScrewDynamicsError(
-                    f'the mean external torque of {name} is {torque}: the efforts of the driver '
-                    'are too large to compute with'
-                )
-        self._offset[:], self._is_tared = offset, True
-        return f'offset of {len(states)} states: ' + ', '.join(
-            f'{name} {torque:.4g}' for name, torque in zip(model.joints, offset)
-        )
-
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        if self._frames is not None:
-            self._offset[:] = 0.0
-        self._is_tared = False
-        self._tare_states.forget()
-        response.success, response.message = True, 'no offset'
-        return response
-
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: dict[str, Any]) -> None:
@@ -400,9 +392,6 @@ class WrenchEstimator:
             self._host.reload()
         elif values.keys() & DRAWN:
             self._markers.redraw(self._pictures(), self._parameters['marker_rate'])
-        self._tare_states.resize()
-
-
-def are_finite(numbers: Array) -> bool:
-    """Whether none of some numbers (n,) is infinite or NaN."""
-    return all(map(math.isfinite, numbers.tolist()))
+        self._tare.resize()
+        for wrench in self._wrenches.values():
+            wrench.forget()

@@ -1,0 +1,84 @@
+r"""How noise of measurements passes observers and filters: variances, for steps of any length.
+
+Observers and filters of first order are stages y+ = e y + w0 u + w1 u+ in a row, the first of them
+fed with independent noise u of variance 1. The state x = (u, y_1, ... y_k) of the row is linear in
+the one before and the new sample, and so is its covariance:
+
+    x+ = A x + b u+,        P+ = A P A^T + b b^T                                            (1)
+
+With steps of equal length P settles at the solution of P = A P A^T + b b^T, from which it may
+start: the mean of two samples has half of the variance, and one of three quarters and a quarter
+
+>>> half = np.array([0.0, 0.5, 0.5])
+>>> stationary([half]).diagonal()
+array([1. , 0.5])
+>>> propagated(stationary([half, half]), [half, half]).diagonal()  # (1 + 2 + 1) / 4
+array([1.   , 0.5  , 0.375])
+
+Source: Gelb, Applied Optimal Estimation, 4.1 (covariance propagation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from screw_dynamics_ros.core.types import Array
+
+#: Stage of the observer that follows at once.
+DIRECT = np.array([0.0, 0.0, 1.0])
+
+
+def torque_stage(decay: float) -> Array:
+    """Return the stage (e, w0, w1) of the observers `filtered` and `momentum` for efforts."""
+    return np.array([decay, 0.5 * (1.0 - decay), 0.5 * (1.0 - decay)])
+
+
+def momentum_stage(decay: float, rate: float) -> Array:
+    """Return the same for momenta [1/s], M times the error of the velocities; rate is 1 / h."""
+    return np.array([decay, -(1.0 - decay) * rate, (1.0 - decay) * rate])
+
+
+def transition(stages: Sequence[Array]) -> tuple[Array, Array]:
+    """Return A (k + 1, k + 1) and b (k + 1,) of (1) for stages (e, w0, w1)."""
+    A, b = np.zeros((len(stages) + 1, len(stages) + 1)), np.zeros(len(stages) + 1)
+    b[0] = 1.0
+    for k, (e, w0, w1) in enumerate(stages, 1):
+        A[k], b[k] = w1 * A[k - 1], w1 * b[k - 1]
+        A[k, k] += e
+        A[k, k - 1] += w0
+    return A, b
+
+
+def propagated(P: Array, stages: Sequence[Array]) -> Array:
+    """Return P+ of (1), (k + 1, k + 1): variances of the noise and behind each stage."""
+    A, b = transition(stages)
+    after: Array = A @ P @ A.T + np.outer(b, b)
+    return after
+
+
+def stationary(stages: Sequence[Array]) -> Array:
+    """Return the P (k + 1, k + 1) at which (1) settles with equal steps; every e is below 1."""
+    A, b = transition(stages)
+    n = len(b)
+    P = np.linalg.solve(np.eye(n * n) - np.kron(A, A), np.outer(b, b).ravel())
+    return 0.5 * (P.reshape(n, n) + P.reshape(n, n).T)
+
+
+class NoiseVariance:
+    """The variance behind a row of stages, from sample to sample.
+
+    Where it has not followed, it is that of equal steps.
+    """
+
+    def __init__(self) -> None:
+        self._P = np.zeros((1, 1))
+        self._last: int | None = None
+
+    def take(self, stages: Sequence[Array], number: int) -> float:
+        """Return the variance behind the last stage for the sample of this number."""
+        follows = self._last is not None and number == self._last + 1
+        self._P = propagated(self._P, stages) if follows else stationary(stages)
+        self._last = number
+        return float(self._P[-1, -1])

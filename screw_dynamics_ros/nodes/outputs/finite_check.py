@@ -1,0 +1,52 @@
+"""Checks whether the numbers of an output are finite."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+
+
+class Finite:
+    """Checks whether the numbers of an output are finite, and records when they are not.
+
+    Parameters
+    ----------
+    topic : str
+    numbers : array
+    mapper : JointStateMapper
+        Has the efforts that are to blame.
+    """
+
+    def __init__(self, topic: str, numbers: Array, mapper: JointStateMapper) -> None:
+        self._topic, self._numbers, self._mapper = topic, numbers, mapper
+        self._count, self._last, self._cause = 0, -math.inf, ''
+
+    def __call__(self) -> bool:
+        """Whether all of the numbers are finite."""
+        if are_finite(self._numbers):
+            return True
+        worst = int(np.argmax(np.abs(self._mapper.tau)))
+        self._cause = f'effort {self._mapper.tau[worst]:.3g} at {self._mapper.joints[worst]}'
+        self._count, self._last = self._count + 1, time.monotonic()
+        return False
+
+    def report(self, status: Status) -> None:
+        """Say what was not published of late, and why."""
+        if time.monotonic() - self._last < statuses.RECENT:
+            status.report(
+                Level.WARN,
+                f'not published because numbers are not finite: {self._topic}, '
+                f'{self._count} times so far ({self._cause})',
+            )
+
+
+def are_finite(numbers: Array) -> bool:
+    """Whether none of some numbers (n,) is infinite or NaN."""
+    return all(map(math.isfinite, numbers.tolist()))

@@ -1,0 +1,138 @@
+"""What torques tell of the wrench at a contact: the reduced wrench, its validity, covariance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, low_pass_step
+from screw_dynamics_ros.core.estimation.wrench_observability import (
+    WrenchObservability,
+    observability,
+)
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.contacts import Contact
+from screw_dynamics_ros.nodes.outputs.output_filters import wrench_outside_bands
+from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS, swap_linear_angular
+from screw_dynamics_ros.ros.parameters import Parameters
+
+VALIDITY_LABELS = (
+    *(f'share_{row}' for row in WRENCH_ROWS),
+    *(f'singular_value_{k}' for k in range(1, 7)),
+    'rank',
+    'condition_number',
+    'near_singular',
+)
+
+
+class ComputedChannel(Channel):
+    """A topic whose numbers `is_valid` computes, outside of the kernel."""
+
+    rank = 1
+
+
+class ObservableWrench:
+    """What torques tell in the present state of the wrench at one link.
+
+    The decomposition of its Jacobian is computed once for each state in which somebody asks.
+
+    Parameters
+    ----------
+    model : Model
+    mapper : JointStateMapper
+    contact : Contact
+    torques : Formula
+        Filtered external torques (n,) of the joints of the model.
+    covariance : TorqueCovariance
+        Of the torques behind the filter of the wrench.
+    parameters : Parameters
+        With `damping`, `characteristic_length`, `singularity_threshold` and `wrench_cutoff`.
+    bands : (3,) array
+        Dead bands, see `OutputFilters`.
+    freedoms : int
+        The largest rank of the Jacobian.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        mapper: JointStateMapper,
+        contact: Contact,
+        torques: Formula,
+        covariance: TorqueCovariance,
+        parameters: Parameters,
+        bands: Array,
+        freedoms: int,
+    ) -> None:
+        self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
+        self._covariance, self._parameters, self._bands = covariance, parameters, bands
+        self._freedoms = freedoms
+        closed = closed_of(model.robot)
+        self._places = slice(None) if closed is None else list(closed.places)
+        self._seen: WrenchObservability | None = None
+        self._seen_at = self._reduced_at = -1
+        self._filter, self._filtered = LowPassSteps(), np.zeros(12)
+        self._last_rank = 0
+
+    @property
+    def seen(self) -> WrenchObservability:
+        """What is observable in the present state."""
+        if self._seen is None or self._seen_at != self._mapper.accepted:
+            self._seen = observability(
+                self._model.results[self._contact.jacobian],
+                self._parameters['singularity_threshold'],
+                self._parameters['characteristic_length'],
+            )
+            self._seen_at = self._mapper.accepted
+        return self._seen
+
+    def forget(self) -> None:
+        """Follow changed parameters."""
+        self._seen = None
+
+    @property
+    def is_near_singular(self) -> bool:
+        """Whether less is observable than in other configurations."""
+        return self.seen.rank < self._freedoms
+
+    def fill_validity(self, numbers: Array) -> bool:
+        """Write the numbers of `VALIDITY_LABELS`; return whether they may be published."""
+        seen = self.seen
+        numbers[:6] = swap_linear_angular(seen.axis_shares)
+        numbers[6:12] = seen.singular_values
+        numbers[12:] = seen.rank, seen.condition, self.is_near_singular
+        return bool(np.isfinite(seen.singular_values[0]))
+
+    def fill_reduced(self, numbers: Array) -> bool:
+        """Write force and moment; return whether there is something to publish.
+
+        The filter starts anew where the number of observable directions changes.
+        """
+        seen, mapper = self.seen, self._mapper
+        follows = self._reduced_at == mapper.accepted - 1 and seen.rank == self._last_rank
+        self._reduced_at, self._last_rank = mapper.accepted, seen.rank
+        if not seen.rank:
+            return False
+        torques = self._model.results[self._torques][self._places]
+        wrench = swap_linear_angular(seen.wrench(torques, self._parameters['damping']))
+        self._filter.cutoff = self._parameters['wrench_cutoff']
+        self._filter.lengths.longest = mapper.policies.timeout * 1e-9
+        self._filter.advance(mapper.stamp, mapper.restarted or not follows)
+        self._filtered = low_pass_step(self._filtered, wrench, self._filter.weights)
+        numbers[:] = wrench_outside_bands(self._filtered[6:], self._bands)
+        if not np.isfinite(self._filtered.sum()):
+            self._filtered, self._reduced_at = np.zeros(12), -1
+        return True
+
+    def fill_covariance(self, numbers: Array) -> bool:
+        """Write the covariance (36,) of force and moment, row by row; always valid."""
+        places = self._places
+        of_torques = self._covariance.now()[places][:, places]
+        covariance = self.seen.covariance(of_torques, self._parameters['damping'])
+        numbers[:] = swap_linear_angular(swap_linear_angular(covariance).T).ravel()
+        return True

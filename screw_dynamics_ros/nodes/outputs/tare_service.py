@@ -1,0 +1,112 @@
+"""The services `~/tare` and `~/reset`: which external torque is taken as zero."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.external_torque import external_torque
+from screw_dynamics_ros.nodes.outputs.tare import TareStates
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.status import Status
+
+
+class Tare:
+    """The torques that are taken as zero, and how they are set.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    parameters : Parameters
+        With the values of `tare.TABLE`.
+    states : StatePipeline
+    """
+
+    def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
+        self._model: Model | None = None
+        self._mapper: JointStateMapper | None = None
+        self._offset, self._is_tared = np.zeros(0), False
+        self._states = TareStates(parameters)
+        states.observe(self._states.observe)
+        node.create_service(Trigger, '~/tare', self._on_tare)
+        node.create_service(Trigger, '~/reset', self._on_reset)
+
+    def bind(self, model: Model, mapper: JointStateMapper, offset: Array) -> None:
+        """Take over a new model, which reads `offset` (n,); another robot starts without tare."""
+        before, self._offset = self._offset, offset
+        if mapper is not self._mapper:
+            self._is_tared = False
+            self._states.forget()
+        else:
+            self._offset[:] = before
+        self._model, self._mapper = model, mapper
+
+    def resize(self) -> None:
+        """Follow the parameters as they are now."""
+        self._states.resize()
+
+    def report(self, status: Status) -> None:
+        """Say whether there is a tare."""
+        status.values['tared'] = 'yes' if self._is_tared else 'no'
+
+    def mean_torque(self, service: str) -> Array:
+        """Return the mean external torque (n,) of the latest states, without tare.
+
+        Raises `ScrewDynamicsError` if it cannot be told or is not at rest, for `service`.
+        """
+        if self._model is None or self._mapper is None:
+            raise ScrewDynamicsError('no robot description so far; see /diagnostics')
+        model = self._model
+        fault = self._states.fault(self._mapper, model.robot, service)
+        if fault:
+            raise ScrewDynamicsError(fault)
+        output, untared = external_torque(model.robot), np.zeros_like(self._offset)
+        mean: Array = np.mean(
+            [
+                model.results_at(q, v, measured=tau, offset=untared)[output]
+                for q, v, tau in self._states.states
+            ],
+            axis=0,
+        )
+        for name, torque in zip(model.joints, mean.tolist()):
+            if not math.isfinite(torque):
+                raise ScrewDynamicsError(
+                    f'the mean external torque of {name} is {torque}: the efforts of the driver '
+                    'are too large to compute with'
+                )
+        return mean
+
+    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self._tare()
+            response.success = True
+        except ScrewDynamicsError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _tare(self) -> str:
+        """Take the present external torque as zero; return it as a text.
+
+        Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
+        """
+        offset = self.mean_torque('~/tare')
+        self._offset[:], self._is_tared = offset, True
+        assert self._model is not None
+        return f'offset of {len(self._states.states)} states: ' + ', '.join(
+            f'{name} {torque:.4g}' for name, torque in zip(self._model.joints, offset)
+        )
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._offset[:] = 0.0
+        self._is_tared = False
+        self._states.forget()
+        response.success, response.message = True, 'no offset'
+        return response

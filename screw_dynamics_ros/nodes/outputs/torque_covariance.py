@@ -1,0 +1,72 @@
+"""The covariance of external torques behind observer and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps
+from screw_dynamics_ros.core.estimation.noise_propagation import NoiseVariance
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.external_torque import Observation
+from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters
+
+
+class TorqueCovariance:
+    """The covariance that belongs to the present state, for one topic.
+
+    That of the observer kalman where it runs: the filters behind it only lessen it. Otherwise that
+    of the stated deviations of efforts and velocities, as they pass the observer and the filters.
+
+    Parameters
+    ----------
+    model : Model
+    mapper : JointStateMapper
+    parameters : Parameters
+        With the values of `torque_observer.TABLE`.
+    observer : TorqueObserver
+    observation : Observation
+    filters : sequence of LowPassSteps
+        What the torques pass.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        mapper: JointStateMapper,
+        parameters: Parameters,
+        observer: TorqueObserver,
+        observation: Observation,
+        filters: Sequence[LowPassSteps],
+    ) -> None:
+        self._model, self._mapper, self._parameters = model, mapper, parameters
+        self._observer, self._observation, self._filters = observer, observation, filters
+        self._efforts, self._momenta = NoiseVariance(), NoiseVariance()
+
+    def fill(self, numbers: Array) -> bool:
+        """Write the covariance row by row, (n^2,); always valid."""
+        numbers[:] = self.now().ravel()
+        return True
+
+    def now(self) -> Array:
+        """Return the covariance, (n, n); to be asked in states whose torques may be used."""
+        observed, results = self._observation, self._model.results
+        if observed.covariance is not None:
+            n = len(self._model.joints)
+            return results[observed.covariance].reshape(n, n)
+        number = self._mapper.accepted
+        of_efforts, of_momenta = self._observer.noise_stages
+        behind = [steps.weights for steps in self._filters]
+        effort, velocity = (
+            self._parameters[f'observer_{name}_deviation'] for name in ('effort', 'velocity')
+        )
+        variance = self._efforts.take([of_efforts, *behind], number) * effort**2
+        covariance = variance * np.eye(len(self._model.joints))
+        if of_momenta is not None and observed.inertia is not None:
+            M = results[observed.inertia]
+            covariance += self._momenta.take([of_momenta, *behind], number) * velocity**2 * M @ M.T
+        return covariance
