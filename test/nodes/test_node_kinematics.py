@@ -10,7 +10,7 @@ pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from geometry_msgs.msg import TransformStamped, TwistStamped
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
@@ -49,7 +49,8 @@ def launch(start, connect, request):
             ],
         )
         client = connect(namespace)
-        client.describe(text)
+        if text is not None:
+            client.describe(text)
         client.prefix = f'{namespace}/kinematics: '
         client.process = node
         endings.extend((client.close, node.stop))
@@ -68,7 +69,11 @@ def test_robot_state_publisher_has_the_frames(launch, robot):
     rival = rclpy.create_node(
         'robot_state_publisher', context=client.context, namespace=client.node.get_namespace()
     )
-    rival.create_publisher(TFMessage, 'tf_static', LATCHED)
+    space = client.node.get_namespace()
+    rival.create_publisher(TFMessage, f'{space}/tf', 10)
+    rival.create_publisher(TFMessage, f'{space}/tf_static', LATCHED).publish(
+        TFMessage(transforms=[TransformStamped(child_frame_id='tip')])
+    )
     client.wait(
         lambda: (
             client.diagnostics.get(f'{client.prefix}outputs', (0, '', {}))[2]
@@ -129,6 +134,18 @@ def test_frames_can_be_switched_off_and_on(launch, robot):
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
     assert stamp not in client.stamps('tf')
+
+
+def test_description_by_parameter_is_passed_on(launch, robot):
+    """To whoever subscribes later; the frames of joints that are reported come with it."""
+    client = launch({}, None)
+    assert client.set_parameter('kinematics', 'robot_description', PLANAR).successful
+    client.subscribe(String, 'robot_description', profile=LATCHED)
+    client.wait(lambda: client.received['robot_description'], what='the description')
+    assert client.received['robot_description'] == [String(data=PLANAR)]
+    client.subscribe(TFMessage, 'tf')
+    _, message = client.ask('tf', ['joint1'], [0.3], [1.0])
+    assert [each.child_frame_id for each in message.transforms] == [robot.link_names[1]]
 
 
 def test_frame_prefix(launch, robot):

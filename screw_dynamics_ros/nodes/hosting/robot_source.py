@@ -38,6 +38,8 @@ class RobotSource(Generic[T]):
         What is offered, what is in force, and why it is not what is wanted.
     loader : DescriptionLoader
         Builds in the background.
+    own_text : str or None
+        What this process has just published itself, and will hear once.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class RobotSource(Generic[T]):
         self._parameters, self._drives, self._build = parameters, drives, build
         self.descriptions = DescriptionSource()
         self.loader: DescriptionLoader[T] = DescriptionLoader(self._make)
+        self.own_text: str | None = None
         self._robot: tuple[str, dict[str, Any], Robot] | None = None
 
     def subscribe(self, node: Node) -> None:
@@ -75,6 +78,9 @@ class RobotSource(Generic[T]):
 
     def receive(self, message: String) -> None:
         """Take what the topic offers."""
+        if message.data == self.own_text:
+            self.own_text = None
+            return
         descriptions = self.descriptions
         descriptions.from_topic = message.data
         if descriptions.is_wanted and not self.compiling:

@@ -17,6 +17,7 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -70,6 +71,7 @@ class StatePipeline:
         self._observers: list[Callable[[JointStateMapper], None]] = []
         self._preparations: list[Callable[[], None]] = []
         self._consumers: list[Callable[[JointStateMapper, float], None]] = []
+        self._rest: list[Callable[[JointStateMapper, JointStateMessage], None]] = []
         self._reader = JointStateReader()
         self._delay = TransportDelay()
         self._gaps = SequenceGaps()
@@ -91,6 +93,10 @@ class StatePipeline:
         `time` is when the state was sent, on the monotonic clock of this process [s].
         """
         self._consumers.append(consumer)
+
+    def use_refused(self, user: Callable[[JointStateMapper, JointStateMessage], None]) -> None:
+        """Call ``user(mapper, message)`` with messages that are refused: `mapper.refused`."""
+        self._rest.append(user)
 
     def subscribe(self) -> None:
         """Receive joint states from now on."""
@@ -151,7 +157,7 @@ class StatePipeline:
         load.lost += self._gaps.before(
             info.get('publication_sequence_number'), self._has_one_driver
         )
-        if not self._take_in(data, arrival):
+        if not self._take_in(data, arrival, delay):
             return
         sent = arrival - delay
         waits = self._waiting is not None
@@ -174,7 +180,7 @@ class StatePipeline:
         if self._waiting is not None:
             self._answer(self._waiting)
 
-    def _take_in(self, data: bytes, arrival: float) -> bool:
+    def _take_in(self, data: bytes, arrival: float, delay: float) -> bool:
         """Store a joint state; return whether there is one to process."""
         mapper = self.mapper
         if mapper is None or not mapper.joints:
@@ -186,7 +192,12 @@ class StatePipeline:
                 self.load.unreadable(arrival, error)
                 return False
             with mapper.lock:  # services read the state in another thread
-                return mapper.update(message, arrival)
+                if mapper.update(message, arrival):
+                    return True
+            if mapper.refused is not None and delay <= self.longest_delay:
+                for use in self._rest:
+                    use(mapper, message)
+            return False
         except Exception as error:
             self._give_up(error)
             return False

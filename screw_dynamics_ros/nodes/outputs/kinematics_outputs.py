@@ -28,10 +28,11 @@ from screw_dynamics_ros.nodes.model.closed_loops import (
 from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.outputs import kinematics_markers, marker_topic, singularity_measures
+from screw_dynamics_ros.nodes.outputs.description_topic import DescriptionTopic
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.outputs.singularity_measures import Singularities
 from screw_dynamics_ros.nodes.outputs.transforms import TransformPublisher
-from screw_dynamics_ros.nodes.parameters import frame_parameters
+from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
@@ -59,12 +60,7 @@ TABLE = (
     frame_parameters.specification('Jacobian, twist and singularity measures are'),
     representation('jacobian_representation', 'Jacobians'),
     representation('twist_representation', 'twists'),
-    Specification(
-        'publish_tf',
-        True,
-        'Publish /tf and /tf_static. They are not published while another node publishes frames '
-        'of this robot there.',
-    ),
+    *transform_parameters.TABLE,
     *singularity_measures.TABLE,
     *marker_topic.TABLE,
     *kinematics_markers.TABLE,
@@ -131,7 +127,7 @@ class KinematicsPlan(Plan):
 class Kinematics:
     """Topics `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`.
 
-    And `~/markers`, and the services of `kinematics_services`.
+    And `~/markers`, `robot_description`, and the services of `kinematics_services`.
     """
 
     _mapper: JointStateMapper  # as long as there is a model
@@ -147,7 +143,11 @@ class Kinematics:
         self._channels: list[Channel] = []
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._transforms = TransformPublisher(
-            node, host.parameters['frame_prefix'], self._parameters['publish_tf']
+            node, host.parameters['frame_prefix'], self._parameters
+        )
+        host.states.use_refused(self._transforms.use_refused)
+        self._description = DescriptionTopic(
+            node, host.source, lambda: self._parameters['publish_description']
         )
         kinematics_services.register(host, node)
         host.diagnostics.add(self._singularity_status, node)
@@ -189,7 +189,9 @@ class Kinematics:
     def bind(self, model: Model, mapper: JointStateMapper, plan: KinematicsPlan) -> list[Channel]:
         """Take over a new model."""
         self._frames, links = plan.frames, plan.links if model.results else {}
-        self._channels, self._singularities = self._transforms.bind(model, plan.transforms), None
+        self._description.update()
+        self._channels = self._transforms.bind(model, mapper, plan.transforms)
+        self._singularities = None
         self._model, self._mapper, self._links = model, mapper, links
         if links:
             self._singularities = Singularities(
@@ -272,6 +274,7 @@ class Kinematics:
         if self._frames is not None:
             self._frames.report(status)
             self._transforms.report(status)
+            self._description.report(status)
             statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
@@ -285,7 +288,9 @@ class Kinematics:
 
     def _apply(self, values: dict[str, Any]) -> None:
         if 'publish_tf' in values:
-            self._transforms.want(values['publish_tf'])
+            self._transforms.follow()
+        if 'publish_description' in values:
+            self._description.look()
         if values.keys() & SHAPING:
             self._host.reload()
         elif values.keys() & DRAWN and self._model is not None:

@@ -11,11 +11,17 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.reported_transforms import ReportedTransforms, StampDecimation
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import pose
 from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms
@@ -27,6 +33,11 @@ except ImportError:
     TFMessage = None
 
 FREE = ('floating', 'planar')  # joint states cannot say where they are
+
+#: Messages refused for these reasons tell where the joints are that they name.
+LACKING = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
+#: Those refused for their stamps do, too, but not in order.
+MISTIMED = {Reason.DUPLICATE_STAMP, Reason.OUT_OF_ORDER, Reason.OLD, Reason.FUTURE}
 
 
 def row(transforms: NDArray[np.float64], index: int) -> NDArray[np.float64]:
@@ -42,18 +53,20 @@ class TransformPublisher:
     node : rclpy.node.Node
     prefix : str
         Put in front of all frame names.
-    wanted : bool
-        Whether to publish at all.
+    parameters : Parameters
+        Those of `transform_parameters`.
     """
 
-    def __init__(self, node: Node, prefix: str, wanted: bool = True) -> None:
-        self._wanted = wanted
-        self._node = node
-        self._prefix = prefix
+    _mapper: JointStateMapper  # as long as there is a channel
+
+    def __init__(self, node: Node, prefix: str, parameters: Parameters) -> None:
+        self._node, self._prefix, self._parameters = node, prefix, parameters
         self._publishers = Publishers(node)
         self._channel: Channel | None = None
-        self._static: bytes | None = None
-        self._has_static = False
+        self._reported: ReportedTransforms | None = None
+        self._decimation = StampDecimation(self._frequency)
+        self._static: bytes | None = None  # the transforms of fixed joints
+        self._told: bytes | None = None  # what those who come later get of them
         self._others: list[str] | None = None  # unknown before the first look
         if TFMessage is not None:
             self._other_transforms = OtherTransforms(node, TFMessage)
@@ -61,8 +74,10 @@ class TransformPublisher:
 
     def outputs(self, robot: Robot) -> list[Formula]:
         """Return the transforms of all joints that move, each by itself."""
-        if TFMessage is None or not self._wanted:
+        if TFMessage is None or not self._parameters['publish_tf']:
             return []
+        if closed_of(robot) is None:
+            robot.joint_transforms(robot.neutral())  # compiled here, in another thread
         types = {joint.name: joint.type for joint in robot.description.joints}
         return [
             Formula(f'row {i}', ('joint_transforms',), row, (i,))
@@ -70,11 +85,14 @@ class TransformPublisher:
             if types[name] not in FREE
         ]
 
-    def bind(self, model: Model, outputs: Sequence[Formula]) -> list[Channel]:
+    def bind(
+        self, model: Model, mapper: JointStateMapper, outputs: Sequence[Formula]
+    ) -> list[Channel]:
         """Take over a new model, with the outputs there are for it, and return its topics."""
-        self._channel, self._static = None, None
+        self._channel, self._reported, self._static = None, None, None
         if TFMessage is None:
             return []
+        self._mapper = mapper
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.type not in (*FREE, 'fixed')]
         if outputs and model.results:
@@ -85,30 +103,44 @@ class TransformPublisher:
                 self._publishers.get(TFMessage, '/tf'),
                 template,
                 {output: template.array(7 * i, 7) for i, output in enumerate(outputs)},
+                is_valid=self._is_due,
             )
+            if closed_of(model.robot) is None:
+                self._reported = ReportedTransforms(model, self._prefix, self._frequency)
+            self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # known by it to others
         fixed = [joint for joint in joints if joint.type == 'fixed']
         stamp = self._node.get_clock().now().nanoseconds
-        self._other_transforms.watch([self._prefix + joint.child for joint in joints], stamp)
-        if fixed or self._has_static:
+        self._other_transforms.watch(
+            [self._prefix + joint.child for joint in joints], stamp, has_fixed=bool(fixed)
+        )
+        if fixed:
             frames = [(self._prefix + joint.parent, self._prefix + joint.child) for joint in fixed]
             poses = [pose(joint.origin) for joint in fixed]
             self._static = templates.transforms(frames).fill(np.array(poses), stamp)
-            self._has_static = True  # of another robot there may be none: that is told, too
-            self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)
-        self._switch(announce=True)
+        self._switch()
         return [self._channel] if self._channel else []
 
-    def want(self, wanted: bool) -> None:
-        """Publish, or do not."""
-        self._wanted, announce = wanted, wanted and not self._wanted
-        self._switch(announce)
+    def use_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
+        """Publish the transforms of the joints of a message that made no state of the robot."""
+        in_any_order = self._parameters['ignore_timestamp']
+        is_of_use = mapper.refused in LACKING or (in_any_order and mapper.refused in MISTIMED)
+        channel = self._channel
+        if not is_of_use or channel is None or not channel.listened or self._reported is None:
+            return
+        stamp, names = message.stamp or mapper.clock(), mapper.maps[message.layout]
+        encoded = self._reported.encoded(message, names, stamp, in_any_order=in_any_order)
+        if encoded is not None:
+            channel.send(encoded)
+            channel.published += 1
+
+    def follow(self) -> None:
+        """Follow the parameters as they are now."""
+        self._switch()
 
     def look(self) -> None:
         """See whether somebody else publishes the frames."""
-        others = self._other_transforms.found()
-        announce = self._others is None or (bool(self._others) and not others)
-        self._others = others
-        self._switch(announce)
+        self._others = self._other_transforms.found()
+        self._switch()
 
     def report(self, status: Status) -> None:
         """Say who publishes the frames."""
@@ -118,17 +150,32 @@ class TransformPublisher:
                 'no /tf: the package tf2_msgs is not installed; install it, '
                 'or build the stand-in in tools/tf2_msgs',
             )
-        elif self._others and self._wanted:
+        elif self._others and self._parameters['publish_tf']:
             status.values['tf'] = f'published by {shorten(self._others)}'
         else:
             status.values['tf'] = 'published' if self._active else 'off'
 
     @property
     def _active(self) -> bool:
-        return self._wanted and self._others == []
+        return self._parameters['publish_tf'] and self._others == []
 
-    def _switch(self, announce: bool) -> None:
+    def _frequency(self) -> float:
+        """Return the largest rate of /tf [Hz]."""
+        return float(self._parameters['publish_frequency'])
+
+    def _is_due(self) -> bool:
+        """Whether the present state is to be published, which counts as done then."""
+        return self._parameters['ignore_timestamp'] or self._decimation.is_due(self._mapper.stamp)
+
+    def _switch(self) -> None:
+        """Begin or end publishing. What later listeners get of fixed joints is taken back then."""
         if self._channel is not None:
             self._channel.enabled = self._active
-        if self._static is not None and self._active and announce:
-            self._publishers.get(TFMessage, '/tf_static', qos.LATCHED).publish(self._static)
+        wanted = self._static if self._active else None
+        if wanted == self._told:
+            return
+        self._told = wanted
+        if wanted is None:
+            self._other_transforms.expect_empty()
+        publisher = self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)
+        publisher.publish(TFMessage() if wanted is None else wanted)

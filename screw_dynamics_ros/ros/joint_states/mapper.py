@@ -63,6 +63,8 @@ class JointStateMapper:
         Time of arrival of the message that completed the present one [s], -inf if there is none.
     restarted : bool
         Whether the state is the first one after a pause or after time went backwards.
+    refused : Reason or None
+        Why the last message made no state, if it was refused.
     records : dict
         What was refused or used with care, by `Reason`.
     lock : threading.Lock
@@ -88,6 +90,7 @@ class JointStateMapper:
         self.accepted = 0
         self.lock = threading.Lock()
         self._age = 0
+        self.refused: Reason | None = None
         self.maps = NameMaps(joints, known)
 
         size = len(self.measured_joints)
@@ -154,6 +157,7 @@ class JointStateMapper:
             Time of arrival on the monotonic clock [s].
         """
         self._arrival = time.monotonic() if arrival is None else arrival
+        self.refused = None
         if message.refusal is not None:
             return self._refuse(*message.refusal)
         names = self.maps[message.layout]
@@ -219,6 +223,7 @@ class JointStateMapper:
         policies = self.policies
         position = self._position.read(message, names, stamp, policies)
         if position is None:
+            self.refused = Reason.POSITION_MISSING  # or ragged
             return False
         velocity = self._velocity.read(message, names, stamp, policies, position)
         effort = self._effort.read(message, names, stamp, policies)
@@ -290,10 +295,10 @@ class JointStateMapper:
             return now
         self._age = now - stamp
         if self._age > self._max_age:
-            self._note(Reason.OLD, f'{self.age:.3f} s')
+            self._refuse(Reason.OLD, f'{self.age:.3f} s')
             return NEVER
         if self._age < -self._max_age:
-            self._note(Reason.FUTURE, f'{-self.age:.3f} s')
+            self._refuse(Reason.FUTURE, f'{-self.age:.3f} s')
             return NEVER
         if not -self._jump <= self._age <= self._jump:
             self._note_clock_offset()
@@ -313,5 +318,6 @@ class JointStateMapper:
         record.detail = detail
 
     def _refuse(self, reason: Reason, detail: str) -> bool:
+        self.refused = reason
         self._note(reason, detail)
         return False

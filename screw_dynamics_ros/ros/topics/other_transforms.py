@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,15 +12,28 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # its name in humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
+
 STATE_PUBLISHER = 'robot_state_publisher'
 MOST_MESSAGES = 100  # of others, kept from /tf_static
+PATIENCE = 3  # looks within which a state publisher has sent its fixed joints
+
+Name = tuple[str, str]  # namespace and name of a node
 
 
 class OtherTransforms:
     """Tells who else publishes the frames of a robot.
 
-    A robot_state_publisher in the same namespace is known by its name; any other node, whatever its
-    name and namespace, by frames of the robot on /tf_static while it publishes /tf as well.
+    Others are known by frames of the robot on /tf_static while they publish /tf as well. Two cases
+    leave no such trace: a robot_state_publisher in the same namespace that has just started, which
+    is waited for, and a robot without fixed joints. Of this one, others are known by what they do:
+    publish both topics and follow the same joint states.
+
+    Messages do not name their senders. When somebody has the frames and publishers of /tf_static
+    come or go, or send something new, what has been heard is forgotten and asked for again.
 
     Parameters
     ----------
@@ -30,49 +43,126 @@ class OtherTransforms:
     """
 
     def __init__(self, node: Node, kind: type) -> None:
-        self._node = node
+        self._node, self._kind = node, kind
         self._frames: frozenset[str] = frozenset()
-        self._seen: deque[frozenset[str]] = deque(maxlen=MOST_MESSAGES)
+        self._has_fixed = True
+        self._seen: set[frozenset[str]] = set()  # contents of messages of others
         self._own_stamps: set[int] = set()
-        node.create_subscription(
-            kind,
-            '/tf_static',
-            FAULTS.guarded('a message on /tf_static', self.receive_static),
-            QoSProfile(depth=MOST_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL),
-        )
+        self._looks: Counter[Name] = Counter()  # at a state publisher of this namespace
+        self._senders: set[bytes] | None = None  # of /tf_static, at the last look
+        self._found: list[str] = []
+        self._own_empty = 0  # messages of this node without transforms that are still to come
+        self._must_ask = self._has_just_asked = False
+        self._subscription: Any = None
+        self._ask()
 
-    def watch(self, frames: Iterable[str], stamp: int) -> None:
-        """Look for these child frames; messages with the stamp are those of this node [ns]."""
-        self._frames = frozenset(frames)
+    def watch(self, frames: Iterable[str], stamp: int, *, has_fixed: bool = True) -> None:
+        """Look for the frames of a robot.
+
+        Parameters
+        ----------
+        frames : iterable of str
+            Children of its joints.
+        stamp : int
+            Of the messages of this node on /tf_static [ns].
+        has_fixed : bool
+            Whether some of its joints are fixed.
+        """
+        self._frames, self._has_fixed = frozenset(frames), has_fixed
         self._own_stamps.add(stamp)
+        self._looks.clear()
+
+    def expect_empty(self) -> None:
+        """Take the next message without transforms for that of this node."""
+        self._own_empty += 1
 
     def receive_static(self, message: Any) -> None:
         """Note whose frames a message on /tf_static has."""
-        if not message.transforms:
+        if message.transforms:
+            stamp = message.transforms[0].header.stamp
+            is_own = stamp.sec * 1_000_000_000 + stamp.nanosec in self._own_stamps
+        else:
+            is_own = self._own_empty > 0
+            self._own_empty -= is_own
+        content = frozenset(each.child_frame_id for each in message.transforms)
+        if is_own or content in self._seen or len(self._seen) >= MOST_MESSAGES:
             return
-        stamp = message.transforms[0].header.stamp
-        if stamp.sec * 1_000_000_000 + stamp.nanosec not in self._own_stamps:
-            self._seen.append(frozenset(each.child_frame_id for each in message.transforms))
+        self._seen.add(content)
+        self._must_ask |= not self._has_just_asked and not content & self._frames
 
     def found(self) -> list[str]:
         """Return the names of the nodes that publish the frames, none if this one is alone."""
-        static = self._publishers('/tf_static')
-        others = static & self._publishers('/tf')
-        others.discard((self._node.get_namespace(), self._node.get_name()))
+        static, moving = self._publishers('/tf_static'), self._publishers('/tf')
+        senders, before = set(static), self._senders
+        self._senders = senders
+        names = set(static.values())
+        others = names & set(moving.values())
         if not others:
             self._seen.clear()
-        if any(frames & self._frames for frames in self._seen):
-            return sorted(filter(None, map(self._goes_first, others)))  # '' is not here yet
-        known = self._node.get_namespace(), STATE_PUBLISHER
-        return [full_name(*known)] if known in static else []
+        has_lost_one = before is not None and not before <= senders
+        must_ask = before not in (None, senders) or self._must_ask or len(self._seen) > len(senders)
+        self._must_ask = self._has_just_asked = False
+        if not has_lost_one:  # otherwise the answers are waited for
+            self._found = self._among(names, others)
+        if must_ask and any(frames & self._frames for frames in self._seen):
+            self._ask()
+        elif has_lost_one:
+            self._found = self._among(names, others)
+        return self._found
 
-    def _publishers(self, topic: str) -> set[tuple[str, str]]:
+    def _among(self, names: set[Name], others: set[Name]) -> list[str]:
+        """Return which of the nodes `others`, that publish both topics, have the frames."""
+        if any(frames & self._frames for frames in self._seen):
+            return self._those_before(others)
+        state_publisher = self._node.get_namespace(), STATE_PUBLISHER
+        if state_publisher in names:
+            self._looks[state_publisher] += 1
+            if self._looks[state_publisher] <= PATIENCE:
+                return [full_name(*state_publisher)]
+        else:
+            self._looks.clear()
+        if self._has_fixed:
+            return []
+        return self._those_before({other for other in others if self._follows_joints(other)})
+
+    def _those_before(self, others: Iterable[Name]) -> list[str]:
+        """Return the names of the nodes that this one gives way to; '' is not here yet."""
+        return sorted(filter(None, map(self._goes_first, others)))
+
+    def _ask(self) -> None:
+        """Subscribe anew: each publisher of /tf_static sends what it has last sent."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+        self._seen.clear()
+        self._has_just_asked = True
+        self._subscription = self._node.create_subscription(
+            self._kind,
+            '/tf_static',
+            FAULTS.guarded('a message on /tf_static', self.receive_static),
+            QoSProfile(depth=MOST_MESSAGES, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+        )
+
+    def _publishers(self, topic: str) -> dict[bytes, Name]:
+        """Return the publishers of a topic in other nodes."""
+        own = self._node.get_namespace(), self._node.get_name()
         return {
-            (info.node_namespace, info.node_name)
+            bytes(info.endpoint_gid): (info.node_namespace, info.node_name)
             for info in self._node.get_publishers_info_by_topic(topic)
+            if (info.node_namespace, info.node_name) != own
         }
 
-    def _goes_first(self, other: tuple[str, str]) -> str:
+    def _follows_joints(self, other: Name) -> bool:
+        """Whether another node subscribes to the joint states that this one follows."""
+        space, name = other
+        topic = self._node.resolve_topic_name('joint_states')
+        try:
+            topics = self._node.get_subscriber_names_and_types_by_node(name, space)
+        except RuntimeError:  # rclpy has no public name for it: the node has gone meanwhile
+            return False
+        return any(each == topic for each, _ in topics)
+
+    def _goes_first(self, other: Name) -> str:
         """Return the full name of another node, '' if it leaves the frames to this one.
 
         Of two nodes of this package the one whose name comes first publishes. One that has not told
@@ -83,7 +173,7 @@ class OtherTransforms:
             return '' if name == UNDISCOVERED else NO_NODE_IN_WORDS
         try:
             topics = self._node.get_publisher_names_and_types_by_node(name, space)
-        except RuntimeError:  # rclpy has no public name for it: the node has gone meanwhile
+        except RuntimeError:  # the node has gone meanwhile
             return ''
         is_ours = any(topic == f'{full_name(space, name)}/markers' for topic, _ in topics)
         gives_way = is_ours and full_name(space, name) > self._node.get_fully_qualified_name()

@@ -9,10 +9,18 @@ import pytest
 rclpy = pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import TransformStamped  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from hypothesis.stateful import (  # noqa: E402
+    RuleBasedStateMachine,
+    rule,
+    run_state_machine_as_test,
+)
+from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from screw_dynamics_ros.ros.names import NO_NODE, UNDISCOVERED  # noqa: E402
-from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms  # noqa: E402
+from screw_dynamics_ros.ros.topics.other_transforms import PATIENCE, OtherTransforms  # noqa: E402
 
 
 @pytest.fixture
@@ -30,14 +38,20 @@ def others(node):
     """Return the watch of a node that has seen the frame `tool` of somebody else."""
     others = OtherTransforms(node, TFMessage)
     others.watch(['tool'], 1)
-    others.receive_static(TFMessage(transforms=[TransformStamped(child_frame_id='tool')]))
+    others.receive_static(frames('tool'))
     return others
+
+
+def frames(*children):
+    return TFMessage(transforms=[TransformStamped(child_frame_id=child) for child in children])
 
 
 def publish(node, *senders):
     """Let the node believe that these (namespace, name) publish all transforms."""
     node.get_publishers_info_by_topic = lambda topic: [
-        SimpleNamespace(node_namespace=space, node_name=name)
+        SimpleNamespace(
+            node_namespace=space, node_name=name, endpoint_gid=f'{space}/{name}'.encode()
+        )
         for space, name in (('/arm', 'kinematics'), *senders)
     ]
 
@@ -46,7 +60,7 @@ def test_a_node_that_has_not_told_its_name_is_no_fault_and_found_later(node, oth
     publish(node, ('_NODE_NAMESPACE_UNKNOWN_', UNDISCOVERED))
     assert others.found() == []
     other = rclpy.create_node('other', context=node.context)
-    publish(node, ('/', 'other'))
+    publish(node, ('_NODE_NAMESPACE_UNKNOWN_', UNDISCOVERED), ('/', 'other'))
     assert others.found() == ['/other']
     other.destroy_node()
 
@@ -61,3 +75,154 @@ def test_a_node_that_is_gone_is_no_fault(node, others):
     assert others.found() == []
     publish(node)
     assert others.found() == []
+
+
+def test_a_state_publisher_of_this_namespace_is_waited_for(node):
+    """It has the frames until it is known to have others: those of another robot or prefix."""
+    rival = rclpy.create_node('robot_state_publisher', namespace='/arm', context=node.context)
+    others = OtherTransforms(node, TFMessage)
+    others.watch(['tool'], 1)
+    publish(node, ('/arm', 'robot_state_publisher'))
+    for _ in range(PATIENCE):
+        assert others.found() == ['/arm/robot_state_publisher']
+    assert others.found() == []
+    others.receive_static(frames('left/tool'))
+    assert others.found() == []
+    others.receive_static(frames('tool'))
+    assert others.found() == ['/arm/robot_state_publisher']
+    others.watch(['other_tool'], 2)  # another robot: it may get it, too
+    assert others.found() == ['/arm/robot_state_publisher']
+    rival.destroy_node()
+
+
+@pytest.mark.parametrize('follows', [False, True])
+def test_without_fixed_joints_a_state_publisher_follows_the_same_joint_states(node, follows):
+    """Of whatever name and namespace: no frame on /tf_static tells it."""
+    rival = rclpy.create_node('publisher', context=node.context)
+    topic = '/arm/joint_states' if follows else '/other/joint_states'
+    rival.create_subscription(JointState, topic, print, 10)
+    others = OtherTransforms(node, TFMessage)
+    publish(node, ('/', 'publisher'))
+    others.watch(['tool'], 1, has_fixed=True)
+    assert others.found() == []
+    others.watch(['tool'], 2, has_fixed=False)
+    assert others.found() == (['/publisher'] if follows else [])
+    rival.destroy_node()
+
+
+# --- who comes, goes, switches off and on ---------------------------------------------------------
+
+RIVALS = ('one', 'two', 'three')
+
+
+class Graph:
+    """Nodes on /tf_static, and what the middleware keeps of them for new subscriptions."""
+
+    def __init__(self):
+        self.latched, self.lives, self.callback = {}, {}, None
+
+    def start(self, name):
+        self.lives[name] = self.lives.get(name, 0) + 1
+        self.latched[name] = None
+
+    def send(self, name, message):
+        self.latched[name] = message
+        self.callback(message)
+
+    # what the class asks of a node
+
+    def create_subscription(self, kind, topic, callback, profile, **more):
+        self.callback = callback
+        for message in self.latched.values():
+            if message is not None:
+                callback(message)
+        return callback
+
+    def destroy_subscription(self, subscription):
+        assert subscription is self.callback
+
+    def get_publishers_info_by_topic(self, topic):
+        return [
+            SimpleNamespace(
+                node_namespace='/',
+                node_name=name,
+                endpoint_gid=f'{name}{self.lives[name]}'.encode(),
+            )
+            for name in self.latched
+        ]
+
+    def get_publisher_names_and_types_by_node(self, name, space):
+        return []
+
+    def get_name(self):
+        return 'kinematics'
+
+    def get_namespace(self):
+        return '/'
+
+
+class Rivals(RuleBasedStateMachine):
+    """Whatever happened: who lives and has last sent frames of the robot has them."""
+
+    def __init__(self):
+        super().__init__()
+        self.graph = Graph()
+        self.graph.start('kinematics')
+        self.others = OtherTransforms(self.graph, TFMessage)
+        self.own = frames('tool', 'hand')
+        self.own.transforms[0].header.stamp.nanosec = 5
+        self.others.watch(['tool', 'hand'], 5)
+        self.others.found()
+
+    @rule(name=st.sampled_from(RIVALS))
+    def start(self, name):
+        """It starts, or again after it died."""
+        self.graph.start(name)
+
+    @rule(name=st.sampled_from(RIVALS))
+    def die(self, name):
+        self.graph.latched.pop(name, None)
+
+    @rule(
+        name=st.sampled_from(RIVALS),
+        children=st.sampled_from([('tool',), ('hand', 'camera'), ('camera',), ('left/tool',)]),
+    )
+    def send(self, name, children):
+        if name in self.graph.latched:
+            self.graph.send(name, frames(*children))
+
+    @rule(name=st.sampled_from(RIVALS))
+    def take_back(self, name):
+        """Another node of this package is switched off; its publishers stay."""
+        if name in self.graph.latched:
+            self.graph.send(name, frames())
+
+    @rule(sends=st.booleans())
+    def publish(self, sends):
+        """This node begins or ends."""
+        if not sends:
+            self.others.expect_empty()
+        self.graph.send('kinematics', self.own if sends else frames())
+
+    @rule(count=st.integers(1, 3))
+    def looks(self, count):
+        for _ in range(count):
+            self.others.found()
+
+    @rule()
+    def after_some_looks(self):
+        """All that live are named: messages do not tell from which one the frames are."""
+        self.looks(3)
+        rivals = {name: each for name, each in self.graph.latched.items() if name in RIVALS}
+        sent = {t.child_frame_id for each in rivals.values() if each for t in each.transforms}
+        expected = sorted(f'/{name}' for name in rivals) if sent & {'tool', 'hand'} else []
+        assert self.others.found() == expected
+
+
+def test_who_has_the_frames_in_any_sequence_of_events():
+    run_state_machine_as_test(
+        Rivals,
+        settings=settings(
+            max_examples=80, stateful_step_count=20, derandomize=True, deadline=None, database=None
+        ),
+    )

@@ -1,0 +1,75 @@
+"""The robot description of the parameter, passed on by topic unless another node does that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
+from screw_dynamics_ros.ros.description import PARAMETER
+from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.other_transforms import full_name
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+TOPIC = 'robot_description'
+
+
+class DescriptionTopic:
+    """Publishes the description in force as robot_state_publisher does.
+
+    What has been published once is kept by the middleware for those who come later. So it follows
+    what is in force from then on, also if that comes from elsewhere.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Has the topic.
+    source : RobotSource
+        Tells what is in force; it hears what is published here.
+    choice : callable
+        Returns the parameter `publish_description`.
+    """
+
+    def __init__(self, node: Node, source: RobotSource[Any], choice: Callable[[], str]) -> None:
+        self._node, self._source, self._choice = node, source, choice
+        self._publishers = Publishers(node)
+        self._published: str | None = None
+        self._others: list[str] | None = None  # unknown before the first look
+        every(node, 1.0, self.look)
+
+    def look(self) -> None:
+        """See whether somebody else publishes a description."""
+        own = self._node.get_namespace(), self._node.get_name()
+        topic = self._node.resolve_topic_name(TOPIC)
+        found = {
+            (info.node_namespace, info.node_name)
+            for info in self._node.get_publishers_info_by_topic(topic)
+        }
+        self._others = sorted(full_name(*each) for each in found - {own})
+        self.update()
+
+    def update(self) -> None:
+        """Publish the description in force if that is wanted and has not been done."""
+        description, choice = self._source.descriptions.in_force, self._choice()
+        if description is None or description.text == self._published or choice == 'never':
+            return
+        is_others = choice == 'auto' and self._others != []
+        if self._published is None and (description.origin != PARAMETER or is_others):
+            return
+        self._published = self._source.own_text = description.text
+        publisher = self._publishers.get(String, TOPIC, qos.LATCHED)
+        publisher.publish(String(data=description.text))
+
+    def report(self, status: Status) -> None:
+        """Say who publishes the description."""
+        told = ['this node'] if self._published is not None else []
+        told += [shorten(self._others)] if self._others else []
+        status.values['robot_description'] = (
+            f'published by {" and ".join(told)}' if told else 'not published'
+        )

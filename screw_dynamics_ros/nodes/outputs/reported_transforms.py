@@ -1,0 +1,124 @@
+"""Frames of the joints that one message reports, whatever the others do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.fields import measured
+from screw_dynamics_ros.ros.joint_states.name_map import NameMap
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.serialized import Template
+
+MOST_KINDS = 16  # of messages with a template of their own
+
+
+class StampDecimation:
+    """Chooses stamps at a mean rate; stamps that go back begin anew.
+
+    Parameters
+    ----------
+    frequency : callable
+        Returns the largest rate [Hz], 0 for every stamp.
+    """
+
+    def __init__(self, frequency: Callable[[], float]) -> None:
+        self._frequency = frequency
+        self._last: int | None = None
+        self._due = 0
+
+    def is_due(self, stamp: int) -> bool:
+        """Whether something is to be done for a stamp [ns], which counts as done then."""
+        frequency = self._frequency()
+        if not frequency:
+            return True
+        last, self._last = self._last, stamp
+        period = round(1e9 / frequency)
+        if last is None or stamp < last or stamp >= self._due + period:
+            self._due = stamp + period
+            return True
+        if stamp < self._due:
+            return False
+        self._due += period
+        return True
+
+
+class ReportedTransforms:
+    """The frames that the joints of one message move, as a message of their own.
+
+    Parameters
+    ----------
+    model : Model
+        Of a robot without loops: there one joint moves several others.
+    prefix : str
+        Put in front of all frame names.
+    frequency : callable
+        As for `StampDecimation`.
+    """
+
+    def __init__(self, model: Model, prefix: str, frequency: Callable[[], float]) -> None:
+        self._model, self._frequency = model, frequency
+        description = model.robot.description
+        children = {joint.name: joint for joint in description.joints}
+        self._frames = [
+            (prefix + children[name].parent, prefix + children[name].child)
+            for name in model.robot.transform_joints
+        ]
+        masters = mimic_map(description)
+        moved = defaultdict(list)
+        for row, name in enumerate(model.robot.transform_joints):
+            moved[masters[name][0]].append(row)
+        self._moved = [moved[joint] for joint in model.joints]
+        self._kinds: dict[tuple[int, ...], tuple[Template, StampDecimation]] = {}
+
+    def encoded(
+        self, message: JointStateMessage, names: NameMap, stamp: int, *, in_any_order: bool
+    ) -> bytes | None:
+        """Return the tf2_msgs/TFMessage of a joint state, None if there is nothing to tell.
+
+        Parameters
+        ----------
+        message : JointStateMessage
+        names : NameMap
+            Of its layout.
+        stamp : int
+            Of the transforms [ns].
+        in_any_order : bool
+            Whether to tell each stamp, in whatever order they come.
+        """
+        values, is_number = measured(message.position, names)
+        joints = names.target[is_number]
+        if names.refusal is not None or not len(joints):
+            return None
+        template, decimation = self._kind(joints)
+        if not in_any_order and not decimation.is_due(stamp):
+            return None
+        positions = np.zeros(len(self._moved))
+        positions[joints] = values[is_number]
+        transforms: Array = self._model.robot.joint_transforms(self._model.whole_q(positions))
+        if not np.isfinite(transforms).all():
+            return None
+        return template.fill(transforms[self._rows(joints)], stamp)
+
+    def _rows(self, joints: NDArray[np.intp]) -> list[int]:
+        """Return which of all transforms some joints move."""
+        return [row for joint in joints for row in self._moved[joint]]
+
+    def _kind(self, joints: NDArray[np.intp]) -> tuple[Template, StampDecimation]:
+        """Return the message for some joints, made when they are reported first."""
+        key = tuple(joints.tolist())
+        if key not in self._kinds:
+            if len(self._kinds) >= MOST_KINDS:
+                self._kinds.clear()
+            self._kinds[key] = (
+                templates.transforms([self._frames[row] for row in self._rows(joints)]),
+                StampDecimation(self._frequency),
+            )
+        return self._kinds[key]

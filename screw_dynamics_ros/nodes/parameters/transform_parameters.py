@@ -1,0 +1,36 @@
+"""Parameters of frames on /tf, and of the robot description that is passed on with them."""
+
+from __future__ import annotations
+
+from screw_dynamics_ros.ros.parameters import Specification
+
+DESCRIPTION_CHOICES = ('auto', 'always', 'never')
+
+TABLE = (
+    Specification(
+        'publish_tf',
+        True,
+        'Publish /tf and /tf_static. They are not published while another node publishes frames '
+        'of this robot there.',
+    ),
+    Specification(
+        'publish_frequency',
+        0.0,
+        'Largest rate of /tf, by the stamps of the joint states [Hz]. 0: every joint state.',
+        minimum=0.0,
+        maximum=1000.0,
+    ),
+    Specification(
+        'ignore_timestamp',
+        False,
+        'Publish /tf for every joint state, with its own stamp, also if this was seen before or '
+        'is out of order, or far from the clock; publish_frequency has no effect then.',
+    ),
+    Specification(
+        'publish_description',
+        'auto',
+        'Publish the robot description that came by parameter on the topic robot_description. '
+        'auto: if nobody else does; always; never.',
+        choices=DESCRIPTION_CHOICES,
+    ),
+)

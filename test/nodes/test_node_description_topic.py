@@ -1,0 +1,181 @@
+"""The robot description of the parameter on the topic, as robot_state_publisher has it there."""
+
+import time
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from screw_dynamics_ros.nodes.outputs import kinematics_outputs
+from screw_dynamics_ros.ros.description import PARAMETER, TOPIC
+from screw_dynamics_ros.ros.diagnostics import Level
+from support.host_bench import Bench
+from support.robots import urdf_path
+from support.ros_harness import LATCHED
+
+DEADLINE = 30.0  # s
+PLANAR, PANDA = urdf_path('planar_2r').read_text(), urdf_path('panda').read_text()
+
+
+@pytest.fixture
+def launch(monkeypatch, ros_domain):
+    """Make the node with parameters; it has not looked round yet."""
+    rclpy.init(domain_id=ros_domain)
+    made = []
+
+    def make(**parameters):
+        bench = Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', **parameters)
+        made.append(bench)
+        bench.finish()
+        return bench
+
+    yield make
+    for bench in made:
+        bench.close()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def rival(launch):
+    node = rclpy.create_node('robot_state_publisher', namespace='/life')
+    yield node
+    node.destroy_node()
+
+
+def look(bench):
+    """Let a second pass."""
+    bench.part._description.look()
+
+
+def publishers(bench):
+    return [info.node_name for info in bench.node.get_publishers_info_by_topic(topic(bench))]
+
+
+def topic(bench):
+    return bench.node.resolve_topic_name('robot_description')
+
+
+def hear(bench, text):
+    """Let what this node has published come back to it, as the middleware does."""
+    bench.host.source.receive(String(data=text))
+    bench.finish()
+
+
+def heard_later(bench):
+    """Return what somebody gets who subscribes now, from whoever published last."""
+    received = []
+    node = rclpy.create_node('late')
+    node.create_subscription(
+        String, topic(bench), lambda message: received.append(message.data), LATCHED
+    )
+    end = time.monotonic() + DEADLINE
+    while not received:
+        assert time.monotonic() < end
+        rclpy.spin_once(node, timeout_sec=0.05)
+    node.destroy_node()
+    return received[-1]
+
+
+def set_description(bench, text):
+    (result,) = bench.node.set_parameters([Parameter('robot_description', value=text)])
+    bench.finish()
+    return result
+
+
+def report(bench):
+    return bench.part.status().values['robot_description']
+
+
+def test_whoever_comes_later_gets_it(launch):
+    """Byte for byte; and each new one, as soon as it is in force."""
+    bench = launch(robot_description=PLANAR)
+    assert publishers(bench) == []  # before it is known whether somebody else has it
+    look(bench)
+    assert heard_later(bench) == PLANAR
+    assert report(bench) == 'published by this node'
+    assert set_description(bench, PANDA).successful
+    assert heard_later(bench) == PANDA
+    look(bench)
+    assert publishers(bench) == ['kinematics']
+
+
+def test_what_comes_back_is_no_description_of_the_topic(launch):
+    """The parameter cleared, what is in force stays that of the parameter."""
+    bench = launch(robot_description=PLANAR)
+    look(bench)
+    hear(bench, PLANAR)
+    assert bench.host.source.descriptions.from_topic is None
+    assert set_description(bench, '').successful
+    assert bench.host.source.descriptions.in_force.origin == PARAMETER
+    hear(bench, PLANAR)  # a second time it is from somebody else
+    assert bench.host.source.descriptions.from_topic == PLANAR
+
+
+def test_a_refused_one_is_not_passed_on(launch):
+    bench = launch(robot_description=PLANAR)
+    look(bench)
+    assert not set_description(bench, '<robot name="r"/>').successful
+    assert heard_later(bench) == PLANAR
+    bench.host.source.receive(String(data=PANDA))  # the parameter shuts out the topic
+    bench.finish()
+    look(bench)
+    assert heard_later(bench) == PLANAR
+
+
+def test_somebody_else_has_it(launch, rival):
+    bench = launch(robot_description=PLANAR)
+    publisher = rival.create_publisher(String, topic(bench), LATCHED)
+    look(bench)
+    assert publishers(bench) == ['robot_state_publisher']
+    assert report(bench) == 'published by /life/robot_state_publisher'
+    rival.destroy_publisher(publisher)
+    look(bench)  # it has died
+    assert heard_later(bench) == PLANAR
+
+
+def test_somebody_else_comes_later(launch, rival):
+    """Two texts would be in conflict: the topic follows what is in force, and it is told."""
+    bench = launch(robot_description=PLANAR)
+    look(bench)
+    rival.create_publisher(String, topic(bench), LATCHED)
+    look(bench)
+    assert report(bench) == 'published by this node and /life/robot_state_publisher'
+    hear(bench, PLANAR)
+    hear(bench, PANDA)  # from the other one
+    status = bench.host.description_status()
+    assert status.level == Level.WARN
+    assert 'the topic robot_description differs' in status.summary
+    set_description(bench, '')
+    assert bench.host.source.descriptions.in_force.origin == TOPIC
+    assert heard_later(bench) == PANDA
+
+
+def test_a_description_of_the_topic_is_not_repeated(launch, rival):
+    bench = launch()
+    rival.create_publisher(String, topic(bench), LATCHED)
+    hear(bench, PLANAR)
+    look(bench)
+    assert publishers(bench) == ['robot_state_publisher']
+    rival.destroy_node()
+    look(bench)
+    assert publishers(bench) == []
+    assert report(bench) == 'not published'
+
+
+def test_always_and_never(launch, rival):
+    bench = launch(robot_description=PLANAR, publish_description='never')
+    look(bench)
+    assert publishers(bench) == []
+    rival.create_publisher(String, topic(bench), LATCHED)
+    bench.node.set_parameters([Parameter('publish_description', value='auto')])
+    look(bench)
+    assert publishers(bench) == ['robot_state_publisher']
+    bench.node.set_parameters([Parameter('publish_description', value='always')])
+    assert heard_later(bench) == PLANAR
+    (result,) = bench.node.set_parameters([Parameter('publish_description', value='sometimes')])
+    assert not result.successful
+    assert 'auto, always, never' in result.reason
