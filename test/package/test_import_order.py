@@ -45,6 +45,7 @@ ORDER = """
     ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control
     ros.diagnostics
     ros.services
+    ros.immediate_services
     ros.messages
     ros.joint_states
     ros.recordings

@@ -14,6 +14,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import host, output_group, state_pipeline
+from screw_dynamics_ros.nodes.model import payloads
 from screw_dynamics_ros.nodes.outputs import (
     command_channel,
     commands,
@@ -55,7 +56,14 @@ class Bench:
 
     def __init__(self, monkeypatch, part=dynamics_outputs.Dynamics, name='dynamics', **parameters):
         self.clock, self.sent = Clock(), []
-        for module in (host, state_pipeline, command_channel, commands, reference_trajectory):
+        for module in (
+            host,
+            state_pipeline,
+            payloads,
+            command_channel,
+            commands,
+            reference_trajectory,
+        ):
             monkeypatch.setattr(module, 'time', self.clock)
         monkeypatch.setattr(host, 'settle', lambda: None)
         monkeypatch.setattr(

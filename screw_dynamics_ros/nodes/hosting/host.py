@@ -24,15 +24,19 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, Channel, OutputGroup, planned
+from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
+from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.parameters import shared_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
+from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
 from screw_dynamics_ros.ros.description import Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
+from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -60,6 +64,8 @@ class ModelHost:
     ----------
     source : RobotSource
         The robot descriptions.
+    payloads : Payloads
+        What the robot carries.
     states : StatePipeline
         The way from joint states to messages.
     endings : list of Ending
@@ -78,8 +84,14 @@ class ModelHost:
         self._clock_jumps = node.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=None), post_callback=self._on_clock_change
         )
+        self.payloads = Payloads()
+        self.states.prepare(self.payloads.prepare)
         self._model_parameters = ModelParameters(
-            node, lambda: self.states.model, self._check_parameters, self._apply_parameters
+            node,
+            lambda: self.states.model,
+            self.payloads,
+            self._check_parameters,
+            self._apply_parameters,
         )
         self.states.longest_delay = self._model_parameters.longest_delay
         self._drives = DriveParameters(
@@ -91,6 +103,17 @@ class ModelHost:
         self.diagnostics.add(self.joint_state_status)
         self.diagnostics.add(FAULTS.status)
         self.services = Services(node)
+        self.immediate = ImmediateServices(node)
+        prefix = self.parameters['frame_prefix']
+        self._payload_topics = PayloadTopics(node, self.payloads, prefix)
+        self.payload_services = PayloadServices(
+            self.immediate,
+            self.payloads,
+            lambda: (self.model, self.mapper),
+            self._model_parameters.set_payload,
+            prefix,
+        )
+        self.diagnostics.add(self.payload_status)
         self.drawing = DrawingProcess()
 
     @property
@@ -193,6 +216,13 @@ class ModelHost:
         timeout = self.parameters['state_timeout'] or math.inf
         return self.states.status(timeout, self.scheduling_fault)
 
+    def payload_status(self) -> Status:
+        """Report what is carried, and the requests that change it."""
+        status = Status('payload')
+        self.payloads.report(status)
+        self.immediate.report(status)
+        return status
+
     # --- another robot --------------------------------------------------------------------------
 
     def _build(self, text: str, robot: Robot) -> Built:
@@ -225,6 +255,8 @@ class ModelHost:
         if outcome is not None:
             self._take_over(outcome)
         self.states.look_for_listeners()
+        self.payloads.load()
+        self._payload_topics.publish()
 
     def _take_over(self, outcome: Outcome[Built]) -> None:
         """Use a new model, or keep the old one and remember why."""
@@ -244,7 +276,7 @@ class ModelHost:
         self.drawing.clear()
         descriptions.in_force = outcome.description
         model.robot.gravity = self.gravity
-        self._model_parameters.load_payload(model)
+        self.payloads.use(model)
         self.diagnostics.hardware_id = model.robot.description.name
         model.connect(mapper.state, self.gravity)
         self.states.use(model, mapper)

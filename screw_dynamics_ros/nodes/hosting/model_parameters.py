@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
+from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 
-#: Parameters that make torques step.
-STEPPING = {'gravity', *(specification.name for specification in payload_parameters.TABLE)}
+PAYLOAD = {specification.name for specification in payload_parameters.TABLE}
 
 
 class ModelParameters:
@@ -31,6 +32,8 @@ class ModelParameters:
     model : callable
         Returns the model in force, or None. Names are those of its robot, also while another one
         is being compiled: what has been accepted is in force at once.
+    payloads : Payloads
+        Has the payload of the parameters, among others.
     check, apply : callable
         Further checks, which raise `ScrewDynamicsError`, and what else follows, both with the
         changed values.
@@ -50,11 +53,14 @@ class ModelParameters:
         self,
         node: Node,
         model: Callable[[], Model | None],
+        payloads: Payloads,
         check: Callable[[Mapping[str, Any]], None],
         apply: Callable[[Mapping[str, Any]], None],
     ) -> None:
+        self._node = node
         self._model, self._check_elsewhere, self._apply_elsewhere = model, check, apply
         self._step_callbacks: list[Callable[[], None]] = []
+        self._payloads, self._transition = payloads, 0.0
         self.gravity = np.zeros(3)
         self.effort_shares = np.ones(len(TERMS))
         self.longest_delay = math.inf
@@ -62,9 +68,11 @@ class ModelParameters:
         self._follow()
         shared_parameters.policies(self.declared)
         payload_parameters.check(self.declared, {}, None)
+        payload_parameters.put(self.declared, payloads)
 
     def on_step(self, callback: Callable[[], None]) -> None:
-        """Call back when gravity or the payload have changed: results may have made a step."""
+        """Call back when gravity or a payload have changed at once: torques may make a step."""
+        self._payloads.on_step(callback)
         self._step_callbacks.append(callback)
 
     def set_up(self, mapper: JointStateMapper) -> None:
@@ -73,10 +81,15 @@ class ModelParameters:
         mapper.policies = shared_parameters.policies(self.declared)
         mapper.calibrate(*calibration)
 
-    def load_payload(self, model: Model) -> None:
-        """Pass the payload to the kernel; a change needs no compilation."""
-        carried = payload_parameters.on_robot(self.declared, model.robot)
-        model.payload[:] = model.robot.payload_parameters(carried)
+    def set_payload(self, values: Mapping[str, Any], duration: float) -> str:
+        """Set parameters of the payload, with a transition [s]; return why not, or ''."""
+        self._transition = duration
+        result = self._node.set_parameters_atomically(
+            [Parameter(name, value=value) for name, value in values.items()]
+        )
+        if not result.successful:
+            self._transition = 0.0
+        return str(result.reason)
 
     def _check(self, values: dict[str, Any]) -> None:
         """Refuse what cannot be; raises `ScrewDynamicsError`."""
@@ -99,8 +112,11 @@ class ModelParameters:
         model = self._model()
         if model is not None:
             model.robot.gravity = self.gravity
-            self.load_payload(model)
+        if values.keys() & PAYLOAD:
+            duration, self._transition = self._transition, 0.0
+            payload_parameters.put(self.declared, self._payloads, duration)
+            self._payloads.load()
         self._apply_elsewhere(values)
-        if values.keys() & STEPPING:
+        if 'gravity' in values:
             for stepped in self._step_callbacks:
                 stepped()

@@ -129,7 +129,7 @@ class Dynamics:
         self.commands = Commands(node, host)
         host.endings.append(self.commands)
         self.reference = FollowedReference(node, host, self.commands.blend)
-        dynamics_services.register(host, node, host.parameters)
+        dynamics_services.register(host, node, host.payloads.bodies)
         host.diagnostics.add(self._constraint_status, node)
 
     def plan(self, robot: Robot) -> DynamicsPlan:
@@ -253,7 +253,8 @@ class Dynamics:
             ', '.join(self._parameters['compensated_terms']) or 'nothing'
         )
         status.values['order of ~/commands'] = ', '.join(self.outputs.order)
-        payload_parameters.report(status, self._host.parameters, self._model.robot)
+        self._host.payloads.report(status)
+        payload_parameters.report(status, self._host.parameters)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 

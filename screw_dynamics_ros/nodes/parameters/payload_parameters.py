@@ -9,6 +9,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -67,19 +68,16 @@ def check(parameters: Parameters, changed: Mapping[str, Any], robot: Robot | Non
         )
 
 
-def on_robot(parameters: Parameters, robot: Robot) -> dict[str, RigidBody]:
-    """Return the payload by its link, empty if the robot does not have that."""
-    return {link: body for link, body in payloads(parameters).items() if link in robot.link_names}
+def put(parameters: Parameters, carried: Payloads, duration: float = 0.0) -> None:
+    """Let the robot carry the payload of the parameters, or nothing of theirs [s]."""
+    described = payloads(parameters)
+    for link, body in described.items():
+        carried.put(PARAMETERS, link, body, duration)
+    if not described and PARAMETERS in carried.names:
+        carried.take_off(PARAMETERS, duration)
 
 
-def report(status: Status, parameters: Parameters, robot: Robot) -> None:
-    """Say what is carried, or why not."""
-    link, mass = parameters['payload_link'], parameters['payload_mass']
-    is_there = link in robot.link_names
-    status.values['payload'] = f'{mass:g} kg on {link}' if mass and is_there else 'none'
-    if link and not is_there:
-        status.report(
-            Level.ERROR, f'no payload: the robot has no link {link!r}; correct payload_link'
-        )
-    elif mass and not link:
+def report(status: Status, parameters: Parameters) -> None:
+    """Say if a payload cannot be anywhere."""
+    if parameters['payload_mass'] and not parameters['payload_link']:
         status.report(Level.WARN, 'no payload: payload_mass is set and payload_link is not')

@@ -7,12 +7,13 @@ matrices of its motors (`core.closures.ClosedRobot`); what is known of trees onl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import MissingStateError, NotFiniteError
 from screw_dynamics_ros.core.trajectory import (
     Excess,
@@ -26,7 +27,6 @@ from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
-from screw_dynamics_ros.nodes.parameters import payload_parameters
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
     ServiceHost,
@@ -41,13 +41,12 @@ from screw_dynamics_ros.ros.messages.trajectories import (
     set_duration,
 )
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.parameters import Parameters
 
 DERIVED = {'v': 'velocities', 'a': 'accelerations'}
 
 
-def register(host: ServiceHost, node: Node, parameters: Parameters) -> None:
-    """Offer the services of `node`; `parameters` have the payload."""
+def register(host: ServiceHost, node: Node, payloads: Callable[[], dict[str, RigidBody]]) -> None:
+    """Offer the services of `node`; `payloads` returns what links carry."""
     for kind, name, query in (
         ('InverseDynamics', 'inverse_dynamics', inverse_dynamics),
         ('ForwardDynamics', 'forward_dynamics', forward_dynamics),
@@ -57,7 +56,7 @@ def register(host: ServiceHost, node: Node, parameters: Parameters) -> None:
         ('AnnotateTrajectory', 'annotate_trajectory', annotate_trajectory),
         ('PayloadCapacity', 'payload_capacity', payload_capacity),
     ):
-        host.serve(node, kind, f'~/{name}', query, lambda: payload_parameters.payloads(parameters))
+        host.serve(node, kind, f'~/{name}', query, payloads)
 
 
 def inverse_dynamics(queried: QueriedRobot, request: Any, response: Any) -> None:

@@ -1,0 +1,49 @@
+"""Topics that tell what the links carry: `~/payload_inertia/<link>`."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import InertiaStamped
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.control.payload_transitions import NOTHING
+from screw_dynamics_ros.nodes.model.payloads import Payloads
+from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+
+class PayloadTopics:
+    """One latched topic for each link that carries something, or has: all that is there together.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    payloads : Payloads
+    prefix : str
+        Of frame names.
+    """
+
+    def __init__(self, node: Node, payloads: Payloads, prefix: str) -> None:
+        self._node, self._payloads, self._prefix = node, payloads, prefix
+        self._publishers = Publishers(node)
+        self._links: dict[str, None] = {}  # in the order in which they got a topic
+        self._told: tuple[int, bool] | None = None
+
+    def publish(self) -> None:
+        """Tell what has changed since the last call, transitions under way included."""
+        state = self._payloads.changes, self._payloads.is_settled
+        if state == self._told and state[1]:
+            return
+        self._told = state
+        bodies = self._payloads.bodies_in_force()
+        self._links.update(dict.fromkeys(bodies))
+        tokens = topic_tokens(self._links)
+        for link, token in tokens.items():
+            message = InertiaStamped()
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            message.header.frame_id = self._prefix + link
+            write_inertia(message.inertia, bodies.get(link, NOTHING))
+            self._publishers.get(
+                InertiaStamped, f'~/payload_inertia/{token}', qos.LATCHED, qos.COMMAND_OVERRIDES
+            ).publish(message)

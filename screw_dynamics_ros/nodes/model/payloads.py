@@ -1,0 +1,199 @@
+"""What the running robot carries: payloads by name, from parameters and requests."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.control.payload_transitions import (
+    LoadedParameters,
+    PayloadTransitions,
+    check_duration,
+)
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.names import shorten, shown
+from screw_dynamics_ros.ros.status import Level, Status
+
+#: The payload that the parameters describe.
+PARAMETERS = 'parameters'
+
+MOST = 100  # payloads at a time
+LONGEST_NAME = 100  # characters
+
+
+class Payloads:
+    """Payloads by name, and their inertial parameters for the kernel at each joint state.
+
+    Changes may come in any thread. They count from the next joint state on, where `prepare` writes
+    the input of the kernel; nothing is compiled. A payload on a link that the robot does not have
+    counts again when a robot has it.
+
+    Attributes
+    ----------
+    changes : int
+        How often something has been put on or taken off.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._transitions = PayloadTransitions()
+        self._tools: set[str] = set()
+        self._loaded: LoadedParameters | None = None
+        self._model: Model | None = None
+        self._has_stepped, self._is_steady = False, True
+        self._step_callbacks: list[Callable[[], None]] = []
+        self.changes = 0
+
+    def on_step(self, callback: Callable[[], None]) -> None:
+        """Call back, before a state is processed, when a payload has changed without transition."""
+        self._step_callbacks.append(callback)
+
+    # --- changes --------------------------------------------------------------------------------
+
+    def put(
+        self, name: str, link: str, body: RigidBody, duration: float = 0.0, tool: bool = False
+    ) -> None:
+        """Let a link carry a body, in place of what was carried under this name.
+
+        Raises `ArgumentError` for a duration or a name that is not possible, or too many payloads.
+        """
+        check_name(name)
+        with self._lock:
+            now = time.monotonic()
+            self._transitions.prune(now)
+            names = self._transitions.names
+            if name not in names and len(names) >= MOST:
+                raise ArgumentError(
+                    f'there are {MOST} payloads, more are not possible; clear some first'
+                )
+            if body.mass:
+                self._transitions.put(name, link, body, now, duration)
+            elif name in names:
+                self._transitions.take_off(name, now, duration)
+            else:
+                check_duration(duration)
+            (self._tools.add if tool and body.mass else self._tools.discard)(name)
+            self._follow(duration)
+
+    def take_off(self, name: str, duration: float = 0.0) -> None:
+        """Take off what is carried under a name; raises `UnknownNameError` if there is nothing."""
+        with self._lock:
+            self._transitions.take_off(name, time.monotonic(), duration)
+            self._tools.discard(name)
+            self._follow(duration)
+
+    def take_off_all(self, duration: float = 0.0) -> list[str]:
+        """Take off everything; return the names."""
+        with self._lock:
+            check_duration(duration)
+            now = time.monotonic()
+            self._transitions.prune(now)
+            names = self._transitions.names
+            for name in names:
+                self._transitions.take_off(name, now, duration)
+            self._tools.clear()
+            self._follow(duration)
+            return names
+
+    def _follow(self, duration: float) -> None:
+        self._loaded, self._has_stepped = None, self._has_stepped or duration == 0.0
+        self.changes += 1
+
+    # --- in the thread of the joint states ------------------------------------------------------
+
+    def use(self, model: Model) -> None:
+        """Let another robot carry everything."""
+        self._model, self._loaded = model, None
+        self.changes += 1
+        self.load()
+
+    def prepare(self) -> None:
+        """Bring the input of the kernel up to date; to be called before each state."""
+        if self._loaded is None or not self._is_steady:
+            self.load()
+        if self._has_stepped:
+            self._has_stepped = False
+            for callback in self._step_callbacks:
+                callback()
+
+    def load(self) -> None:
+        """Write what is carried now into the input of the kernel."""
+        model = self._model
+        if model is None:
+            return
+        with self._lock:
+            if self._loaded is None:
+                robot = model.robot
+                self._transitions.prune(time.monotonic())
+                self._loaded = LoadedParameters(
+                    self._transitions, robot.payload_parameters, robot.link_names
+                )
+            model.payload[:], self._is_steady = self._loaded.at(time.monotonic())
+
+    # --- what there is --------------------------------------------------------------------------
+
+    @property
+    def names(self) -> list[str]:
+        """All names, also of what is disappearing."""
+        with self._lock:
+            return self._transitions.names
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of attached tools."""
+        return sorted(self._tools)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no transition is under way."""
+        with self._lock:
+            return self._transitions.settled(time.monotonic())
+
+    def bodies(self) -> dict[str, RigidBody]:
+        """Return what each link carries now, also links that the robot does not have."""
+        with self._lock:
+            return self._transitions.bodies(time.monotonic())
+
+    def bodies_in_force(self) -> dict[str, RigidBody]:
+        """Return what each link of the robot carries now."""
+        links = () if self._model is None else self._model.robot.link_names
+        return {link: body for link, body in self.bodies().items() if link in links}
+
+    def report(self, status: Status) -> None:
+        """Say what is carried under each name, and what does not count."""
+        links = () if self._model is None else self._model.robot.link_names
+        with self._lock:
+            now, items = time.monotonic(), list(self._transitions.items())
+        counting: dict[str, float] = {}
+        for name, link, transition in items:
+            mass, share = transition.body(now).mass, transition.share(now)
+            text = f'{mass:.6g} kg on {link}'
+            if share < 1.0:
+                text += f', {100.0 * share:.0f} % of the transition to {transition.end.mass:.6g} kg'
+            if link in links:
+                counting[link] = counting.get(link, 0.0) + mass
+            elif self._model is not None and transition.end.mass:
+                remedy = 'correct payload_link' if name == PARAMETERS else 'clear it or set it anew'
+                status.report(
+                    Level.ERROR,
+                    f'no payload {shown(name)!r}: the robot has no link {shown(link)!r}; {remedy}',
+                )
+                text += ', a link that the robot does not have'
+            key = f'payload {shown(name)}'
+            status.values[f'{key} on {link}' if key in status.values else key] = text
+        totals = [f'{mass:.6g} kg on {link}' for link, mass in counting.items() if mass]
+        status.values['payload'] = shorten(totals) or 'none'
+        if self._tools:
+            status.values['tools'] = shorten(self.tools)
+
+
+def check_name(name: str) -> None:
+    """Raise `ArgumentError` unless something can be carried under this name."""
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise ArgumentError(
+            f'the name of a payload must have 1 to {LONGEST_NAME} printable characters, got '
+            f'{shown(name)!r}'
+        )

@@ -1,0 +1,200 @@
+"""Services that change what the robot carries: `set_payload`, `clear_payload`, `detach_tool`.
+
+They are answered at once, in the thread of the joint states, and count from the next one on. The
+payload named `parameters` is that of the parameters payload_...: a request about it sets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.control.payload_transitions import check_duration
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import MissingStateError
+from screw_dynamics_ros.core.kinematics.poe import link_pose
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads, check_name
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.immediate_services import ImmediateServices
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.requested_state import latest
+from screw_dynamics_ros.ros.messages.inertias import read_inertia
+from screw_dynamics_ros.ros.names import shorten, shown
+
+DEFAULT = 'payload'  # name of a payload without one
+
+
+class PayloadServices:
+    """The services that put payloads on and take them off.
+
+    Parameters
+    ----------
+    services : ImmediateServices
+    payloads : Payloads
+    running : callable
+        Returns the model and the mapper in force, None each if there is none.
+    set_parameters : callable
+        Gives parameters other values, over a transition time [s]; returns why not, or ''.
+    prefix : str
+        Of frame names.
+    """
+
+    def __init__(
+        self,
+        services: ImmediateServices,
+        payloads: Payloads,
+        running: Callable[[], tuple[Model | None, JointStateMapper | None]],
+        set_parameters: Callable[[Mapping[str, Any], float], str],
+        prefix: str,
+    ) -> None:
+        self._payloads, self._running, self._prefix = payloads, running, prefix
+        self._set_parameters = set_parameters
+        services.add('SetPayload', '~/set_payload', self.set_payload)
+        services.add('ClearPayload', '~/clear_payload', self.clear_payload)
+        services.add('DetachTool', '~/detach_tool', self.detach_tool)
+
+    def set_payload(self, request: Any, response: Any) -> None:
+        """Answer a SetPayload request."""
+        name = request.name or DEFAULT
+        duration = seconds(request.transition_time)
+        body = read_inertia(request.inertia.inertia, 'inertia')
+        link, body = self._on_link(request.inertia.header.frame_id, request.link, body)
+        self.put(name, link, body, duration)
+        response.header.frame_id = self._prefix + link
+        response.message = f'{name}: {body.mass:g} kg on {link}{how(duration)}'
+
+    def put(
+        self, name: str, link: str, body: RigidBody, duration: float, tool: bool = False
+    ) -> None:
+        """Let a link carry a body under a name; raises `ScrewDynamicsError`, nothing changed."""
+        check_name(name)
+        check_duration(duration)
+        if name != PARAMETERS:
+            self._payloads.put(name, link, body, duration, tool)
+            return
+        matrix = body.matrix
+        self._set(
+            {
+                'payload_link': link if body.mass else '',
+                'payload_mass': float(body.mass),
+                'payload_center_of_mass': body.com.tolist(),
+                'payload_inertia': matrix[np.triu_indices(3)].tolist(),
+            },
+            duration,
+        )
+
+    def clear_payload(self, request: Any, response: Any) -> None:
+        """Answer a ClearPayload request."""
+        duration = seconds(request.transition_time)
+        if request.name:
+            self._take_off(request.name, duration)
+            response.message = f'{request.name}: nothing{how(duration)}'
+            return
+        if PARAMETERS in self._payloads.names:
+            self._take_off(PARAMETERS, duration)
+        names = self._payloads.take_off_all(duration)
+        response.message = f'{shorten(names) or "nothing carried"}: nothing{how(duration)}'
+
+    def detach_tool(self, request: Any, response: Any) -> None:
+        """Answer a DetachTool request."""
+        duration, tools = seconds(request.transition_time), self._payloads.tools
+        name = request.name
+        if not name and len(tools) == 1:
+            (name,) = tools
+        if name not in tools:
+            wanted = f'no tool {shown(name)!r}' if name else 'no name, and not just one tool'
+            raise UnknownNameError(f'{wanted}; attached: {shorten(tools, 30) or "none"}')
+        self._payloads.take_off(name, duration)
+        response.message = f'{name}: detached{how(duration)}'
+
+    def _take_off(self, name: str, duration: float) -> None:
+        if name == PARAMETERS and name in self._payloads.names:
+            check_duration(duration)
+            self._set({'payload_link': ''}, duration)
+            return
+        self._payloads.take_off(name, duration)
+
+    def _set(self, values: Mapping[str, Any], duration: float) -> None:
+        reason = self._set_parameters(values, duration)
+        if reason:
+            raise ScrewDynamicsError(f'the parameters do not take it: {reason}')
+
+    # --- frames ---------------------------------------------------------------------------------
+
+    def _on_link(self, frame: str, link: str, body: RigidBody) -> tuple[str, RigidBody]:
+        """Return the link that carries a body, and the body in its frame.
+
+        Parameters
+        ----------
+        frame : str
+            In which the body is given; empty: that of the link.
+        link : str
+            Empty: that of the frame.
+        body : RigidBody
+        """
+        if not (frame or link):
+            raise ArgumentError('inertia.header.frame_id and link are empty; give one of them')
+        model, mapper = self._running()
+        if model is None:
+            wanted = link or frame, frame or link
+            link, frame = (each.removeprefix(self._prefix) for each in wanted)
+            if link != frame:
+                raise MissingStateError(
+                    f'there is no robot description yet that tells where {shown(frame)!r} is on '
+                    f'{shown(link)!r}; give the body in the frame of the link'
+                )
+            return link, body
+        robot = model.robot
+        given = link_of(robot, self._prefix, frame or link, 'inertia.header.frame_id')
+        carrier = link_of(robot, self._prefix, link or frame, 'link')
+        if given == carrier:
+            return carrier, body
+        return carrier, body.moved(relative_pose(model, mapper, carrier, given))
+
+
+def link_of(robot: Robot, prefix: str, frame: str, field: str) -> str:
+    """Return the link with a frame name, with the prefix in front or without.
+
+    Raises `UnknownNameError`, which names the field of the request.
+    """
+    for link in (frame.removeprefix(prefix), frame):
+        if link in robot.link_names:
+            return link
+    raise UnknownNameError(
+        f'{field}: robot {robot.description.name} has no link {shown(frame)!r}; it has '
+        f'{shorten(robot.link_names, 30)}'
+    )
+
+
+def relative_pose(model: Model, mapper: JointStateMapper | None, carrier: str, link: str) -> Array:
+    """Return the pose (4, 4) of a link in the frame of another one.
+
+    Where joints are between the two, in the latest state; raises `MissingStateError` without one.
+    """
+    tree = model.robot.tree
+    frames = tree.frame(carrier), tree.frame(link)
+    if frames[0].body == frames[1].body:
+        return se3.inverse(frames[0].S) @ frames[1].S
+    measured = None if mapper is None else latest(mapper)
+    if measured is None:
+        raise MissingStateError(
+            f'joints are between {carrier} and {link}, and there is no current joint state; give '
+            f'the body in the frame of {carrier}, or see /diagnostics'
+        )
+    q = model.whole_q(measured.q)
+    return se3.inverse(link_pose(tree, q, carrier)) @ link_pose(tree, q, link)
+
+
+def seconds(duration: Any) -> float:
+    """Return a builtin_interfaces/Duration of a request [s]."""
+    return float(duration.sec + 1e-9 * duration.nanosec)
+
+
+def how(duration: float) -> str:
+    """Return when a change counts, for a text."""
+    return f' within {duration:g} s' if duration else ' from the next joint state on'

@@ -1,0 +1,83 @@
+"""Typed services answered in the thread of the node: those whose answers take no time.
+
+They change what is in force in this process, from the next joint state on. What takes longer
+belongs to `ros.services`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.services import REMEDY, refusal, types_of
+
+#: Fills in the response to a request, or raises `ScrewDynamicsError` and changes nothing.
+Answer = Callable[[Any, Any], None]
+
+
+class ImmediateServices:
+    """The services of one node.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._absent: list[str] = []
+        self._answered: dict[str, int] = {}
+        self._refused: dict[str, str] = {}
+
+    def add(self, kind: str, name: str, answer: Answer) -> None:
+        """Serve requests of the type screw_dynamics_msgs/srv/`kind`, if that is installed.
+
+        `success` is set before `answer` is called, and the header gets the time of the answer
+        unless it has a stamp by then. If `answer` raises `ScrewDynamicsError`, `success` is false,
+        `error_code` that of the error and `message` the reason.
+        """
+        service = self._node.resolve_service_name(name)
+        types = types_of(kind)
+        if types is None:
+            self._absent.append(service)
+            return
+        self._answered[service] = 0
+        self._node.create_service(types, name, partial(self._on_request, service, answer))
+
+    def _on_request(self, service: str, answer: Answer, request: Any, response: Any) -> Any:
+        try:
+            response.success = True
+            answer(request, response)
+        except ScrewDynamicsError as error:
+            response = refusal(response, error)
+        except Exception as error:  # a fault of ours must not end the others' services
+            self._node.get_logger().error(f'{service}: {type(error).__name__}: {error}')
+            response = refusal(response, error, f'{type(error).__name__}: ')
+        stamp = response.header.stamp
+        if not (stamp.sec or stamp.nanosec):
+            response.header.stamp = self._node.get_clock().now().to_msg()
+        self._answered[service] += 1
+        if not response.success:
+            self._refused[service] = response.message
+        else:
+            self._refused.pop(service, None)
+        return response
+
+    def report(self, status: Status) -> None:
+        """Say which services have been asked, and which cannot be offered."""
+        for service, count in self._answered.items():
+            reason = self._refused.get(service)
+            last = f', the last one refused: {printable(reason)}' if reason else ''
+            status.values[service] = f'{count} requests{last}'
+        if self._absent:
+            status.report(
+                Level.WARN,
+                f'no {shorten(self._absent)}: the package screw_dynamics_msgs is not installed, or '
+                f'too old; {REMEDY}',
+            )

@@ -1,0 +1,52 @@
+"""Bodies from and to geometry_msgs/Inertia, which has the matrix about the center of mass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
+
+#: The largest numbers of a body that a message may describe: mass [kg], coordinates of the center
+#: of mass [m], moments of inertia [kg m^2]. Beyond them torques lose all their digits.
+LARGEST = 1e6, 1e3, 1e9
+
+
+def read_inertia(message: Any, name: str) -> RigidBody:
+    """Return the body of a geometry_msgs/Inertia.
+
+    Raises
+    ------
+    NotFiniteError, ArgumentError
+        A number that is NaN or infinite, or larger than `LARGEST`; `name` is in the reason.
+    InertiaError
+        No body has these numbers.
+    """
+    com = [message.com.x, message.com.y, message.com.z]
+    moments = [message.ixx, message.ixy, message.ixz, message.iyy, message.iyz, message.izz]
+    fields = ('m', [message.m]), ('com', com), ('inertia', moments)
+    for (field, values), largest in zip(fields, LARGEST):
+        if not np.isfinite(values).all():
+            raise NotFiniteError(f'{name}: {field} is {shown(values)}; it must be finite')
+        if np.abs(values).max() > largest:
+            raise ArgumentError(
+                f'{name}: {field} is {shown(values)}; up to {largest:g} is possible'
+            )
+    xx, xy, xz, yy, yz, zz = moments
+    return RigidBody(message.m, np.array(com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+
+def write_inertia(message: Any, body: RigidBody) -> None:
+    """Write a body into a geometry_msgs/Inertia."""
+    message.m = float(body.mass)
+    message.com.x, message.com.y, message.com.z = body.com.tolist()
+    (message.ixx, message.ixy, message.ixz), (_, message.iyy, message.iyz), (_, _, message.izz) = (
+        body.matrix.tolist()
+    )
+
+
+def shown(values: list[float]) -> str:
+    """Return numbers as text."""
+    return ', '.join(f'{value:g}' for value in values)
