@@ -489,6 +489,7 @@ OWNED = {
     ),
     'dynamics': (
         'AnnotateTrajectory',
+        'CompareModel',
         'ForwardDynamics',
         'HybridDynamics',
         'InverseDynamics',

@@ -40,6 +40,7 @@ ORDER = """
     core.control  core.trajectory  core.simulation  core.estimation
     core.mobile  core.annotation
     core
+    comparison
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
     ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control

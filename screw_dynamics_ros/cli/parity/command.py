@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,27 +22,17 @@ from screw_dynamics_ros.cli.command_line import (
     positive,
     read_description,
 )
-from screw_dynamics_ros.cli.parity import report
-from screw_dynamics_ros.cli.parity.explanation import compare
-from screw_dynamics_ros.cli.parity.kdl_peer import KDLPeer
-from screw_dynamics_ros.cli.parity.mujoco_peer import MuJoCoPeer
-from screw_dynamics_ros.cli.parity.peer import Peer, RefusalError, Source
-from screw_dynamics_ros.cli.parity.pinocchio_peer import PinocchioPeer
-from screw_dynamics_ros.cli.parity.quantities import our_values, random_states
-from screw_dynamics_ros.cli.parity.reading import SCALAR, Reading
-from screw_dynamics_ros.cli.parity.report import Outcome
+from screw_dynamics_ros.comparison import report
+from screw_dynamics_ros.comparison.peer import Source
+from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
+from screw_dynamics_ros.comparison.quantities import our_values, random_states
+from screw_dynamics_ros.comparison.reading import Reading
+from screw_dynamics_ros.comparison.report import Outcome
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.entry import INTERRUPTED
 
-PROGRAMS: dict[str, Callable[[Source], Peer]] = {
-    'mujoco': MuJoCoPeer,
-    'pinocchio': PinocchioPeer,
-    'kdl': KDLPeer,
-}
-NAMES = {'mujoco': MuJoCoPeer.name, 'pinocchio': PinocchioPeer.name, 'kdl': KDLPeer.name}
 AGREE, DIFFER, UNUSABLE = 0, 1, 2
-TOLERANCE = 1e-6
 EXIT_STATUS = (
     f'exit status: {AGREE} all agree, {DIFFER} some differ or a required one is missing, '
     f'{UNUSABLE} the input cannot be used, {INTERRUPTED} it was interrupted'
@@ -87,7 +77,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar='A,B',
         help=f'programs that must be compared: {", ".join(PROGRAMS)}',
     )
-    add('--states', type=count, default=20, metavar='N', help='random states (default: 20)')
+    add('--states', type=count, default=STATES, metavar='N', help='random states (default: 20)')
     add('--seed', type=int, default=0, metavar='N', help='of the random states (default: 0)')
     add(
         '--tolerance',
@@ -120,7 +110,10 @@ def run(options: argparse.Namespace) -> int:
     theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
     gravity = np.array(options.gravity)
     source = Source(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
-    outcomes = [outcome(name, source, options) for name in options.only]
+    outcomes = [
+        outcome(name, source, options.states, options.seed, options.tolerance)
+        for name in options.only
+    ]
     ours = Reading(description)
     states = random_states(ours, options.states, options.seed, source.gravity)
     head = {
@@ -139,34 +132,6 @@ def run(options: argparse.Namespace) -> int:
         )
         print('\n'.join(report.text(title, our_values(ours, states), outcomes)))
     return verdict(outcomes, options.require)
-
-
-def outcome(name: str, source: Source, options: argparse.Namespace) -> Outcome:
-    """Return the comparison with one program, or the reason why there is none."""
-    try:
-        peer = PROGRAMS[name](source)
-    except RefusalError as error:
-        return Outcome(NAMES[name], refusal=str(error))
-    states = random_states(Reading(peer.subject), options.states, options.seed, source.gravity)
-    compared = compare(
-        peer, states, options.tolerance, backend=__import__('os').environ.get('PB', 'auto')
-    )
-    return Outcome(peer.name, peer.version, compared, peer.notes)
-
-
-def check(description: RobotDescription, tip: str) -> None:
-    """Refuse robots that cannot be compared."""
-    for joint in description.joints:
-        if joint.type not in (*SCALAR, 'fixed'):
-            raise UnusableError(
-                f'joint {joint.name} is {joint.type}; the programs have different coordinates for '
-                'such joints: make it fixed to compare the rest'
-            )
-    if not any(joint.type in SCALAR for joint in description.joints):
-        raise UnusableError('no joint of this robot moves: there is nothing to compare')
-    links = [link.name for link in description.links]
-    if tip and tip not in links:
-        raise UnusableError(f'argument --tip: there is no link {tip}; links: {", ".join(links)}')
 
 
 def verdict(outcomes: Sequence[Outcome], required: Sequence[str]) -> int:

@@ -177,6 +177,7 @@ class ModelHost:
                     self.parameters['frame_prefix'],
                     latest(mapper),
                     payloads(),
+                    model.text,
                 ),
             )
 

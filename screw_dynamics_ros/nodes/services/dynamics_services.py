@@ -27,6 +27,7 @@ from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
+from screw_dynamics_ros.nodes.services.comparison_service import compare_model
 from screw_dynamics_ros.nodes.services.requests import (
     QueriedRobot,
     ServiceHost,
@@ -55,6 +56,7 @@ def register(host: ServiceHost, node: Node, payloads: Callable[[], dict[str, Rig
         ('MassMatrix', 'mass_matrix', mass_matrix),
         ('AnnotateTrajectory', 'annotate_trajectory', annotate_trajectory),
         ('PayloadCapacity', 'payload_capacity', payload_capacity),
+        ('CompareModel', 'compare_model', compare_model),
     ):
         host.serve(node, kind, f'~/{name}', query, payloads)
 

@@ -43,6 +43,8 @@ class Situation:
         The latest state, unless it is out of date.
     payloads : mapping of str to RigidBody
         The payload of the parameters by its link, which the robot may not have.
+    text : str
+        The description as it was received.
     """
 
     robot: bytes
@@ -50,6 +52,7 @@ class Situation:
     prefix: str
     measured: JointState | None
     payloads: Mapping[str, RigidBody] = field(default_factory=dict)
+    text: str = ''
 
 
 class QueriedRobot(ScalarJoints):
@@ -61,7 +64,7 @@ class QueriedRobot(ScalarJoints):
         The mechanism that `robot` is the tree of.
     model : Robot or ClosedRobot
         Which has the functions that the request is about.
-    prefix, measured, payloads
+    prefix, measured, payloads, text
         As in the `Situation`; only payloads that the robot can carry.
     stamp : int
         Of the measured state if any of it was used in the answer [ns], 0 if not.
@@ -73,6 +76,7 @@ class QueriedRobot(ScalarJoints):
         self.model: Robot | ClosedRobot = self.robot if self.closed is None else self.closed
         self.robot.gravity = situation.gravity
         self.prefix, self.measured, self.stamp = situation.prefix, situation.measured, 0
+        self.text = situation.text
         self.payloads = {
             link: body for link, body in situation.payloads.items() if link in self.robot.link_names
         }

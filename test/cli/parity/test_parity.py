@@ -13,13 +13,13 @@ import pytest
 
 from screw_dynamics_ros.cli.parity import command
 from screw_dynamics_ros.cli.parity.command import AGREE, DIFFER, UNUSABLE
-from screw_dynamics_ros.cli.parity.explanation import Comparison, compare
-from screw_dynamics_ros.cli.parity.kdl_peer import KDLPeer, last_link
-from screw_dynamics_ros.cli.parity.mujoco_peer import MuJoCoPeer, importable
-from screw_dynamics_ros.cli.parity.peer import Peer, RefusalError, Source
-from screw_dynamics_ros.cli.parity.pinocchio_peer import PinocchioPeer
-from screw_dynamics_ros.cli.parity.quantities import random_states
-from screw_dynamics_ros.cli.parity.reading import Reading, chain_to, inertia_of
+from screw_dynamics_ros.comparison.explanation import Comparison, compare
+from screw_dynamics_ros.comparison.kdl_peer import KDLPeer, last_link
+from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer, importable
+from screw_dynamics_ros.comparison.peer import Peer, RefusalError, Source
+from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
+from screw_dynamics_ros.comparison.quantities import random_states
+from screw_dynamics_ros.comparison.reading import Reading, chain_to, inertia_of
 from screw_dynamics_ros.core.description import Inertia, RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.lie import se3, so3

@@ -191,7 +191,7 @@ class JointMap:
                 if joint.mimic.joint not in joints:
                     raise DescriptionError(
                         f'joint {name!r} follows joint {joint.mimic.joint!r}, which is not part of '
-                        'the chain that is compared; choose another --tip'
+                        'the chain that is compared; choose another tip'
                     )
                 joint = joints[joint.mimic.joint]
             gain[row, free.index(joint.name)], offset[row] = multiplier, constant

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.parity.merged_bodies import FAULTS, merging_faults
-from screw_dynamics_ros.cli.parity.reading import (
+from screw_dynamics_ros.comparison.merged_bodies import FAULTS, merging_faults
+from screw_dynamics_ros.comparison.reading import (
     Reading,
     combined,
     inertia_of,

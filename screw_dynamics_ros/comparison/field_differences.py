@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.reading import SCALAR, Reading, inertia_of
+from screw_dynamics_ros.comparison.reading import SCALAR, Reading, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Joint, Link
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
 from screw_dynamics_ros.core.lie import se3

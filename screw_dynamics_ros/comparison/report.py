@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.explanation import Comparison
-from screw_dynamics_ros.cli.parity.quantities import UNITS, Values
+from screw_dynamics_ros.comparison.explanation import Comparison
+from screw_dynamics_ros.comparison.quantities import UNITS, Values
 
 MARK = '*'  # behind a difference above the tolerance
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.parity.quantities import (
+from screw_dynamics_ros.comparison.quantities import (
     UNITS,
     Scale,
     Values,
     our_values,
     random_states,
 )
-from screw_dynamics_ros.cli.parity.reading import Reading, inertia_of
+from screw_dynamics_ros.comparison.reading import Reading, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.lie import se3
 

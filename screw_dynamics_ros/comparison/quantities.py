@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.reading import Reading, carriers, inertia_of
+from screw_dynamics_ros.comparison.reading import Reading, carriers, inertia_of
 from screw_dynamics_ros.core.errors import InertiaError
 from screw_dynamics_ros.core.types import Array
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.peer import (
+from screw_dynamics_ros.comparison.peer import (
     FullState,
     Peer,
     PeerReading,
     RefusalError,
     Source,
 )
-from screw_dynamics_ros.cli.parity.reading import (
+from screw_dynamics_ros.comparison.reading import (
     SCALAR,
     Reading,
     chain_to,
@@ -42,14 +42,15 @@ class KDLPeer(Peer):
             raise RefusalError('is not installed (apt install python3-pykdl)') from None
         tip = source.tip or last_link(source.description)
         if tip not in {link.name for link in source.theirs.links}:
-            raise RefusalError(f'has no link {tip} in its file; choose another --tip')
+            raise RefusalError(f'has no link {tip} in its file; choose another tip')
         theirs = chain_to(source.theirs, tip)
         try:
             version = getattr(PyKDL, '__version__', '')
-            super().__init__(chain_to(source.description, tip), theirs, version)
+            super().__init__(source, version, chain_to(source.description, tip), theirs)
         except DescriptionError as error:
             raise RefusalError(str(error)) from None
         self._kdl = PyKDL
+        self._armatures = {name: armature for name, armature, _ in self.told}
         if joints_of(theirs) != joints_of(self.subject):
             raise RefusalError(f'has other joints before {tip}')
         self._chain = self._built(theirs)
@@ -62,7 +63,7 @@ class KDLPeer(Peer):
 
     def read(self) -> PeerReading:
         """Return links and joints of its chain."""
-        reading = Reading(self.subject)
+        reading = Reading(self.subject, self._armatures)
         kdl, own = self._kdl, {joint.name: joint for joint in self.subject.joints}
         for k, theirs in enumerate(self.theirs.joints):
             joint = own.get(theirs.name)
@@ -138,7 +139,9 @@ class KDLPeer(Peer):
             return kdl.Joint(joint.name, kdl.Joint.Fixed)
         kind = kdl.Joint.TransAxis if joint.type == 'prismatic' else kdl.Joint.RotAxis
         axis = joint.origin[:3, :3] @ joint.axis
-        return kdl.Joint(joint.name, kdl.Vector(*joint.origin[:3, 3]), kdl.Vector(*axis), kind)
+        armature = self._armatures.get(joint.name, 0.0)
+        origin = kdl.Vector(*joint.origin[:3, 3])
+        return kdl.Joint(joint.name, origin, kdl.Vector(*axis), kind, 1.0, 0.0, armature)
 
     def _inertia(self, link: Link) -> Any:
         kdl, body = self._kdl, inertia_of(link)

@@ -14,14 +14,14 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.peer import (
+from screw_dynamics_ros.comparison.peer import (
     FullState,
     Peer,
     PeerReading,
     RefusalError,
     Source,
 )
-from screw_dynamics_ros.cli.parity.reading import (
+from screw_dynamics_ros.comparison.reading import (
     SCALAR,
     Reading,
     carriers,
@@ -45,7 +45,7 @@ class MuJoCoPeer(Peer):
             import mujoco  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
             raise RefusalError('is not installed (pip install mujoco)') from None
-        super().__init__(source.description, source.theirs, mujoco.__version__)
+        super().__init__(source, mujoco.__version__)
         self._mj = mujoco
         self._is_urdf = not source.mjcf
         self._warnings: set[str] = set()
@@ -64,6 +64,10 @@ class MuJoCoPeer(Peer):
         self._check_joints()
         self._q = [int(self._model.joint(name).qposadr[0]) for name in self.joints.names]
         self._v = [int(self._model.joint(name).dofadr[0]) for name in self.joints.names]
+        for model in (self._model, self._parts):
+            for name, armature, damping in self.told:
+                k = int(model.joint(name).dofadr[0])
+                model.dof_armature[k], model.dof_damping[k] = armature, damping
         self._bodies = body_ids(self._model)
         self._note_what_is_missing()
 

@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.field_differences import (
+from screw_dynamics_ros.comparison.field_differences import (
     LENGTHS,
     MASSES,
     MOMENTS,
@@ -22,7 +22,7 @@ from screw_dynamics_ros.cli.parity.field_differences import (
     entries,
     numbers,
 )
-from screw_dynamics_ros.cli.parity.reading import (
+from screw_dynamics_ros.comparison.reading import (
     MASSLESS,
     Reading,
     carriers,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.quantities import States, Values
-from screw_dynamics_ros.cli.parity.reading import JointMap, Reading
+from screw_dynamics_ros.comparison.quantities import States, Values
+from screw_dynamics_ros.comparison.reading import JointMap, Reading
 from screw_dynamics_ros.core.description import Inertia, RobotDescription
 from screw_dynamics_ros.core.types import Array
 
@@ -34,6 +34,11 @@ class Source:
         Last link of a program that computes chains only; empty: the one with most joints before it.
     mjcf : str
         Path of the model that MuJoCo reads instead; empty for the URDF.
+    armatures : {joint: float}
+        Reflected inertias of ours [kg m^2, kg], which a URDF cannot give.
+    drives_are_told : bool
+        Whether the programs are told armatures and the viscous friction of `description`, instead
+        of what they read.
     """
 
     text: str
@@ -42,6 +47,8 @@ class Source:
     gravity: Array
     tip: str = ''
     mjcf: str = ''
+    armatures: Mapping[str, float] = field(default_factory=dict)
+    drives_are_told: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,8 @@ class Peer(ABC):
     name, version : str
     subject : RobotDescription
         The part of our description that the program can compute.
+    ours : Reading
+        The same with the armatures of ours.
     theirs : RobotDescription
         What our reader finds in the file that it reads, of the same part.
     notes : list of str
@@ -106,10 +115,30 @@ class Peer(ABC):
 
     name = ''
 
-    def __init__(self, subject: RobotDescription, theirs: RobotDescription, version: str) -> None:
-        self.subject, self.theirs, self.version = subject, theirs, version
+    def __init__(
+        self,
+        source: Source,
+        version: str,
+        subject: RobotDescription | None = None,
+        theirs: RobotDescription | None = None,
+    ) -> None:
+        self.subject = source.description if subject is None else subject
+        self.theirs = source.theirs if theirs is None else theirs
+        self.version = version
         self.notes: list[str] = []
-        self.joints = JointMap.of(subject)
+        self.joints = JointMap.of(self.subject)
+        self.ours = Reading(self.subject, source.armatures)
+        self.drives_are_told = source.drives_are_told
+        if self.drives_are_told:
+            self.notes.append('is told armatures and viscous friction in force')
+
+    @property
+    def told(self) -> list[tuple[str, float, float]]:
+        """Name, armature and viscous friction of the scalar joints, if the program is told them."""
+        return [
+            (name, float(self.ours.armatures.get(name, 0.0)), self.ours.joint(name).damping)
+            for name in (self.joints.names if self.drives_are_told else ())
+        ]
 
     @abstractmethod
     def read(self) -> PeerReading:

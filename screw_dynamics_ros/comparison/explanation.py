@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.field_differences import FieldDifference, field_differences
-from screw_dynamics_ros.cli.parity.merged_bodies import merging_faults
-from screw_dynamics_ros.cli.parity.peer import Peer
-from screw_dynamics_ros.cli.parity.quantities import (
+from screw_dynamics_ros.comparison.field_differences import FieldDifference, field_differences
+from screw_dynamics_ros.comparison.merged_bodies import merging_faults
+from screw_dynamics_ros.comparison.peer import Peer
+from screw_dynamics_ros.comparison.quantities import (
     UNITS,
     Difference,
     Scale,
@@ -22,8 +22,8 @@ from screw_dynamics_ros.cli.parity.quantities import (
     Values,
     our_values,
 )
-from screw_dynamics_ros.cli.parity.reading import Reading
-from screw_dynamics_ros.cli.parity.structure import structural_differences
+from screw_dynamics_ros.comparison.reading import Reading
+from screw_dynamics_ros.comparison.structure import structural_differences
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
 TRIED = 3  # states in which changes are tried
@@ -96,7 +96,7 @@ def compare(peer: Peer, states: States, tolerance: float, backend: str = 'refere
     backend : str
         That of our functions which are compared.
     """
-    ours = Reading(peer.subject)
+    ours = peer.ours
     mine, theirs = our_values(ours, states, backend), peer.values(states)
     scale = Scale.of(mine, ours.robot(states.gravity, 'reference').joint_names, states)
     found = differences(scale, mine, theirs)

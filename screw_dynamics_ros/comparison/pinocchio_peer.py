@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.peer import (
+from screw_dynamics_ros.comparison.peer import (
     FullState,
     Peer,
     PeerReading,
     RefusalError,
     Source,
 )
-from screw_dynamics_ros.cli.parity.reading import (
+from screw_dynamics_ros.comparison.reading import (
     SCALAR,
     Reading,
     inertia_of,
@@ -39,7 +39,7 @@ class PinocchioPeer(Peer):
             import pinocchio  # type: ignore[import-untyped, unused-ignore]
         except ImportError:
             raise RefusalError('is not installed (pip install pin)') from None
-        super().__init__(source.description, source.theirs, pinocchio.__version__)
+        super().__init__(source, pinocchio.__version__)
         self._pin = pinocchio
         try:
             self._model: Any = pinocchio.buildModelFromXML(source.text)
@@ -55,6 +55,8 @@ class PinocchioPeer(Peer):
             )
         self._models = [self._model.joints[self._model.getJointId(n)] for n in self.joints.names]
         self._order = [joint.idx_v for joint in self._models]
+        for k, (_, armature, damping) in zip(self._order, self.told):
+            self._model.armature[k], self._model.damping[k] = armature, damping
         if len(self.joints.names) > self.joints.gain.shape[1]:
             self.notes.append(
                 'mimic joints are read as independent joints (unless buildModelFromXML is told '

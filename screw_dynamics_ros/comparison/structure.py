@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from screw_dynamics_ros.cli.parity.field_differences import FieldDifference, entries, numbers
-from screw_dynamics_ros.cli.parity.reading import MASSLESS, Reading, combined, inertia_of
+from screw_dynamics_ros.comparison.field_differences import FieldDifference, entries, numbers
+from screw_dynamics_ros.comparison.reading import MASSLESS, Reading, combined, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Link, RobotDescription
 from screw_dynamics_ros.core.types import Array
 

@@ -1,0 +1,71 @@
+"""The programs that a robot can be compared with, and what comes of it for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from screw_dynamics_ros.comparison.explanation import compare
+from screw_dynamics_ros.comparison.kdl_peer import KDLPeer
+from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer
+from screw_dynamics_ros.comparison.peer import Peer, RefusalError, Source
+from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
+from screw_dynamics_ros.comparison.quantities import random_states
+from screw_dynamics_ros.comparison.reading import SCALAR
+from screw_dynamics_ros.comparison.report import Outcome
+from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.errors import UnknownNameError, UnsupportedRobotError
+
+PROGRAMS: dict[str, Callable[[Source], Peer]] = {
+    'mujoco': MuJoCoPeer,
+    'pinocchio': PinocchioPeer,
+    'kdl': KDLPeer,
+}
+NAMES = {'mujoco': MuJoCoPeer.name, 'pinocchio': PinocchioPeer.name, 'kdl': KDLPeer.name}
+
+TOLERANCE = 1e-6  # relative difference that is none, if nothing else is asked for
+STATES = 20  # random states, likewise
+
+
+def outcome(
+    name: str, source: Source, states: int, seed: int, tolerance: float, backend: str = 'auto'
+) -> Outcome:
+    """Return the comparison with one of `PROGRAMS`, or the reason why there is none.
+
+    Parameters
+    ----------
+    name : str
+    source : Source
+    states, seed : int
+        Number and seed of the random states.
+    tolerance : float
+        Largest relative difference that is none.
+    backend : str
+        Of our functions.
+    """
+    try:
+        peer = PROGRAMS[name](source)
+    except RefusalError as error:
+        return Outcome(NAMES[name], refusal=str(error))
+    random = random_states(peer.ours, states, seed, source.gravity)
+    compared = compare(peer, random, tolerance, backend)
+    return Outcome(peer.name, peer.version, compared, peer.notes)
+
+
+def check(description: RobotDescription, tip: str) -> None:
+    """Refuse robots that cannot be compared, and a tip that is no link.
+
+    Raises
+    ------
+    UnsupportedRobotError, UnknownNameError
+    """
+    for joint in description.joints:
+        if joint.type not in (*SCALAR, 'fixed'):
+            raise UnsupportedRobotError(
+                f'joint {joint.name} is {joint.type}; the programs have different coordinates for '
+                'such joints: make it fixed to compare the rest'
+            )
+    if not any(joint.type in SCALAR for joint in description.joints):
+        raise UnsupportedRobotError('no joint of this robot moves: there is nothing to compare')
+    links = [link.name for link in description.links]
+    if tip and tip not in links:
+        raise UnknownNameError(f'tip: there is no link {tip}; links: {", ".join(links)}')

@@ -1,0 +1,148 @@
+"""The service `compare_model` of the node `dynamics`: the model in force beside other programs.
+
+The programs read the description as it was received and are told what it cannot say: gravity, and
+the armatures and viscous friction of the drives in force. Where links have been corrected since,
+they read the corrected description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from screw_dynamics_ros.comparison import report
+from screw_dynamics_ros.comparison.field_differences import field_differences
+from screw_dynamics_ros.comparison.peer import Source
+from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
+from screw_dynamics_ros.comparison.quantities import UNITS, our_values, random_states
+from screw_dynamics_ros.comparison.reading import Reading
+from screw_dynamics_ros.comparison.report import Outcome
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, UnknownNameError
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot
+from screw_dynamics_ros.ros.names import shorten, shown
+
+MOST_STATES = 1000
+
+
+def compare_model(queried: QueriedRobot, request: Any, response: Any) -> None:
+    """Answer a CompareModel request."""
+    queried.check_tree('comparison with other programs', 'compare the tree with "parity FILE"')
+    names = wanted_programs(request)
+    count, tolerance = request.states or STATES, request.tolerance or TOLERANCE
+    if count > MOST_STATES:
+        raise ArgumentError(
+            f'states: at most {MOST_STATES}, got {count}; the other services wait meanwhile'
+        )
+    if not 0.0 < tolerance < 1.0:
+        raise ArgumentError(f'tolerance must be between 0 and 1, got {tolerance}')
+    tip = queried.find_link(request.tip, 'tip') if request.tip else ''
+    source = source_of(queried.robot, queried.text, tip)
+    check(source.description, tip)
+    outcomes = [
+        outcome(name, source, count, request.seed, tolerance, queried.robot.backend)
+        for name in names
+    ]
+    ours = Reading(source.description, source.armatures)
+    values = our_values(ours, random_states(ours, count, request.seed, source.gravity))
+    title = (
+        f'robot {source.description.name}: largest differences in {count} random states (seed '
+        f'{request.seed}); {report.MARK} above the relative tolerance {tolerance:g}'
+    )
+    response.explanation = '\n'.join([*report.text(title, values, outcomes), *remarks(queried)])
+    fill_in(response, outcomes)
+
+
+def wanted_programs(request: Any) -> list[str]:
+    """Return the programs that are asked for, each once; raises `UnknownNameError`."""
+    names = [name.lower() for name in request.programs] or list(PROGRAMS)
+    for name in names:
+        if name not in PROGRAMS:
+            raise UnknownNameError(
+                f"programs: there is no '{shown(name)}'; there are {', '.join(PROGRAMS)}"
+            )
+    return list(dict.fromkeys(names))
+
+
+def source_of(robot: Robot, text: str, tip: str) -> Source:
+    """Return what is compared: the robot with its gravity and its drives."""
+    drives = robot.drives
+    joints = tuple(
+        replace(joint, damping=drives[joint.name].damping) if joint.name in drives else joint
+        for joint in robot.description.joints
+    )
+    description = replace(robot.description, joints=joints)
+    read = text if is_in_force(text, robot.description) else write_urdf(robot.description)
+    return Source(
+        read,
+        description,
+        read_urdf(read, inertia_check='ignore'),
+        robot.gravity,
+        tip,
+        armatures={name: drive.reflected_inertia for name, drive in drives.items()},
+        drives_are_told=True,
+    )
+
+
+def is_in_force(text: str, description: RobotDescription) -> bool:
+    """Return whether a text has the links and joints of a description, field by field."""
+    received = read_urdf(text, inertia_check='ignore')
+    return (
+        [link.name for link in received.links] == [link.name for link in description.links]
+        and [joint.name for joint in received.joints]
+        == [joint.name for joint in description.joints]
+        and not any(field_differences(Reading(received), Reading(description), 0.0))
+    )
+
+
+def remarks(queried: QueriedRobot) -> list[str]:
+    """Return what of the model in force is not compared."""
+    rotors = [name for name, drive in queried.robot.drives.items() if drive.rotor_axis is not None]
+    found = []
+    if rotors:
+        found.append(
+            f'  note       joints {shorten(rotors)}: compared with their reflected inertias; no '
+            'other program has the momentum of rotors about axes of their own'
+        )
+    if queried.payloads:
+        found.append(f'  note       the payload on {shorten(list(queried.payloads))} is left out')
+    return found
+
+
+def fill_in(response: Any, outcomes: list[Outcome]) -> None:
+    """Write what came of each program into the response."""
+    from screw_dynamics_msgs.msg import ProgramComparison
+
+    for each in outcomes:
+        message = ProgramComparison(name=each.name, version=each.version, reason=each.refusal)
+        comparison = each.comparison
+        if comparison is not None:
+            found = comparison.differences
+            message.compared, message.agrees = True, comparison.agrees
+            message.explained = comparison.explained
+            message.quantities = list(found)
+            message.units = [UNITS[name] for name in found]
+            message.absolute = [difference.absolute for difference in found.values()]
+            message.relative = [difference.relative for difference in found.values()]
+            message.where = [difference.where for difference in found.values()]
+            message.causes = [str(cause) for cause in comparison.causes]
+            message.notes = [*map(str, comparison.harmless), *each.notes]
+        response.programs.append(message)
+    compared = [each.comparison for each in outcomes if each.comparison is not None]
+    response.agree = bool(compared) and all(each.agrees for each in compared)
+    response.message = '; '.join(map(in_short, outcomes))
+    if not compared:
+        response.success, response.error_code = False, int(ErrorCode.NOT_AVAILABLE)
+
+
+def in_short(each: Outcome) -> str:
+    """Return what came of one program in a few words."""
+    name = report.title(each)
+    if each.comparison is None:
+        return f'{name} {each.refusal}'
+    if each.comparison.agrees:
+        return f'{name} agrees to {each.comparison.tolerance:.0e}'
+    causes = [f'{c.difference.subject}: {c.difference.field}' for c in each.comparison.causes]
+    return f'{name} DIFFERS' + (f' by {shorten(causes)}' if causes else '')
