@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from rclpy.node import Node
@@ -28,9 +29,18 @@ class Tare:
     parameters : Parameters
         With the values of `tare.TABLE`.
     states : StatePipeline
+    reset : callable
+        What `~/reset` does besides.
     """
 
-    def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
+    def __init__(
+        self,
+        node: Node,
+        parameters: Parameters,
+        states: StatePipeline,
+        reset: Callable[[], None],
+    ) -> None:
+        self._reset = reset
         self._model: Model | None = None
         self._mapper: JointStateMapper | None = None
         self._offset, self._is_tared = np.zeros(0), False
@@ -108,5 +118,6 @@ class Tare:
         self._offset[:] = 0.0
         self._is_tared = False
         self._states.forget()
+        self._reset()
         response.success, response.message = True, 'no offset'
         return response

@@ -3,60 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation import smallest_singular_value
-from screw_dynamics_ros.core.inverse.manipulability import freedoms
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.outputs import (
+    contact_flags,
     marker_topic,
     output_filters,
     tare,
     torque_observer,
     wrench_markers,
 )
-from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at, is_observable
-from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
-from screw_dynamics_ros.nodes.outputs.finite_check import Finite, are_finite
+from screw_dynamics_ros.nodes.outputs.contact_flags import ContactFlags
+from screw_dynamics_ros.nodes.outputs.contacts import Contact, is_observable
+from screw_dynamics_ros.nodes.outputs.finite_check import are_finite
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.outputs.observable_wrenches import (
-    VALIDITY_LABELS,
-    ComputedChannel,
-    ObservableWrench,
-)
 from screw_dynamics_ros.nodes.outputs.output_filters import (
-    BANDS,
-    FilterPlan,
     OutputFilters,
-    filtered,
-    torques_outside_band,
 )
-from screw_dynamics_ros.nodes.outputs.singularity_measures import random_samples
 from screw_dynamics_ros.nodes.outputs.tare_service import Tare
-from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
-from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan, TorqueObserver
+from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
+from screw_dynamics_ros.nodes.outputs.wrench_plan import WrenchPlan, wrench_plan
+from screw_dynamics_ros.nodes.outputs.wrench_topics import WrenchTopics
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS
-from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
@@ -84,6 +66,7 @@ TABLE = (
     ),
     *torque_observer.TABLE,
     *output_filters.TABLE,
+    *contact_flags.TABLE,
     *tare.TABLE,
     *marker_topic.TABLE,
     *wrench_markers.TABLE,
@@ -92,18 +75,6 @@ TABLE = (
 
 #: Parameters that only decide how things are drawn.
 DRAWN = {each.name for each in (*marker_topic.TABLE, *wrench_markers.TABLE)}
-
-
-@dataclass(frozen=True)
-class WrenchPlan(Plan):
-    """What `WrenchEstimator` publishes of a robot, and the torques (n,) taken as zero."""
-
-    observer: ObserverPlan = field(kw_only=True)
-    filters: FilterPlan = field(kw_only=True)
-    torque: Formula = field(kw_only=True)  # what is published
-    frames: Frames = field(kw_only=True)
-    contacts: dict[str, Contact] = field(kw_only=True)
-    offset: Array = field(kw_only=True)
 
 
 class WrenchEstimator:
@@ -123,133 +94,56 @@ class WrenchEstimator:
         self._markers = MarkerTopic(self._publishers, host.drawing)
         self._frames: Frames | None = None
         self._contacts: dict[str, Contact] = {}
-        self._wrenches: dict[str, ObservableWrench] = {}
-        self._checks: list[Finite] = []
+        self._topics: WrenchTopics | None = None
         self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        self._tare = Tare(node, self._parameters, host.states)
         self._observer = TorqueObserver(self._parameters, host.states)
         self._filters = OutputFilters(self._parameters, host.states)
+        self._flags = ContactFlags(self._parameters)
+        self._tare = Tare(node, self._parameters, host.states, self._flags.reset)
+        self._check({})
         self._apply({})
 
     def plan(self, robot: Robot) -> WrenchPlan:
         """Choose the frames."""
-        chosen = Frames.choose(self._parameters['frames'], robot)
-        offset = np.zeros(len(scalar_joints(robot)))
-        observer = self._observer.plan(robot)
-        observed = observer.observation
-        signals = [filtered('torque', observed.torque, len(offset), ())]
-        contacts: dict[str, Contact] = {}
-        for link in chosen.tokens:
-            contacts[link] = contact_at(robot, link, signals[0].value, signals)
-            signals.append(contacts[link].signal)
-        filters = FilterPlan.of(signals, self._filters.bands)
-        published = Formula('torques outside band', (signals[0].value, BANDS), torques_outside_band)
-        results = (
-            published,
-            signals[0].value,
-            observed.state,
-            observed.covariance,
-            observed.inertia,
-            external_torque(robot),
-        )
-        return WrenchPlan(
-            [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
-            [
-                *(result for result in results if result is not None),
-                *(signal.state for signal in signals),
-                *(output for c in contacts.values() for output in (c.wrench, c.pivots)),
-            ],
-            {
-                'offset': offset,
-                'contact': self._options,
-                'effort_shares': self._host.effort_shares,
-                **observer.parameters,
-                **filters.parameters,
-            },
-            observer=observer,
-            filters=filters,
-            torque=published,
-            frames=chosen,
-            contacts=contacts,
-            offset=offset,
+        frames = Frames.choose(self._parameters['frames'], robot)
+        return wrench_plan(
+            robot,
+            frames,
+            self._observer.plan(robot),
+            bands=self._filters.bands,
+            options=self._options,
+            effort_shares=self._host.effort_shares,
         )
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: WrenchPlan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""
         self._model, self._mapper = model, mapper
-        self._frames, self._contacts, self._wrenches = plan.frames, plan.contacts, {}
+        self._frames, self._contacts = plan.frames, plan.contacts
         self._tare.bind(model, mapper, plan.offset)
-        self._channels, self._checks = [], []
         self._observer.bind(model, mapper, plan.observer)
         self._filters.bind(model, mapper, plan.filters, self._validities())
+        self._topics, self._channels = None, []
         if model.results:
-            self._bind_torques(plan)
-            samples = random_samples(model)
-            for number, link in enumerate(self._contacts):
-                self._bind_wrench(link, number + 1, plan, samples)
+            topics = self._topics = WrenchTopics(
+                model,
+                mapper,
+                plan,
+                self._publishers,
+                self._parameters,
+                self._observer,
+                self._host.parameters['frame_prefix'],
+            )
+            flags = self._flags.bind(
+                model,
+                mapper,
+                plan.filtered_torque,
+                self._publishers,
+                lambda: self._observer.is_settled,
+            )
+            self._channels = [*topics.channels, *flags]
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
-
-    def _bind_torques(self, plan: WrenchPlan) -> None:
-        """Add the topics of external torques."""
-        joints = self._model.joints
-        topic = '~/external_torque'
-        self._add(JointState, topic, templates.joint_efforts(joints), plan.torque)
-        covariance = self._covariance(plan, 0)
-        self._add_computed(
-            Float64MultiArray,
-            f'{topic}_covariance',
-            templates.matrix(joints, joints),
-            covariance.fill,
-        )
-
-    def _bind_wrench(
-        self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
-    ) -> None:
-        """Add the topics of one link, whose wrench is the signal of this number."""
-        contact, model, parameters = plan.contacts[link], self._model, self._parameters
-        observable = partial(is_observable, contact, model.results[contact.pivots])
-        reduced = self._wrenches[link] = ObservableWrench(
-            model,
-            self._mapper,
-            contact,
-            plan.filters.signals[0].value,
-            self._covariance(plan, number),
-            parameters,
-            self._filters.bands,
-            freedoms(np.array([sample[contact.jacobian] for sample in samples])),
-        )
-        frame, token = self._host.parameters['frame_prefix'] + link, plan.frames.tokens[link]
-        wrench, square = templates.wrench(frame), templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-        self._add(WrenchStamped, f'~/wrench/{token}', wrench, contact.wrench, observable)
-        self._add_computed(
-            Float64MultiArray,
-            f'~/wrench_covariance/{token}',
-            square,
-            lambda numbers: observable() and reduced.fill_covariance(numbers),
-        )
-        self._add_computed(
-            WrenchStamped, f'~/reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced
-        )
-        self._add_computed(
-            Float64MultiArray,
-            f'~/wrench_validity/{token}',
-            templates.matrix(VALIDITY_LABELS),
-            reduced.fill_validity,
-            of_positions=True,
-        )
-
-    def _covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
-        """Return the covariance of torques that pass the filters of the signals 0 and `number`."""
-        return TorqueCovariance(
-            self._model,
-            self._mapper,
-            self._parameters,
-            self._observer,
-            plan.observer.observation,
-            [plan.filters.steps[k] for k in sorted({0, number})],
-        )
 
     def _validities(self) -> list[Callable[[], bool]]:
         """Return what tells whether the torques and the wrenches may be used."""
@@ -263,57 +157,6 @@ class WrenchEstimator:
                 for contact in self._contacts.values()
             ),
         ]
-
-    def _add(
-        self,
-        kind: type,
-        topic: str,
-        template: Template,
-        output: Formula,
-        is_valid: Callable[[], bool] = lambda: True,
-    ) -> None:
-        """Add a topic whose numbers are one output, published when they are finite and valid."""
-        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
-        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
-        self._checks.append(is_finite)
-        self._channels.append(
-            Channel(
-                publisher,
-                template,
-                {output: numbers},
-                velocity=True,
-                effort=True,
-                is_valid=lambda: self._observer.is_settled and is_valid() and is_finite(),
-            )
-        )
-
-    def _add_computed(
-        self,
-        kind: type,
-        topic: str,
-        template: Template,
-        fill: Callable[[Array], bool],
-        of_positions: bool = False,
-    ) -> None:
-        """Add a topic whose numbers `fill` writes, if they may be published, outside the kernel.
-
-        They need nothing but positions, or velocities, efforts and a settled observer as well.
-        """
-        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
-        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
-        if of_positions:
-            channel = ComputedChannel(publisher, template, {}, is_valid=lambda: fill(numbers))
-        else:
-            self._checks.append(is_finite)
-            channel = ComputedChannel(
-                publisher,
-                template,
-                {},
-                velocity=True,
-                effort=True,
-                is_valid=lambda: self._observer.is_settled and fill(numbers) and is_finite(),
-            )
-        self._channels.append(channel)
 
     def status(self) -> Status:
         """Report the outputs, the tare, and frames too near to a singularity."""
@@ -329,9 +172,10 @@ class WrenchEstimator:
             status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
             if not is_observable(contact, self._model.results[contact.pivots]):
                 status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
-        for check in self._checks:
-            check.report(status)
+        if self._topics is not None:
+            self._topics.report(status)
         self._tare.report(status)
+        self._flags.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 
@@ -379,7 +223,9 @@ class WrenchEstimator:
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: dict[str, Any]) -> None:
-        frame_parameters.check(values, self._host.model.robot if self._host.model else None)
+        robot = self._host.model.robot if self._host.model else None
+        frame_parameters.check(values, robot)
+        contact_flags.check(self._parameters.values | values, robot if values else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
         self._options[:] = [
@@ -388,10 +234,11 @@ class WrenchEstimator:
         ]
         self._observer.follow()
         self._filters.follow()
+        self._flags.follow()
         if values.keys() & {'frames', 'observer'}:
             self._host.reload()
         elif values.keys() & DRAWN:
             self._markers.redraw(self._pictures(), self._parameters['marker_rate'])
         self._tare.resize()
-        for wrench in self._wrenches.values():
-            wrench.forget()
+        if self._topics is not None:
+            self._topics.follow()

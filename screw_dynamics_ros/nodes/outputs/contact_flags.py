@@ -1,0 +1,287 @@
+"""Whether the robot touches something, and whether it has collided: `~/contact`, `~/collision`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Bool
+
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.names import shorten
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+LEVELS = ('contact', 'collision')
+
+TABLE = (
+    Specification(
+        'contact_share',
+        0.1,
+        'External torque of a joint above which ~/contact is raised, as a share of its effort '
+        'limit, for joints that are not among flag_joints. 0: these joints are not watched.',
+        minimum=0.0,
+        maximum=10.0,
+        rule='less than collision_share',
+    ),
+    Specification(
+        'collision_share',
+        0.3,
+        'The same for ~/collision.',
+        minimum=0.0,
+        maximum=10.0,
+        rule='greater than contact_share',
+    ),
+    Specification(
+        'flag_joints',
+        [''],
+        'Joints with thresholds of their own.',
+        rule='joints of the robot',
+    ),
+    Specification(
+        'contact_thresholds',
+        [],
+        'External torque above which ~/contact is raised, for each of flag_joints [N m, N].',
+        minimum=1e-9,
+        rule='one for each of flag_joints, less than its collision threshold',
+    ),
+    Specification(
+        'collision_thresholds',
+        [],
+        'The same for ~/collision.',
+        minimum=1e-9,
+        rule='one for each of flag_joints, greater than its contact threshold',
+    ),
+    Specification(
+        'release_ratio',
+        0.7,
+        'External torques below which flags are lowered, divided by those above which they are '
+        'raised.',
+        minimum=0.0,
+        maximum=1.0,
+        rule='less than 1',
+    ),
+    Specification(
+        'contact_duration',
+        0.02,
+        'How long a torque must be above its threshold before ~/contact is raised [s].',
+        minimum=0.0,
+        maximum=10.0,
+    ),
+    Specification(
+        'collision_duration',
+        0.004,
+        'The same for ~/collision.',
+        minimum=0.0,
+        maximum=10.0,
+    ),
+    Specification(
+        'release_duration',
+        0.1,
+        'How long all torques must be below the release thresholds before a flag is lowered [s].',
+        minimum=0.0,
+        maximum=10.0,
+    ),
+)
+
+
+def check(values: Mapping[str, Any], robot: Robot | None) -> None:
+    """Refuse values of `TABLE` that contradict each other, or the robot.
+
+    Raises `ArgumentError`, `UnknownNameError`.
+    """
+    ratio, names = values['release_ratio'], values['flag_joints']
+    if ratio >= 1.0:
+        raise ArgumentError(
+            f'release_ratio must be less than 1, got {ratio:g}: flags must be lowered at a lower '
+            'torque than they are raised at'
+        )
+    contact, collision = values['contact_share'], values['collision_share']
+    if contact and collision and contact >= collision:
+        raise ArgumentError(
+            f'contact_share {contact:g} must be less than collision_share {collision:g}'
+        )
+    for level in LEVELS:
+        if len(values[f'{level}_thresholds']) != len(names):
+            raise ArgumentError(
+                f'{level}_thresholds has {len(values[f"{level}_thresholds"])} elements for '
+                f'{len(names)} flag_joints'
+            )
+    for name, low, high in zip(names, *(values[f'{level}_thresholds'] for level in LEVELS)):
+        if low >= high:
+            raise ArgumentError(
+                f'contact_thresholds: {low:g} of {name} must be less than its collision '
+                f'threshold {high:g}'
+            )
+    if len(set(names)) < len(names):
+        raise ArgumentError(f'flag_joints: {shorten(names)} names a joint twice')
+    for name in names:
+        if robot is not None and name not in scalar_joints(robot):
+            raise UnknownNameError(
+                f'flag_joints: robot {robot.description.name} has no joint {name!r} with one '
+                f'coordinate; it has {shorten(scalar_joints(robot), 30)}'
+            )
+
+
+def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
+    """Return the thresholds of one of `LEVELS` (n,), infinite for joints that are not watched."""
+    joints, found = scalar_joints(robot), np.full(len(scalar_joints(robot)), math.inf)
+    own = dict(zip(values['flag_joints'], values[f'{level}_thresholds']))
+    share = values[f'{level}_share']
+    for k, joint in enumerate(joints):
+        limit = float(robot.limits.effort[robot.joint_names.index(joint)])
+        if joint in own:
+            found[k] = own[joint]
+        elif share and 0.0 < limit < math.inf:
+            found[k] = share * limit
+    return found
+
+
+class FlagChannel(Channel):
+    """The topic of one flag: std_msgs/Bool, the last one also for those who subscribe later."""
+
+    rank = 1
+
+    def __init__(self, publisher: Any, flag: ThresholdFlag, is_valid: Any) -> None:
+        super().__init__(publisher, None, {}, velocity=True, effort=True, is_valid=is_valid)
+        self._flag = flag
+        self._messages = [serialize_message(Bool(data=value)) for value in (False, True)]
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the flag; the message has no stamp."""
+        self.send(self._messages[self._flag.is_raised])
+        self.published += 1
+
+
+class ContactFlags:
+    """The flags of the external torques of one robot.
+
+    A flag keeps its value while no states come, while the observer has not settled, and while
+    nobody subscribes; each of these interrupts the times that `ThresholdFlag` measures.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        With the values of `TABLE`.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._flags: dict[str, ThresholdFlag] = {}
+        self._channels: dict[str, FlagChannel] = {}
+        self._mapper: JointStateMapper | None = None
+
+    def bind(
+        self,
+        model: Model,
+        mapper: JointStateMapper,
+        torques: Formula,
+        publishers: Publishers,
+        is_settled: Any,
+    ) -> Sequence[Channel]:
+        """Take over a new model; the flags of another robot are down."""
+        is_new = mapper is not self._mapper
+        self._model, self._mapper, self._torques = model, mapper, torques
+        if is_new:
+            never = np.full(len(model.joints), math.inf)
+            self._flags = {level: ThresholdFlag(never, never, 0.0, 0.0) for level in LEVELS}
+            self._causes = dict.fromkeys(LEVELS, '')
+            self._seen = dict.fromkeys(LEVELS, -1)
+        self.follow()
+        self._channels = {
+            level: FlagChannel(
+                publishers.get(Bool, f'~/{level}', qos.LATCHED),
+                flag,
+                lambda level=level: is_settled() and self._take(level),
+            )
+            for level, flag in self._flags.items()
+        }
+        return list(self._channels.values())
+
+    def follow(self) -> None:
+        """Follow the parameters as they are now."""
+        value = self._parameters.values
+        for level, flag in self._flags.items():
+            upper = thresholds(level, value, self._model.robot)
+            flag.set_thresholds(upper, value['release_ratio'] * upper)
+            flag.rise, flag.fall = value[f'{level}_duration'], value['release_duration']
+
+    def reset(self) -> None:
+        """Lower all flags."""
+        for flag in self._flags.values():
+            flag.reset()
+
+    def _take(self, level: str) -> bool:
+        """Look at the present state; return whether any joint is watched."""
+        flag, mapper = self._flags[level], self._mapper
+        assert mapper is not None
+        if not np.isfinite(flag.upper).any():
+            return False
+        follows = self._seen[level] == mapper.accepted - 1
+        self._seen[level] = mapper.accepted
+        flag.lengths.longest = mapper.policies.timeout * 1e-9
+        torques, was_raised = self._model.results[self._torques], flag.is_raised
+        flag.take(mapper.stamp, torques, mapper.restarted or not follows)
+        if flag.is_raised and not was_raised and flag.cause is not None:
+            self._causes[level] = (
+                f'{self._model.joints[flag.cause]}: {torques[flag.cause]:.4g} beyond '
+                f'{flag.upper[flag.cause]:.4g}'
+            )
+        return True
+
+    def report(self, status: Status) -> None:
+        """Say which flags are raised, by which joint, and what holds while nothing comes."""
+        mapper = self._mapper
+        if mapper is None or not mapper.accepted:
+            return
+        absent = [n for n in self._parameters['flag_joints'] if n not in self._model.joints]
+        if absent:
+            status.report(
+                Level.ERROR,
+                f'robot {self._model.robot.description.name} has no joint {shorten(absent)}: '
+                'correct the parameter flag_joints',
+            )
+        silence = time.monotonic() - mapper.last_accepted
+        for level, flag in self._flags.items():
+            watched = np.isfinite(flag.upper)
+            listened = self._channels[level].listened
+            if not watched.any():
+                status.values[level] = 'no joint is watched'
+                if listened:
+                    status.report(
+                        Level.WARN,
+                        f'no ~/{level}: no joint has an effort limit; set flag_joints and '
+                        f'{level}_thresholds',
+                    )
+                continue
+            value = f'yes, {self._causes[level]}' if flag.is_raised else 'no'
+            if not listened:
+                value += ', not watched: no subscribers'
+            elif silence > (mapper.policies.state_timeout or math.inf):
+                value += f', held: no joint states for {silence:.1f} s'
+            elif self._seen[level] != mapper.accepted:
+                value += ', held: no external torques'
+            status.values[level] = value
+            if flag.is_raised and listened:
+                found = f'{level} at {self._causes[level]}'
+                held = value.partition(', held: ')[2]
+                status.report(
+                    Level.WARN if level == 'collision' else Level.OK,
+                    f'{found} (held: {held})' if held else found,
+                )
+            if listened and not watched.all():
+                names = [n for n, known in zip(self._model.joints, watched) if not known]
+                status.values[f'{level} not watched'] = shorten(names)

@@ -1,0 +1,117 @@
+"""What the node `wrench_estimator` computes of one robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.output_group import Plan
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at
+from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
+from screw_dynamics_ros.nodes.outputs.output_filters import (
+    BANDS,
+    FilterPlan,
+    filtered,
+    torques_outside_band,
+)
+from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan
+from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
+
+
+@dataclass(frozen=True)
+class WrenchPlan(Plan):
+    """The outputs of a robot, and what leads them from state to state.
+
+    Attributes
+    ----------
+    observer : ObserverPlan
+    filters : FilterPlan
+        The first signal are the torques, then comes the wrench of each contact.
+    torque : Formula
+        External torques (n,) as they are published.
+    frames : Frames
+    contacts : dict
+        By link.
+    offset : (n,) array
+        Torques that are taken as zero.
+    """
+
+    observer: ObserverPlan = field(kw_only=True)
+    filters: FilterPlan = field(kw_only=True)
+    torque: Formula = field(kw_only=True)
+    frames: Frames = field(kw_only=True)
+    contacts: dict[str, Contact] = field(kw_only=True)
+    offset: Array = field(kw_only=True)
+
+    @property
+    def filtered_torque(self) -> Formula:
+        """The filtered external torques (n,), without dead band."""
+        return self.filters.signals[0].value
+
+
+def wrench_plan(
+    robot: Robot,
+    frames: Frames,
+    observer: ObserverPlan,
+    *,
+    bands: Array,
+    options: Array,
+    effort_shares: Array,
+) -> WrenchPlan:
+    """Return what to compute.
+
+    Parameters
+    ----------
+    robot : Robot
+    frames : Frames
+        The links with contacts.
+    observer : ObserverPlan
+    bands : (3,) array
+        Dead bands of torques, forces and moments.
+    options : (3,) array
+        Damping, characteristic length and threshold of singular values [m].
+    effort_shares : array
+        Which of `TERMS` are part of the efforts.
+    """
+    observed, offset = observer.observation, np.zeros(len(scalar_joints(robot)))
+    signals = [filtered('torque', observed.torque, len(offset), ())]
+    contacts: dict[str, Contact] = {}
+    for link in frames.tokens:
+        contacts[link] = contact_at(robot, link, signals[0].value, signals)
+        signals.append(contacts[link].signal)
+    filters = FilterPlan.of(signals, bands)
+    published = Formula('torques outside band', (signals[0].value, BANDS), torques_outside_band)
+    results = (
+        published,
+        signals[0].value,
+        observed.state,
+        observed.covariance,
+        observed.inertia,
+        external_torque(robot),
+    )
+    return WrenchPlan(
+        [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
+        [
+            *(result for result in results if result is not None),
+            *(signal.state for signal in signals),
+            *(output for c in contacts.values() for output in (c.wrench, c.pivots)),
+        ],
+        {
+            'offset': offset,
+            'contact': options,
+            'effort_shares': effort_shares,
+            **observer.parameters,
+            **filters.parameters,
+        },
+        observer=observer,
+        filters=filters,
+        torque=published,
+        frames=frames,
+        contacts=contacts,
+        offset=offset,
+    )

@@ -1,0 +1,199 @@
+"""The topics of external torques and wrenches of one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from screw_dynamics_ros.core.inverse.manipulability import freedoms
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.contacts import is_observable
+from screw_dynamics_ros.nodes.outputs.finite_check import Finite
+from screw_dynamics_ros.nodes.outputs.observable_wrenches import (
+    VALIDITY_LABELS,
+    ComputedChannel,
+    ObservableWrench,
+)
+from screw_dynamics_ros.nodes.outputs.output_filters import BANDS
+from screw_dynamics_ros.nodes.outputs.singularity_measures import random_samples
+from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
+from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
+from screw_dynamics_ros.nodes.outputs.wrench_plan import WrenchPlan
+from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS
+from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+
+class WrenchTopics:
+    """`~/external_torque`, `~/wrench/<frame>`, their covariances, and what is observable.
+
+    Parameters
+    ----------
+    model : Model
+    mapper : JointStateMapper
+    plan : WrenchPlan
+    publishers : Publishers
+    parameters : Parameters
+    observer : TorqueObserver
+    prefix : str
+        Of frames in messages.
+
+    Attributes
+    ----------
+    channels : list of Channel
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        mapper: JointStateMapper,
+        plan: WrenchPlan,
+        publishers: Publishers,
+        parameters: Parameters,
+        observer: TorqueObserver,
+        prefix: str,
+    ) -> None:
+        self._model, self._mapper, self._publishers = model, mapper, publishers
+        self._parameters, self._observer, self._prefix = parameters, observer, prefix
+        self.channels: list[Channel] = []
+        self._checks: list[Finite] = []
+        self._wrenches: list[ObservableWrench] = []
+        self._add_torques(plan)
+        samples = random_samples(model)
+        for number, link in enumerate(plan.contacts, 1):
+            self._add_wrench(link, number, plan, samples)
+
+    def follow(self) -> None:
+        """Follow the parameters as they are now."""
+        for wrench in self._wrenches:
+            wrench.forget()
+
+    def report(self, status: Status) -> None:
+        """Say what was not published of late because it was not finite."""
+        for check in self._checks:
+            check.report(status)
+
+    def _add_torques(self, plan: WrenchPlan) -> None:
+        """Add the topics of external torques."""
+        joints = self._model.joints
+        topic = '~/external_torque'
+        self._add(JointState, topic, templates.joint_efforts(joints), plan.torque)
+        covariance = self._covariance(plan, 0)
+        self._add_computed(
+            Float64MultiArray,
+            f'{topic}_covariance',
+            templates.matrix(joints, joints),
+            covariance.fill,
+        )
+
+    def _add_wrench(
+        self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
+    ) -> None:
+        """Add the topics of one link, whose wrench is the signal of this number."""
+        contact, model, parameters = plan.contacts[link], self._model, self._parameters
+        observable = partial(is_observable, contact, model.results[contact.pivots])
+        reduced = ObservableWrench(
+            model,
+            self._mapper,
+            contact,
+            plan.filters.signals[0].value,
+            self._covariance(plan, number),
+            parameters,
+            plan.filters.parameters[BANDS],
+            freedoms(np.array([sample[contact.jacobian] for sample in samples])),
+        )
+        self._wrenches.append(reduced)
+        frame, token = self._prefix + link, plan.frames.tokens[link]
+        wrench, square = templates.wrench(frame), templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
+        self._add(WrenchStamped, f'~/wrench/{token}', wrench, contact.wrench, observable)
+        self._add_computed(
+            Float64MultiArray,
+            f'~/wrench_covariance/{token}',
+            square,
+            lambda numbers: observable() and reduced.fill_covariance(numbers),
+        )
+        self._add_computed(
+            WrenchStamped, f'~/reduced_wrench/{token}', wrench.copy(), reduced.fill_reduced
+        )
+        self._add_computed(
+            Float64MultiArray,
+            f'~/wrench_validity/{token}',
+            templates.matrix(VALIDITY_LABELS),
+            reduced.fill_validity,
+            of_positions=True,
+        )
+
+    def _covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
+        """Return the covariance of torques that pass the filters of the signals 0 and `number`."""
+        return TorqueCovariance(
+            self._model,
+            self._mapper,
+            self._parameters,
+            self._observer,
+            plan.observer.observation,
+            [plan.filters.steps[k] for k in sorted({0, number})],
+        )
+
+    def _add(
+        self,
+        kind: type,
+        topic: str,
+        template: Template,
+        output: Formula,
+        is_valid: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Add a topic whose numbers are one output, published when they are finite and valid."""
+        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
+        self._checks.append(is_finite)
+        self.channels.append(
+            Channel(
+                publisher,
+                template,
+                {output: numbers},
+                velocity=True,
+                effort=True,
+                is_valid=lambda: self._observer.is_settled and is_valid() and is_finite(),
+            )
+        )
+
+    def _add_computed(
+        self,
+        kind: type,
+        topic: str,
+        template: Template,
+        fill: Callable[[Array], bool],
+        of_positions: bool = False,
+    ) -> None:
+        """Add a topic whose numbers `fill` writes, if they may be published, outside the kernel.
+
+        They need nothing but positions, or velocities, efforts and a settled observer as well.
+        """
+        publisher, numbers = self._publishers.get(kind, topic), template.array(0)
+        is_finite = Finite(publisher.topic_name, numbers, self._mapper)
+        if of_positions:
+            channel = ComputedChannel(publisher, template, {}, is_valid=lambda: fill(numbers))
+        else:
+            self._checks.append(is_finite)
+            channel = ComputedChannel(
+                publisher,
+                template,
+                {},
+                velocity=True,
+                effort=True,
+                is_valid=lambda: self._observer.is_settled and fill(numbers) and is_finite(),
+            )
+        self.channels.append(channel)
