@@ -4,6 +4,7 @@ from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
 from screw_dynamics_ros.nodes.mobile_base import parameters as mobile_base
 from screw_dynamics_ros.nodes.outputs import (
     command_parameters,
+    contact_localization,
     dynamics_outputs,
     kinematics_outputs,
     reference_parameters,
@@ -24,7 +25,7 @@ TABLES = {
         *reference_parameters.TABLE,
         *command_parameters.TABLE,
     ),
-    'wrench_estimator': wrench_outputs.TABLE,
+    'wrench_estimator': (*wrench_outputs.TABLE, *contact_localization.TABLE),
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'mechanism_simulator': mechanism.TABLE,
     'odometry': mobile_base.TABLE,

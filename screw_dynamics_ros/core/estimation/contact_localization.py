@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.compile.kernels import (
@@ -101,6 +101,34 @@ class ContactPoint:
     force: Array
     force_covariance: Array
     probability: float
+
+    @property
+    def wrench(self) -> Array:
+        """Moment and force (6,) of the environment on the robot at the origin of the link."""
+        return np.concatenate([np.cross(self.point, self.force), self.force])
+
+    @property
+    def frame(self) -> Array:
+        """A pose (4, 4) in the frame of the link: at the point, with x along the force."""
+        x = self.force / np.linalg.norm(self.force)
+        y = np.cross(np.eye(3)[np.argmin(np.abs(x))], x)
+        y /= np.linalg.norm(y)
+        pose = np.eye(4)
+        pose[:3] = np.column_stack([x, y, np.cross(x, y), self.point])
+        return pose
+
+    @property
+    def frame_covariance(self) -> Array:
+        """Of `frame`, (6, 6): rotations about the axes of the link, then translations.
+
+        The rotation about the force means nothing; it has no variance.
+        """
+        f = self.force
+        turn = np.cross(np.eye(3), f).T / (f @ f)  # the rotation f x df / |f|^2
+        covariance = np.zeros((6, 6))
+        covariance[:3, :3] = turn @ self.force_covariance @ turn.T
+        covariance[3:, 3:] = self.covariance
+        return covariance
 
 
 @dataclass(frozen=True)
@@ -229,8 +257,9 @@ class ContactLocator:
         ]
         self._offsets = 0.25 * np.array(radii) ** 2  # (r / 2)^2
         self._strength = np.array([options.force**-2])
-        degrees = np.arange(1, len(self.joints) + 1)
-        self._largest_misfit = chdtri(degrees, 1.0 - options.confidence)
+        self._largest_misfit = [
+            chi2_quantile(options.confidence, k + 1) for k in range(len(self.joints))
+        ]
 
     def locate(
         self, jacobians: ArrayLike, torques: ArrayLike, covariance: ArrayLike
@@ -260,13 +289,13 @@ class ContactLocator:
                 f'jacobians, torques and covariance must have the shapes {wanted}, got '
                 f'{(J.shape, tau.shape, S.shape)}'
             )
-        deviations = np.sqrt(S.diagonal())
-        if not (deviations > 0.0).all():
-            joint = self.joints[int(np.argmin(deviations > 0.0))]
+        variances = S.diagonal()
+        if (variances <= 0.0).any():
+            joint = self.joints[int(np.argmax(variances <= 0.0))]
             raise ArgumentError(f'the variance of the torque of {joint!r} must be positive')
-        if not (np.isfinite(tau).all() and np.isfinite(J).all()):
-            return Localization(None, '', 'torques or Jacobians are not finite')
-        loud = np.abs(tau) > self.options.detection * deviations
+        if not all(np.isfinite(array).all() for array in (J, tau, S)):
+            return Localization(None, '', 'torques, their covariance or Jacobians are not finite')
+        loud = np.abs(tau) > self.options.detection * np.sqrt(variances)
         if not loud.any():
             return Localization(None, '', 'no external torque is beyond its noise')
         behind = self._behind_joints(loud)
@@ -393,6 +422,18 @@ class ContactLocator:
             segment.link,
             '',
         )
+
+
+def chi2_quantile(share: float, degrees: int) -> float:
+    """Return which value of chi^2 that share of samples is below (Wilson and Hilferty 1931).
+
+    3 % too large at most, for the shares used here; scipy would take long to import.
+
+    >>> round(chi2_quantile(0.999, 4), 1)  # 18.5
+    18.7
+    """
+    spread = 2.0 / (9.0 * degrees)
+    return degrees * float(1.0 - spread + NormalDist().inv_cdf(share) * spread**0.5) ** 3
 
 
 def padded(count: int) -> int:

@@ -25,6 +25,7 @@ from screw_dynamics_ros.nodes.outputs import (
     wrench_markers,
 )
 from screw_dynamics_ros.nodes.outputs.contact_flags import ContactFlags
+from screw_dynamics_ros.nodes.outputs.contact_localization import ContactLocation
 from screw_dynamics_ros.nodes.outputs.contacts import Contact, is_observable
 from screw_dynamics_ros.nodes.outputs.finite_check import are_finite
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
@@ -100,6 +101,7 @@ class WrenchEstimator:
         self._observer = TorqueObserver(self._parameters, host.states)
         self._filters = OutputFilters(self._parameters, host.states)
         self._flags = ContactFlags(self._parameters)
+        self._location = ContactLocation(node, host, self._publishers, self._observer)
         self._tare = Tare(node, self._parameters, host.states, self._flags.reset)
         self._check({})
         self._apply({})
@@ -111,6 +113,7 @@ class WrenchEstimator:
             robot,
             frames,
             self._observer.plan(robot),
+            self._location.plan(robot),
             bands=self._filters.bands,
             options=self._options,
             effort_shares=self._host.effort_shares,
@@ -141,7 +144,7 @@ class WrenchEstimator:
                 self._publishers,
                 lambda: self._observer.is_settled,
             )
-            self._channels = [*topics.channels, *flags]
+            self._channels = [*topics.channels, *flags, *self._location.bind(model, plan)]
         self._channels += self._markers.bind(self._pictures(), self._parameters['marker_rate'])
         return self._channels
 
@@ -176,6 +179,7 @@ class WrenchEstimator:
             self._topics.report(status)
         self._tare.report(status)
         self._flags.report(status)
+        self._location.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 

@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Plan
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.contact_localization import LocationPlan
 from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at
 from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
 from screw_dynamics_ros.nodes.outputs.output_filters import (
@@ -30,6 +31,7 @@ class WrenchPlan(Plan):
     Attributes
     ----------
     observer : ObserverPlan
+    location : LocationPlan
     filters : FilterPlan
         The first signal are the torques, then comes the wrench of each contact.
     torque : Formula
@@ -42,6 +44,7 @@ class WrenchPlan(Plan):
     """
 
     observer: ObserverPlan = field(kw_only=True)
+    location: LocationPlan = field(kw_only=True)
     filters: FilterPlan = field(kw_only=True)
     torque: Formula = field(kw_only=True)
     frames: Frames = field(kw_only=True)
@@ -58,6 +61,7 @@ def wrench_plan(
     robot: Robot,
     frames: Frames,
     observer: ObserverPlan,
+    location: LocationPlan,
     *,
     bands: Array,
     options: Array,
@@ -71,6 +75,7 @@ def wrench_plan(
     frames : Frames
         The links with contacts.
     observer : ObserverPlan
+    location : LocationPlan
     bands : (3,) array
         Dead bands of torques, forces and moments.
     options : (3,) array
@@ -95,7 +100,11 @@ def wrench_plan(
         external_torque(robot),
     )
     return WrenchPlan(
-        [*effort_terms(robot).values(), *(c.jacobian for c in contacts.values())],
+        [
+            *effort_terms(robot).values(),
+            *(c.jacobian for c in contacts.values()),
+            *location.outputs,
+        ],
         [
             *(result for result in results if result is not None),
             *(signal.state for signal in signals),
@@ -109,6 +118,7 @@ def wrench_plan(
             **filters.parameters,
         },
         observer=observer,
+        location=location,
         filters=filters,
         torque=published,
         frames=frames,

@@ -11,6 +11,8 @@ from geometry_msgs.msg import (
     Point,
     Pose,
     PoseStamped,
+    PoseWithCovariance,
+    PoseWithCovarianceStamped,
     Quaternion,
     Transform,
     TransformStamped,
@@ -132,6 +134,24 @@ def pose(frame_id: str) -> Template:
         )
 
     return Template(build, 7)
+
+
+@kept
+def pose_with_covariance(frame_id: str) -> Template:
+    """geometry_msgs/PoseWithCovarianceStamped; numbers: (x, y, z, qx, qy, qz, qw), 6 x 6 rows."""
+
+    def build(stamp: Time, numbers: list[float]) -> PoseWithCovarianceStamped:
+        x, y, z, w = numbers[3:7]
+        pose = Pose(
+            position=Point(x=numbers[0], y=numbers[1], z=numbers[2]),
+            orientation=Quaternion(x=x, y=y, z=z, w=w),
+        )
+        return PoseWithCovarianceStamped(
+            header=Header(stamp=stamp, frame_id=frame_id),
+            pose=PoseWithCovariance(pose=pose, covariance=numbers[7:]),
+        )
+
+    return Template(build, 43)
 
 
 @kept

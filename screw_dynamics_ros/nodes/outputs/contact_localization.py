@@ -1,0 +1,320 @@
+"""`~/contact_point` and `~/contact_force`: which link is touched, where, and by which force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.contact_localization import (
+    ContactLocator,
+    ContactPoint,
+    Localization,
+    LocalizationOptions,
+)
+from screw_dynamics_ros.core.estimation.link_segments import link_segments
+from screw_dynamics_ros.core.lie import quaternions
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
+from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan, TorqueObserver
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+TABLE = (
+    Specification(
+        'contact_torque_deviation',
+        [0.5],
+        'Standard deviation of the external torques by noise and errors of the model [N m, N], for '
+        'the localization of contacts; the covariance of the observer is added.',
+        minimum=1e-9,
+        rule='one for all joints, or one for each in the order of ~/external_torque',
+    ),
+    Specification(
+        'contact_detection',
+        5.0,
+        'A joint feels a contact if its external torque is larger than this many standard '
+        'deviations.',
+        minimum=1.0,
+    ),
+    Specification(
+        'contact_link_radius',
+        0.05,
+        'Radius of links whose shape the description does not have [m]: half of it is how far the '
+        'line of action of a contact may miss the axis of the link.',
+        minimum=0.0,
+    ),
+    Specification(
+        'contact_expected_force',
+        50.0,
+        'Size of the forces of contacts to be expected [N].',
+        minimum=1e-3,
+    ),
+    Specification(
+        'contact_largest_deviation',
+        0.05,
+        'Standard deviation of the place along a link up to which it is published [m].',
+        minimum=1e-6,
+    ),
+    Specification(
+        'contact_least_probability',
+        0.9,
+        'Probability of a link, among all that explain the torques, from which on it is published.',
+        minimum=0.5,
+        maximum=1.0,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class LocationPlan:
+    """What is needed to localize contacts on a robot.
+
+    Attributes
+    ----------
+    refusal : str
+        Why they cannot be, '' if they can.
+    locator : ContactLocator or None
+    outputs : tuple of Formula
+        The body Jacobians of the links of the locator.
+    """
+
+    refusal: str = ''
+    locator: ContactLocator | None = None
+    outputs: tuple[Formula, ...] = ()
+
+
+class TorquePlan(Protocol):
+    """What else the node plans."""
+
+    @property
+    def location(self) -> LocationPlan:
+        """What is planned here."""
+
+    @property
+    def filtered_torque(self) -> Formula:
+        """External torques (n,)."""
+
+    @property
+    def observer(self) -> ObserverPlan:
+        """Their observer, with their covariance."""
+
+
+class ContactLocation:
+    """The topics of one contact, found anew in each state while one of them has subscribers.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    host : ModelHost
+    publishers : Publishers
+    observer : TorqueObserver
+    """
+
+    def __init__(
+        self, node: Node, host: ModelHost, publishers: Publishers, observer: TorqueObserver
+    ) -> None:
+        self._host, self._publishers, self._observer = host, publishers, observer
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._channels: list[ContactChannel] = []
+        self._plan: LocationPlan | None = None
+        self._found: Localization | None = None
+        host.states.consume(lambda mapper, sent: self._locate(mapper))
+
+    def plan(self, robot: Robot) -> LocationPlan:
+        """Compile what is needed for a robot."""
+        joints = scalar_joints(robot)
+        if closed_of(robot) is not None:
+            return LocationPlan('it is not for robots with loops')
+        segments = link_segments(robot.description, joints)
+        if not segments:
+            return LocationPlan('no link has a joint and a length')
+        locator = ContactLocator(segments, joints, self._host.parameters['backend'])
+        jacobians = tuple(of_joints(robot, ('jacobian', link, 'body')) for link in locator.links)
+        stack = Formula('body Jacobians', jacobians, stacked)
+        return LocationPlan('', locator, (stack,))
+
+    def bind(self, model: Model, plan: TorquePlan) -> list[Channel]:
+        """Take over a new model; return the topics."""
+        self._plan, self._found = plan.location, None
+        self._model, self._torque = model, plan.filtered_torque
+        self._noise = plan.observer.observation.covariance
+        self._channels = []
+        locator = self._plan.locator
+        if locator is None:
+            return []
+        self._covariance = np.zeros((len(model.joints), len(model.joints)))
+        self._follow()
+        prefix = self._host.parameters['frame_prefix']
+        for kind, topic, template, numbers in (
+            (
+                PoseWithCovarianceStamped,
+                '~/contact_point',
+                templates.pose_with_covariance,
+                pose_numbers,
+            ),
+            (WrenchStamped, '~/contact_force', templates.wrench, wrench_numbers),
+        ):
+            self._channels.append(
+                ContactChannel(
+                    self._publishers.get(kind, topic),
+                    {link: template(prefix + link) for link in locator.links},
+                    numbers,
+                    lambda: self._found.contact if self._found is not None else None,
+                )
+            )
+        return list(self._channels)
+
+    def report(self, status: Status) -> None:
+        """Say which link is touched, or why none is told."""
+        plan = self._plan
+        if plan is None:
+            return
+        refusal = plan.refusal or self._wrong_count(self._parameters['contact_torque_deviation'])
+        if any(channel.listened for channel in self._channels) and refusal:
+            status.report(Level.WARN, f'contacts are not localized: {refusal}')
+        found = self._found
+        if found is None:
+            status.values['contact'] = 'none: ' + (refusal or 'no state with subscribers')
+        elif found.contact is None:
+            status.values['contact'] = f'none: {found.reason}'
+        else:
+            status.values['contact'] = described(found.contact)
+
+    def _locate(self, mapper: JointStateMapper) -> None:
+        """Find the contact in the present results."""
+        plan, self._found = self._plan, None
+        if (
+            plan is None
+            or plan.locator is None
+            or not any(channel.listened for channel in self._channels)
+            or not (mapper.has_velocity and mapper.has_effort and self._observer.is_settled)
+            or self._wrong_count(self._parameters['contact_torque_deviation'])
+        ):
+            return
+        results, covariance = self._model.results, self._covariance
+        if self._noise is not None:
+            covariance = covariance + results[self._noise].reshape(covariance.shape)
+        self._found = plan.locator.locate(
+            results[plan.outputs[0]], results[self._torque], covariance
+        )
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def _wrong_count(self, deviations: list[float]) -> str:
+        """Return why there are not as many deviations as joints, '' if there are."""
+        model = self._host.model
+        if len(deviations) == 1 or model is None or len(deviations) == len(model.joints):
+            return ''
+        return (
+            f'contact_torque_deviation must have 1 or {len(model.joints)} elements, for '
+            f'{", ".join(model.joints)}; it has {len(deviations)}'
+        )
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        fault = self._wrong_count(values.get('contact_torque_deviation', [0.0]))
+        if fault or not values.get('contact_torque_deviation', [0.0]):
+            raise ArgumentError(fault or 'contact_torque_deviation must not be empty')
+
+    def _apply(self, values: Mapping[str, Any]) -> None:
+        if self._plan is not None and self._plan.locator is not None:
+            self._follow()
+
+    def _follow(self) -> None:
+        """Follow the parameters as they are now."""
+        assert self._plan is not None
+        assert self._plan.locator is not None
+        value = self._parameters
+        self._plan.locator.options = LocalizationOptions(
+            detection=value['contact_detection'],
+            link_radius=value['contact_link_radius'],
+            force=value['contact_expected_force'],
+            largest_deviation=value['contact_largest_deviation'],
+            least_probability=value['contact_least_probability'],
+        )
+        deviations = value['contact_torque_deviation']
+        if len(deviations) in (1, len(self._covariance)):
+            np.fill_diagonal(self._covariance, np.square(deviations))
+
+
+class ContactChannel(Channel):
+    """A topic of the contact, whose frame is the link that is touched.
+
+    Parameters
+    ----------
+    publisher : rclpy.publisher.Publisher
+    templates : mapping
+        The message for each link.
+    numbers : callable
+        Returns what the message carries of a contact.
+    contact : callable
+        Returns the present contact, None if there is none.
+    """
+
+    def __init__(
+        self,
+        publisher: Any,
+        templates: Mapping[str, Template],
+        numbers: Callable[[ContactPoint], Array],
+        contact: Callable[[], ContactPoint | None],
+    ) -> None:
+        super().__init__(
+            publisher,
+            None,
+            {},
+            velocity=True,
+            effort=True,
+            is_valid=lambda: contact() is not None,
+        )
+        self._templates, self._numbers, self._contact = templates, numbers, contact
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present contact."""
+        contact = self._contact()
+        if contact is not None:
+            template = self._templates[contact.segment.link]
+            template.array(0)[:] = self._numbers(contact)
+            self.send(template.encode(stamp))
+            self.published += 1
+
+
+def pose_numbers(contact: ContactPoint) -> Array:
+    """Return what geometry_msgs/PoseWithCovariance has, (43,)."""
+    frame = contact.frame
+    covariance = swap_linear_angular(swap_linear_angular(contact.frame_covariance).T)
+    return np.concatenate(
+        [frame[:3, 3], quaternions.from_matrix(frame[:3, :3]), covariance.ravel()]
+    )
+
+
+def wrench_numbers(contact: ContactPoint) -> Array:
+    """Return force and moment (6,)."""
+    return swap_linear_angular(contact.wrench)
+
+
+def described(contact: ContactPoint) -> str:
+    """Return the contact in words."""
+    return (
+        f'{contact.segment.link}, {contact.segment.part}: {contact.along:.3f} m along it '
+        f'(deviation {contact.deviation:.3f} m), {np.linalg.norm(contact.force):.3g} N, '
+        f'probability {contact.probability:.3f}'
+    )
+
+
+def stacked(*arrays: Array) -> Array:
+    """Return arrays of one shape as a stack."""
+    return np.stack(arrays)
