@@ -57,6 +57,7 @@ setup(
                 'compile',
                 'bench',
                 'integration_study',
+                'rviz',
             )
         ],
     },

@@ -1,7 +1,9 @@
 """The model state of a running robot: `bringup` beside its driver.
 
     ros2 launch screw_dynamics_ros bringup.launch.py
-    ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left urdf:=/path/to/robot.urdf
+    ros2 launch screw_dynamics_ros bringup.launch.py namespace:=left description:=robot.urdf
+    ros2 launch screw_dynamics_ros bringup.launch.py rviz:=true \\
+        description:=package://my_robot/urdf/robot.urdf.xacro description_arguments:='prefix:=left_'
     ros2 launch screw_dynamics_ros bringup.launch.py loop_closures:=/path/to/closures.yaml
 
 The robot description comes from the topic robot_description, unless a file is named. Processes
@@ -31,10 +33,12 @@ ARGUMENTS = [
         description='Parameters of bringup and the nodes it hosts.',
     ),
     DeclareLaunchArgument(
-        'urdf',
+        'description',
         default_value='',
-        description='URDF file. Empty: parameters, then the topic robot_description.',
+        description='URDF or xacro file, by path or package://. Empty: parameters, then the topic '
+        'robot_description.',
     ),
+    check.arguments_of('description'),
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
@@ -45,6 +49,12 @@ ARGUMENTS = [
         default_value='false',
         choices=['true', 'false'],
         description='Use the time of /clock.',
+    ),
+    DeclareLaunchArgument(
+        'rviz',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Start rviz2, if it is installed, with the frames of the robot.',
     ),
     DeclareLaunchArgument(
         'log_level',
@@ -60,31 +70,37 @@ ARGUMENTS = [
 ]
 
 
-def make_node(context: LaunchContext) -> list[Node]:
-    """Return the node; files are read now, so that nothing starts with a wrong one."""
+def make_nodes(context: LaunchContext) -> list[Node]:
+    """Return the nodes; files are read now, so that nothing starts with a wrong one."""
     value = context.launch_configurations
     parameters = [
         check.parameter_file('params_file', value['params_file']),
         {'use_sim_time': value['use_sim_time'] == 'true'},
     ]
-    if value['urdf']:
-        text = check.urdf_file('urdf', value['urdf'])
+    if value['description']:
+        text = check.description(
+            'description', value['description'], value['description_arguments']
+        )
         parameters.append({'robot_description': ParameterValue(text, value_type=str)})
     if value['loop_closures']:
         check_loop_closures(value['loop_closures'])
         parameters.append({'loop_closures': value['loop_closures']})
-    return [
+    namespace = check.namespace('namespace', value['namespace'])
+    nodes = [
         Node(
             package='screw_dynamics_ros',
             executable='bringup',
             output='screen',
-            namespace=check.namespace('namespace', value['namespace']),
+            namespace=namespace,
             parameters=parameters,
             ros_arguments=['--log-level', check.log_level('log_level', value['log_level'])],
             respawn=value['respawn'] == 'true',
             respawn_delay=RESPAWN_DELAY,
         )
     ]
+    if value['rviz'] == 'true':
+        nodes.append(check.rviz(namespace, value['params_file']))
+    return nodes
 
 
 def check_loop_closures(path: str) -> None:
@@ -99,4 +115,4 @@ def check_loop_closures(path: str) -> None:
 
 def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` starts."""
-    return check.checked_description(__file__, ARGUMENTS, make_node)
+    return check.checked_description(__file__, ARGUMENTS, make_nodes)

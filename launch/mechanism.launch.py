@@ -26,8 +26,9 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'model',
         default_value=str(SHARE / 'urdf' / 'panda.urdf'),
-        description='URDF file of the mechanism.',
+        description='URDF or xacro file of the mechanism, by path or package://.',
     ),
+    check.arguments_of('model'),
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
@@ -72,19 +73,22 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     value = context.launch_configurations
     namespace = check.namespace('namespace', value['namespace'])
     log_level = check.log_level('log_level', value['log_level'])
-    check.urdf_file('model', value['model'])
     parameters = check.parameter_file('params_file', value['params_file'])
+    model = check.urdf_file('model', value['model'], value['model_arguments'])
     chosen = {name: value[name] for name in ('example', 'loop_closures', 'groups', 'tableau')}
-    return [
+    actions: list[LaunchDescriptionEntity] = [
         Node(
             package='screw_dynamics_ros',
             executable='mechanism_simulator',
             output='screen',
             namespace=namespace,
-            parameters=[parameters, {'urdf': value['model'], **chosen}],
+            parameters=[parameters, {'urdf': model.path, **chosen}],
             ros_arguments=['--log-level', log_level],
         )
     ]
+    if model.is_temporary:
+        actions.append(check.deleted_at_end(model.path))
+    return actions
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -11,7 +11,6 @@ states and sends it commands, and the topic joint_states is that of the joint_st
 on a robot. doc/simulation_pipelines.md tells the rest.
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -19,11 +18,8 @@ from types import MappingProxyType
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import (
     DeclareLaunchArgument,
-    ExecuteProcess,
     IncludeLaunchDescription,
-    RegisterEventHandler,
 )
-from launch.event_handlers import OnShutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.logging import get_logger
 from launch_ros.actions import Node
@@ -52,8 +48,9 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'model',
         default_value=str(SHARE / 'urdf' / 'panda.urdf'),
-        description='URDF file of the robot to simulate.',
+        description='URDF or xacro file of the robot to simulate, by path or package://.',
     ),
+    check.arguments_of('model'),
     DeclareLaunchArgument(
         'loop_closures',
         default_value='',
@@ -131,7 +128,6 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     value = context.launch_configurations
     namespace = check.namespace('namespace', value['namespace'])
     check.log_level('log_level', value['log_level'])
-    model = check.urdf_file('model', value['model'])
     check.parameter_file('simulator_params_file', value['simulator_params_file'])
     check.parameter_file('params_file', value['params_file'])
     if value['loop_closures'] and value['ros2_control'] == 'true':
@@ -141,12 +137,13 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             'mechanism_simulator is no hardware of ros2_control',
             'no ros2_control:=true, or no loop_closures',
         )
+    model = check.urdf_file('model', value['model'], value['model_arguments'])
     if value['loop_closures']:
-        actions = [make_mechanism_simulator(context)]
+        actions = [make_mechanism_simulator(context, model.path)]
     elif value['ros2_control'] == 'true':
-        actions = make_controlled_robot(context, model)
+        actions = make_controlled_robot(context, model.text)
     else:
-        actions = [make_simulator(context, value['model'])]
+        actions = [make_simulator(context, model.path)]
     actions.append(
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'bringup.launch.py')),
@@ -164,19 +161,9 @@ def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         )
     )
     if value['rviz'] == 'true':
-        check.program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
-        actions.append(
-            ExecuteProcess(
-                cmd=[
-                    'rviz2',
-                    '-d',
-                    str(SHARE / 'rviz' / 'model.rviz'),
-                    '--ros-args',
-                    '-r',
-                    f'__ns:=/{namespace.strip("/")}',
-                ]
-            )
-        )
+        actions.append(check.rviz(namespace, value['params_file']))
+    if model.is_temporary:
+        actions.append(check.deleted_at_end(model.path))
     return actions
 
 
@@ -201,7 +188,7 @@ def make_simulator(
     )
 
 
-def make_mechanism_simulator(context: LaunchContext) -> Node:
+def make_mechanism_simulator(context: LaunchContext, urdf: str) -> Node:
     """Return the simulator of a model with loops."""
     value = context.launch_configurations
     return Node(
@@ -211,7 +198,7 @@ def make_mechanism_simulator(context: LaunchContext) -> Node:
         namespace=value['namespace'],
         parameters=[
             str(SHARE / 'config' / 'mechanism_simulator.yaml'),
-            {'urdf': value['model'], 'loop_closures': value['loop_closures']},
+            {'urdf': urdf, 'loop_closures': value['loop_closures']},
         ],
         ros_arguments=['--log-level', value['log_level']],
         respawn=value['respawn'] == 'true',
@@ -263,9 +250,7 @@ def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDesc
         ),
     ]
     if files.temporary:
-        folder = files.description.parent
-        delete = OnShutdown(on_shutdown=lambda *_: shutil.rmtree(folder, ignore_errors=True))
-        actions.append(RegisterEventHandler(delete))
+        actions.append(check.deleted_at_end(files.description))
     else:
         get_logger('launch').info(f'generated {files.description} and {files.controllers}')
     return actions

@@ -36,7 +36,7 @@ ARGUMENTS = [
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return Gazebo, what brings the robot and its time in and out, and `bringup`."""
     value = context.launch_configurations
-    urdf = check.urdf_file('urdf', value['urdf'])
+    urdf = check.description('urdf', value['urdf'])
     create = Node(
         package='ros_gz_sim',
         executable='create',

@@ -33,7 +33,7 @@ ARGUMENTS = [
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the controller manager with MuJoCo in it, its controllers, and `bringup`."""
     value = context.launch_configurations
-    urdf = check.urdf_file('urdf', value['urdf'])
+    urdf = check.description('urdf', value['urdf'])
     parameters = check.parameter_file('parameters', value['parameters'])
     return [
         Node(

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from screw_dynamics_ros.ros.description_file import assignments, located, read_description
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
 
 PACKAGE = 'screw_dynamics_ros'
@@ -39,24 +42,44 @@ def parameter_file(name: str, value: str) -> str:
     return value
 
 
-def urdf_file(name: str, value: str) -> str:
-    """Return the text of a URDF file that describes a robot."""
+def description(name: str, value: str, arguments: str = '') -> str:
+    """Return the URDF of a file, or what xacro makes of it with arguments 'name:=value ...'.
+
+    The file is named by its path or package://. The arguments are the launch argument
+    `name`_arguments.
+    """
     try:
-        text = Path(value).read_text(encoding='utf-8')
-        read_urdf(text, inertia_check='ignore')
-    except FileNotFoundError:
-        reason = 'there is no such file'
-    except IsADirectoryError:
-        reason = 'this is a folder'
-    except UnicodeDecodeError:
-        reason = 'it is not UTF-8 text'
-    except OSError as error:
-        reason = f'it cannot be read: {error.strerror}'
-    except DescriptionError as error:
-        reason = str(error)
-    else:
-        return text
-    raise refusal(name, value, reason, 'a URDF file')
+        given = assignments(arguments)
+    except ArgumentError as error:
+        raise refusal(
+            f'{name}_arguments', arguments, str(error), 'arguments of a xacro file, name:=value'
+        ) from None
+    try:
+        return read_description(located(value), given)
+    except (ArgumentError, DescriptionError) as error:
+        raise refusal(name, value, str(error), 'a URDF or xacro file') from None
+
+
+@dataclass(frozen=True)
+class UrdfFile:
+    """A URDF, where it is, and whether it has been made in a temporary folder of its own."""
+
+    text: str
+    path: str
+    is_temporary: bool
+
+
+def urdf_file(name: str, value: str, arguments: str = '') -> UrdfFile:
+    """Return the URDF of a file as a file, which is another one for xacro.
+
+    Delete that by `deleted_at_end`.
+    """
+    text, path = description(name, value, arguments), located(value)
+    if path.read_text(encoding='utf-8') == text:
+        return UrdfFile(text, str(path), False)
+    made = Path(tempfile.mkdtemp(prefix=f'{PACKAGE}_')) / f'{path.name.partition(".")[0]}.urdf'
+    made.write_text(text, encoding='utf-8')
+    return UrdfFile(text, str(made), True)
 
 
 def namespace(name: str, value: str) -> str:
@@ -153,6 +176,41 @@ def checked_description(
             *arguments,
             OpaqueFunction(function=make),
         ]
+    )
+
+
+def deleted_at_end(file: str | Path) -> Any:
+    """Return the action that deletes a file and its temporary folder when the launch ends."""
+    from launch.actions import RegisterEventHandler
+    from launch.event_handlers import OnShutdown
+
+    return RegisterEventHandler(
+        OnShutdown(on_shutdown=lambda *_: shutil.rmtree(Path(file).parent, ignore_errors=True))
+    )
+
+
+def arguments_of(name: str) -> Any:
+    """Return the launch argument with the arguments of a description."""
+    from launch.actions import DeclareLaunchArgument
+
+    return DeclareLaunchArgument(
+        f'{name}_arguments',
+        default_value='',
+        description=f'Arguments of {name}, if that is a xacro file: name:=value name:=value.',
+    )
+
+
+def rviz(namespace: str, parameters: str) -> Any:
+    """Return the node that starts rviz2 for the robot of a namespace; refused without rviz2."""
+    from launch_ros.actions import Node
+
+    program('rviz', 'true', shutil.which('rviz2'), 'rviz2')
+    return Node(
+        package=PACKAGE,
+        executable='rviz',
+        output='screen',
+        namespace=namespace,
+        parameters=[parameters],
     )
 
 

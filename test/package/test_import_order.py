@@ -43,6 +43,7 @@ ORDER = """
     comparison
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
+    ros.description_file
     ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control
     ros.diagnostics
     ros.services
@@ -61,7 +62,7 @@ ORDER = """
     nodes.parallel
     nodes
     cli.command_line
-    cli.doctor  cli.parity  cli.calibrate
+    cli.doctor  cli.parity  cli.calibrate  cli.rviz
     cli
     cli.demo  cli.integration_study
 """

@@ -15,7 +15,6 @@ pytest.importorskip('launch_ros')
 
 from launch.actions import (
     DeclareLaunchArgument,
-    ExecuteProcess,
     IncludeLaunchDescription,
     RegisterEventHandler,
 )
@@ -23,12 +22,15 @@ from launch.events import Shutdown
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 from launch.substitutions import LocalSubstitution
 from launch_ros.actions import Node
+from launch_ros.utilities import evaluate_parameters
 
 from launch import LaunchContext
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
-from screw_dynamics_ros.ros import launch_arguments
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.ros import description_file, launch_arguments
 from support.paths import CONFIG, LAUNCH
+from support.xacro_files import write_xacro
 
 # launch makes all loggers that are created from now on its own, which pytest does not hear.
 logging.setLoggerClass(logging.Logger)
@@ -73,10 +75,48 @@ def test_closures_of_loops_change_the_simulator_and_reach_the_model():
         visit(SIMULATION, ros2_control='true', **arguments)
 
 
+def parameters_of(node):
+    """Return the parameters that a launch file gives to a node besides those of files."""
+    context = LaunchContext()
+    found = {}
+    for given in evaluate_parameters(context, node._Node__parameters):
+        if isinstance(given, dict):
+            found.update(given)
+    return found
+
+
 def test_urdf_file_becomes_the_description():
     urdf = LAUNCH.parent / 'urdf' / 'planar_2r.urdf'
-    (node,) = visit(BRINGUP, urdf=str(urdf))
+    (node,) = visit(BRINGUP, description=str(urdf))
     assert node.node_executable == 'bringup'
+    assert parameters_of(node)['robot_description'] == urdf.read_text()
+
+
+def test_xacro_file_becomes_the_description(tmp_path):
+    """With its arguments; for simulators as a file, which is deleted at the end."""
+    pytest.importorskip('xacro')
+    model, arguments = write_xacro(tmp_path), 'prefix:=left_'
+    (node,) = visit(BRINGUP, description=str(model), description_arguments=arguments)
+    assert read_urdf(parameters_of(node)['robot_description']).root == 'left_base'
+    for name, count in ((SIMULATION, 3), (MECHANISM, 2)):
+        actions = visit(name, model=str(model), model_arguments=arguments)
+        assert len(actions) == count
+        urdf = Path(parameters_of(actions[0])['urdf'])
+        assert read_urdf(urdf.read_text()).root == 'left_base'
+        actions[-1].event_handler.handle(Shutdown(), LaunchContext())
+        assert not urdf.parent.exists()
+    assert model.exists()
+
+
+def test_files_of_packages_become_the_description(monkeypatch):
+    monkeypatch.setattr(
+        description_file, 'get_package_share_directory', lambda package: str(LAUNCH.parent)
+    )
+    place = 'package://my_robot/urdf/planar_2r.urdf'
+    (node,) = visit(BRINGUP, description=place)
+    assert 'planar_2r' in parameters_of(node)['robot_description']
+    simulator, _ = visit(SIMULATION, model=place)  # nothing to be deleted
+    assert parameters_of(simulator)['urdf'] == str(LAUNCH.parent / 'urdf' / 'planar_2r.urdf')
 
 
 def test_defaults_are_right():
@@ -102,7 +142,10 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (BRINGUP, 'params_file', '/nowhere'),
         (BRINGUP, 'params_file', str(LAUNCH)),
         (BRINGUP, 'params_file', __file__),
-        (BRINGUP, 'urdf', '/nowhere.urdf'),
+        (BRINGUP, 'description', '/nowhere.urdf'),
+        (BRINGUP, 'description', 'package://no_such_package/robot.urdf'),
+        (BRINGUP, 'rviz', 'maybe'),
+        (SIMULATION, 'model_arguments', 'prefix'),
         (BRINGUP, 'log_level', 'loud'),
         (BRINGUP, 'loop_closures', '/nowhere.yaml'),
         (BRINGUP, 'use_sim_time', 'maybe'),
@@ -142,10 +185,17 @@ def test_unknown_arguments_start_nothing(name, monkeypatch):
         visit(name, namspace='left')
 
 
-def test_rviz_that_is_not_installed_is_told(monkeypatch, tmp_path):
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+def test_rviz_that_is_not_installed_is_told(name, monkeypatch, tmp_path):
     monkeypatch.setenv('PATH', str(tmp_path))
     with pytest.raises(Exception, match='rviz2 is not installed'):
-        visit(SIMULATION, rviz='true')
+        visit(name, rviz='true')
+
+
+def test_arguments_of_a_urdf_are_refused():
+    urdf = str(LAUNCH.parent / 'urdf' / 'planar_2r.urdf')
+    with pytest.raises(ArgumentError, match='it is no xacro file, which could have prefix'):
+        visit(BRINGUP, description=urdf, description_arguments='prefix:=left_')
 
 
 @pytest.mark.parametrize(
@@ -156,16 +206,20 @@ def test_rviz_that_is_not_installed_is_told(monkeypatch, tmp_path):
         ('/left', '/left'),
     ],
 )
-def test_rviz_is_in_the_namespace_of_the_robot(namespace, absolute, monkeypatch, tmp_path):
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION])
+def test_rviz_is_in_the_namespace_of_the_robot(name, namespace, absolute, monkeypatch, tmp_path):
+    """And has the prefix of frames from the same file as the nodes."""
     program = tmp_path / 'rviz2'
     program.touch(0o755)
     monkeypatch.setenv('PATH', str(tmp_path))
-    (rviz,) = (
-        action
-        for action in visit(SIMULATION, rviz='true', namespace=namespace)
-        if type(action) is ExecuteProcess
-    )
-    assert ''.join(each.text for each in rviz.cmd[-1]) == f'__ns:={absolute}'
+    file = str(CONFIG / 'model.yaml')
+    rviz = visit(name, rviz='true', namespace=namespace, params_file=file)[-1]
+    assert (rviz.node_package, rviz.node_executable) == ('screw_dynamics_ros', 'rviz')
+    context = LaunchContext()
+    arguments, _ = words(rviz, context)
+    if namespace:
+        assert rviz.expanded_node_namespace == absolute
+    assert file in arguments
 
 
 # --- ros2_control -------------------------------------------------------------------------------

@@ -33,7 +33,8 @@ ROSDEP_KEYS = {
     'yaml': 'python3-yaml',
 }
 # Used where they are: services (rosdep cannot see a package inside this one), a window on request,
-# a second opinion in the demo; transforms3d stands in for tf_transformations, which depends on it.
+# a second opinion in the demo, xacro files; transforms3d stands in for tf_transformations, which
+# depends on it.
 OPTIONAL = {
     'screw_dynamics_msgs',
     'rviz2',
@@ -42,6 +43,7 @@ OPTIONAL = {
     'mujoco',
     'PyKDL',
     'transforms3d',
+    'xacro',
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,13 +33,13 @@ COMMAND = ['ros2', 'launch', 'screw_dynamics_ros', 'bringup.launch.py']
         (check.parameter_file, 'params_file', str(urdf_path('panda')), 'it is not YAML: line '),
         (check.parameter_file, 'params_file', '', 'expected a YAML file like config/model.yaml'),
         (
-            check.urdf_file,
+            check.description,
             'urdf',
             '/nowhere.urdf',
             'urdf:=/nowhere.urdf: there is no such file; expec',
         ),
-        (check.urdf_file, 'model', str(ROOT), 'this is a folder; expected a URDF file'),
-        (check.urdf_file, 'model', str(ROOT / 'config' / 'model.yaml'), 'expected a URDF file'),
+        (check.description, 'model', str(ROOT), 'this is a folder; expected a URDF or xacro file'),
+        (check.urdf_file, 'model', str(ROOT / 'config' / 'model.yaml'), 'expected a URDF or xacro'),
         (
             check.namespace,
             'namespace',
@@ -100,7 +101,9 @@ def test_right_arguments_are_accepted():
     for name in ('model', 'simulator'):
         path = str(ROOT / 'config' / f'{name}.yaml')
         assert check.parameter_file('params_file', path) == path
-    assert check.urdf_file('urdf', str(urdf_path('panda'))) == urdf_path('panda').read_text()
+    panda = check.urdf_file('urdf', str(urdf_path('panda')))
+    assert panda.text == Path(panda.path).read_text()
+    assert not panda.is_temporary
 
 
 class TestUnknownNames:

@@ -1,0 +1,1 @@
+"""Examine a robot before trusting its model: description, joint states, efforts."""
