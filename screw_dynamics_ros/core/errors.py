@@ -80,6 +80,18 @@ class MissingStateError(ArgumentError):
     code = ErrorCode.NO_JOINT_STATE
 
 
+class NotAtRestError(ArgumentError):
+    """The robot moves, or is being recorded in motion, and has to be at rest."""
+
+    code = ErrorCode.NOT_AT_REST
+
+
+class NotEnoughDataError(ArgumentError):
+    """What has been measured does not tell the result: too little, or too similar."""
+
+    code = ErrorCode.NOT_ENOUGH_DATA
+
+
 class UnknownNameError(ScrewDynamicsError, LookupError):
     """A link, joint, representation or backend name is not known."""
 

@@ -34,6 +34,9 @@ Answer = Callable[..., None]
 #: `ScrewDynamicsError`.
 Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
 
+#: Puts the answer to a request in force, or raises `ScrewDynamicsError`.
+Finish = Callable[[Any, Any], None]
+
 LONGEST = 3000  # characters of a reason, which may repeat what a request says
 
 REMEDY = (
@@ -65,7 +68,9 @@ class Services:
         self._answered: dict[str, int] = {}
         self._refused: dict[str, int] = {}
 
-    def add(self, owner: Node, kind: str, name: str, task: Task) -> None:
+    def add(
+        self, owner: Node, kind: str, name: str, task: Task, finish: Finish | None = None
+    ) -> None:
         """Serve requests of the type screw_dynamics_msgs/srv/`kind`.
 
         Parameters
@@ -80,6 +85,9 @@ class Services:
             other process and is called there, ``answer(*arguments, request, response)``; `success`
             is set. If either raises `ScrewDynamicsError`, `success` is false, `error_code` that of
             the error and `message` the reason. A header without stamp gets the time of the answer.
+        finish : callable, optional
+            Called in the thread of the services, ``finish(request, response)``, after success: puts
+            the result in force in this process, or raises `ScrewDynamicsError`.
         """
         service = owner.resolve_service_name(name)
         types = types_of(kind)
@@ -98,19 +106,31 @@ class Services:
                 )
             )
         self._answered[service] = self._refused[service] = 0
-        self.nodes[0].create_service(types, service, partial(self._on_request, service, kind, task))
+        self.nodes[0].create_service(
+            types, service, partial(self._on_request, service, kind, task, finish)
+        )
 
     @property
     def is_used(self) -> bool:
         """Whether any service was asked for."""
         return bool(self._answered or self._absent)
 
-    def _on_request(self, service: str, kind: str, task: Task, request: Any, response: Any) -> Any:
+    def _on_request(
+        self,
+        service: str,
+        kind: str,
+        task: Task,
+        finish: Finish | None,
+        request: Any,
+        response: Any,
+    ) -> Any:
         """Answer a request, whatever happens."""
         try:
             data = serialize_message(request)
             answered = self.worker.call(respond, kind, data, *task())
             response = deserialize_message(answered, type(response))
+            if finish is not None and response.success:
+                finish(request, response)
         except WorkerError as error:
             self._node.get_logger().error(f'{service}: {error}')
             response = refusal(response, error, 'no answer: ')

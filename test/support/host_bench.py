@@ -14,7 +14,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import host, output_group, state_pipeline
-from screw_dynamics_ros.nodes.model import payloads
+from screw_dynamics_ros.nodes.model import effort_recording, payloads
 from screw_dynamics_ros.nodes.outputs import (
     command_channel,
     commands,
@@ -60,6 +60,7 @@ class Bench:
             host,
             state_pipeline,
             payloads,
+            effort_recording,
             command_channel,
             commands,
             reference_trajectory,

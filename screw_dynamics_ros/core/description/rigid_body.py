@@ -182,7 +182,7 @@ class RigidBody(Inertia):
         >>> RigidBody(2, [0.3, 0, 0], np.diag([0.01, 0.02, 0.02])).pseudo_inertia.diagonal()
         array([0.195, 0.005, 0.005, 2.   ])
         """
-        return _pseudo_inertia(self.parameters)
+        return pseudo_inertias(self.parameters)
 
     def principal_frame(self) -> PrincipalFrame:
         """Return the right-handed frame at the center of mass in which the inertia is diagonal.
@@ -299,12 +299,12 @@ def is_physical(parameters: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     array([ True, False])
     """
     x = as_float_stack('rigid_body.is_physical', 'parameters', parameters, 10)
-    eigenvalues = np.linalg.eigvalsh(_pseudo_inertia(x))
+    eigenvalues = np.linalg.eigvalsh(pseudo_inertias(x))
     rounding = 1e-12 * np.abs(eigenvalues).max(axis=-1)
     return np.asarray((x[..., 0] > 0.0) & (eigenvalues[..., 0] >= -rounding))[()]
 
 
-def _pseudo_inertia(x: Array) -> Array:
+def pseudo_inertias(x: Array) -> Array:
     """Return the pseudo-inertias (...,4,4) of parameters (...,10)."""
     inertia = np.zeros((*x.shape[:-1], 3, 3))
     for column, (i, j) in enumerate(zip(*_UPPER)):

@@ -33,6 +33,7 @@ from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapp
 from screw_dynamics_ros.nodes.parameters import shared_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
+from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
 from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
 from screw_dynamics_ros.ros.description import Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
@@ -113,6 +114,15 @@ class ModelHost:
             self._model_parameters.set_payload,
             prefix,
         )
+        self._estimation = PayloadEstimation(
+            node,
+            self.services,
+            self.immediate,
+            self.payload_services,
+            lambda: self.situation({}),
+            self.effort_shares,
+        )
+        self.states.observe(self._estimation.recording.observe)
         self.diagnostics.add(self.payload_status)
         self.drawing = DrawingProcess()
 
@@ -166,22 +176,23 @@ class ModelHost:
         """
 
         def task() -> tuple[Answer, tuple[Any, ...]]:
-            model, mapper = self.model, self.mapper
-            if model is None or mapper is None:
-                raise MissingDescriptionError('no robot description yet; see /diagnostics')
-            return requests.answer, (
-                query,
-                requests.Situation(
-                    requests.pickled(model.robot),
-                    self.gravity.copy(),
-                    self.parameters['frame_prefix'],
-                    latest(mapper),
-                    payloads(),
-                    model.text,
-                ),
-            )
+            return requests.answer, (query, self.situation(payloads()))
 
         self.services.add(node, kind, name, task)
+
+    def situation(self, payloads: Mapping[str, RigidBody]) -> requests.Situation:
+        """Return what requests are answered by now; raises `MissingDescriptionError`."""
+        model, mapper = self.model, self.mapper
+        if model is None or mapper is None:
+            raise MissingDescriptionError('no robot description yet; see /diagnostics')
+        return requests.Situation(
+            requests.pickled(model.robot),
+            self.gravity.copy(),
+            self.parameters['frame_prefix'],
+            latest(mapper),
+            payloads,
+            model.text,
+        )
 
     def reload(self) -> None:
         """Compile again: other outputs of a group, other drives, another description."""
@@ -221,6 +232,7 @@ class ModelHost:
         """Report what is carried, and the requests that change it."""
         status = Status('payload')
         self.payloads.report(status)
+        self._estimation.report(status)
         self.immediate.report(status)
         return status
 

@@ -157,6 +157,15 @@ class Payloads:
         with self._lock:
             return self._transitions.bodies(time.monotonic())
 
+    def by_name(self) -> dict[str, dict[str, RigidBody]]:
+        """Return what is carried now under each name, by its links."""
+        named: dict[str, dict[str, RigidBody]] = {}
+        with self._lock:
+            now = time.monotonic()
+            for name, link, transition in self._transitions.items():
+                named.setdefault(name, {})[link] = transition.body(now)
+        return named
+
     def bodies_in_force(self) -> dict[str, RigidBody]:
         """Return what each link of the robot carries now."""
         links = () if self._model is None else self._model.robot.link_names

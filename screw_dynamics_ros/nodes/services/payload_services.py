@@ -52,7 +52,7 @@ class PayloadServices:
         set_parameters: Callable[[Mapping[str, Any], float], str],
         prefix: str,
     ) -> None:
-        self._payloads, self._running, self._prefix = payloads, running, prefix
+        self.payloads, self._running, self.prefix = payloads, running, prefix
         self._set_parameters = set_parameters
         services.add('SetPayload', '~/set_payload', self.set_payload)
         services.add('ClearPayload', '~/clear_payload', self.clear_payload)
@@ -65,7 +65,7 @@ class PayloadServices:
         body = read_inertia(request.inertia.inertia, 'inertia')
         link, body = self._on_link(request.inertia.header.frame_id, request.link, body)
         self.put(name, link, body, duration)
-        response.header.frame_id = self._prefix + link
+        response.header.frame_id = self.prefix + link
         response.message = f'{name}: {body.mass:g} kg on {link}{how(duration)}'
 
     def put(
@@ -75,7 +75,7 @@ class PayloadServices:
         check_name(name)
         check_duration(duration)
         if name != PARAMETERS:
-            self._payloads.put(name, link, body, duration, tool)
+            self.payloads.put(name, link, body, duration, tool)
             return
         matrix = body.matrix
         self._set(
@@ -95,34 +95,41 @@ class PayloadServices:
             self._take_off(request.name, duration)
             response.message = f'{request.name}: nothing{how(duration)}'
             return
-        if PARAMETERS in self._payloads.names:
+        if PARAMETERS in self.payloads.names:
             self._take_off(PARAMETERS, duration)
-        names = self._payloads.take_off_all(duration)
+        names = self.payloads.take_off_all(duration)
         response.message = f'{shorten(names) or "nothing carried"}: nothing{how(duration)}'
 
     def detach_tool(self, request: Any, response: Any) -> None:
         """Answer a DetachTool request."""
-        duration, tools = seconds(request.transition_time), self._payloads.tools
+        duration, tools = seconds(request.transition_time), self.payloads.tools
         name = request.name
         if not name and len(tools) == 1:
             (name,) = tools
         if name not in tools:
             wanted = f'no tool {shown(name)!r}' if name else 'no name, and not just one tool'
             raise UnknownNameError(f'{wanted}; attached: {shorten(tools, 30) or "none"}')
-        self._payloads.take_off(name, duration)
+        self.payloads.take_off(name, duration)
         response.message = f'{name}: detached{how(duration)}'
 
     def _take_off(self, name: str, duration: float) -> None:
-        if name == PARAMETERS and name in self._payloads.names:
+        if name == PARAMETERS and name in self.payloads.names:
             check_duration(duration)
             self._set({'payload_link': ''}, duration)
             return
-        self._payloads.take_off(name, duration)
+        self.payloads.take_off(name, duration)
 
     def _set(self, values: Mapping[str, Any], duration: float) -> None:
         reason = self._set_parameters(values, duration)
         if reason:
             raise ScrewDynamicsError(f'the parameters do not take it: {reason}')
+
+    def link_in_force(self, frame: str, field: str) -> str:
+        """Return the link with a frame name, of the robot in force if there is one."""
+        model, _ = self._running()
+        if model is None:
+            return frame.removeprefix(self.prefix)
+        return link_of(model.robot, self.prefix, frame, field)
 
     # --- frames ---------------------------------------------------------------------------------
 
@@ -142,7 +149,7 @@ class PayloadServices:
         model, mapper = self._running()
         if model is None:
             wanted = link or frame, frame or link
-            link, frame = (each.removeprefix(self._prefix) for each in wanted)
+            link, frame = (each.removeprefix(self.prefix) for each in wanted)
             if link != frame:
                 raise MissingStateError(
                     f'there is no robot description yet that tells where {shown(frame)!r} is on '
@@ -150,8 +157,8 @@ class PayloadServices:
                 )
             return link, body
         robot = model.robot
-        given = link_of(robot, self._prefix, frame or link, 'inertia.header.frame_id')
-        carrier = link_of(robot, self._prefix, link or frame, 'link')
+        given = link_of(robot, self.prefix, frame or link, 'inertia.header.frame_id')
+        carrier = link_of(robot, self.prefix, link or frame, 'link')
         if given == carrier:
             return carrier, body
         return carrier, body.moved(relative_pose(model, mapper, carrier, given))

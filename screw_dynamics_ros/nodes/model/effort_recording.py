@@ -1,0 +1,186 @@
+"""Joint states with efforts, recorded at rest and in motion to tell a payload from them."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    MissingStateError,
+    NotAtRestError,
+)
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+
+LATEST, LEAST = 100, 10  # states of a pose, at most and at least
+AT_REST = 0.05  # rad/s, m/s: largest velocity in a pose
+MOST_POSES = 200
+LONGEST_MOTION = 60.0  # s
+MOST_STATES = 60_000  # in motion
+
+
+@dataclass(frozen=True)
+class RecordedStates:
+    """States one after the other without a pause: stamps (N,) [ns], (q, v, tau) (N, 3, n)."""
+
+    stamps: Array
+    states: Array
+    at_rest: bool
+
+
+class EffortRecording:
+    """Keeps what has been recorded for the present robot; another robot starts anew.
+
+    States come in the thread of the joint states; all else may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._mapper: JointStateMapper | None = None
+        self._latest: deque[tuple[int, Array]] = deque(maxlen=LATEST)
+        self._poses: list[RecordedStates] = []
+        self._motions: list[list[tuple[int, Array]]] = []
+        self._count = 0
+        self._until = -math.inf
+
+    def observe(self, mapper: JointStateMapper) -> None:
+        """Take in the present state, if it has velocities and efforts."""
+        if mapper is not self._mapper:
+            self._begin(mapper)
+        if not (mapper.has_velocity and mapper.has_effort):
+            return
+        latest, stamp = self._latest, mapper.stamp
+        follows = bool(latest) and 0 < stamp - latest[-1][0] <= mapper.policies.timeout
+        if mapper.restarted or not follows:
+            latest.clear()
+        latest.append((stamp, mapper.state.copy()))
+        if self._until > -math.inf:
+            self._record(follows and not mapper.restarted)
+
+    def _begin(self, mapper: JointStateMapper) -> None:
+        with self._lock:
+            self._mapper = mapper
+            self._latest.clear()
+            self._forget()
+
+    def _record(self, follows: bool) -> None:
+        """Add the latest state to the motion under way."""
+        with self._lock:
+            if time.monotonic() > self._until or self._count >= MOST_STATES:
+                self._until = -math.inf
+                return
+            if not (follows and self._motions[-1]):
+                self._motions.append([])
+            self._motions[-1].append(self._latest[-1])
+            self._count += 1
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def add_pose(self) -> tuple[int, Array]:
+        """Record the latest states as a pose; return stamp [ns] and positions of the last one.
+
+        Raises
+        ------
+        MissingStateError
+            There are no current states with velocity and effort, or too few.
+        NotAtRestError
+            A joint moves.
+        ArgumentError
+            As many poses as possible have been recorded.
+        """
+        mapper, latest = self._mapper, list(self._latest)
+        if mapper is None or not latest:
+            raise MissingStateError(
+                'no joint states with velocity and effort so far; see /diagnostics'
+            )
+        age, timeout = time.monotonic() - mapper.last_accepted, mapper.policies.state_timeout
+        if age > (timeout or math.inf):
+            raise MissingStateError(
+                f'no joint states for {age:.1f} s, longer than state_timeout ({timeout:g} s): '
+                'check that the driver is running'
+            )
+        if len(latest) < LEAST:
+            raise MissingStateError(
+                f'{len(latest)} joint states with velocity and effort since the start or a pause, '
+                f'and at least {LEAST} are needed: try again later'
+            )
+        states = np.array([state for _, state in latest])
+        self._check_rest(mapper, states, 1e-9 * (latest[-1][0] - latest[0][0]))
+        with self._lock:
+            if len(self._poses) >= MOST_POSES:
+                raise ArgumentError(f'{MOST_POSES} poses have been recorded, more are not possible')
+            stamps = np.array([stamp for stamp, _ in latest], dtype=float)
+            self._poses.append(RecordedStates(stamps, states, True))
+        return latest[-1][0], states[-1, 0]
+
+    @staticmethod
+    def _check_rest(mapper: JointStateMapper, states: Array, seconds: float) -> None:
+        q, v = states[:, 0] - states[0, 0], states[:, 1]
+        turns = mapper.continuous
+        q[:, turns] = (q[:, turns] + np.pi) % (2.0 * np.pi) - np.pi
+        moved = q.max(axis=0) - q.min(axis=0)
+        for joint, speed, distance in zip(mapper.joints, np.abs(v).max(axis=0), moved):
+            if not (speed <= AT_REST and distance <= AT_REST * seconds):
+                raise NotAtRestError(
+                    f'{joint} moved, at up to {speed:.3g} rad/s (m/s) and by {distance:.3g} rad (m)'
+                    f' within {seconds:.3g} s; at most {AT_REST} rad/s (m/s) is rest: let the '
+                    'robot come to rest first'
+                )
+
+    def begin_motion(self, duration: float) -> None:
+        """Record all states from now on, for a time [s].
+
+        Raises `ArgumentError` for a duration that is not possible or too much that has been
+        recorded, `NotAtRestError` while a motion is recorded.
+        """
+        if not 0.0 < duration <= LONGEST_MOTION:
+            raise ArgumentError(
+                f'duration must be more than 0 and at most {LONGEST_MOTION:g} s, got {duration:g}'
+            )
+        if self.remaining:
+            raise NotAtRestError(
+                f'a motion is being recorded, for another {self.remaining:.1f} s: wait, or CLEAR'
+            )
+        with self._lock:
+            if self._count >= MOST_STATES:
+                raise ArgumentError(f'{MOST_STATES} states have been recorded: CLEAR them first')
+            self._motions.append([])
+            self._until = time.monotonic() + duration
+
+    def clear(self) -> None:
+        """Forget everything that has been recorded, and end a recording under way."""
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._poses, self._motions, self._count, self._until = [], [], 0, -math.inf
+
+    @property
+    def remaining(self) -> float:
+        """How long a motion is still recorded [s]."""
+        return max(0.0, self._until - time.monotonic())
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Numbers of poses and of states in motion."""
+        return len(self._poses), self._count
+
+    def recorded(self) -> list[RecordedStates]:
+        """Return everything that has been recorded."""
+        with self._lock:
+            motions = [
+                RecordedStates(
+                    np.array([stamp for stamp, _ in each], dtype=float),
+                    np.array([state for _, state in each]),
+                    False,
+                )
+                for each in self._motions
+                if len(each) > 1
+            ]
+            return [*self._poses, *motions]

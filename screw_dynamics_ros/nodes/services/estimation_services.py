@@ -1,0 +1,149 @@
+"""Services `record_payload`, `estimate_payload` and `attach_tool`.
+
+Estimates and descriptions are worked on in another process; what comes out is put in force in this
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.errors import NotAtRestError
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.effort_recording import EffortRecording
+from screw_dynamics_ros.nodes.model.payloads import PARAMETERS
+from screw_dynamics_ros.nodes.services import payload_estimates
+from screw_dynamics_ros.nodes.services.payload_services import (
+    DEFAULT,
+    PayloadServices,
+    how,
+    seconds,
+)
+from screw_dynamics_ros.nodes.services.requests import Situation
+from screw_dynamics_ros.ros.immediate_services import ImmediateServices
+from screw_dynamics_ros.ros.messages.conversions import time_message
+from screw_dynamics_ros.ros.messages.inertias import read_inertia
+from screw_dynamics_ros.ros.services import Answer, Services
+from screw_dynamics_ros.ros.status import Status
+
+TOOL = 'tool'  # name of a tool without one
+
+
+class PayloadEstimation:
+    """Payloads from measured efforts and from descriptions.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    services : Services
+    immediate : ImmediateServices
+    payload_services : PayloadServices
+        Puts results in force.
+    situation : callable
+        Returns what requests are answered by.
+    shares : (5,) array
+        Which terms the measured efforts contain.
+
+    Attributes
+    ----------
+    recording : EffortRecording
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        services: Services,
+        immediate: ImmediateServices,
+        payload_services: PayloadServices,
+        situation: Callable[[], Situation],
+        shares: Array,
+    ) -> None:
+        self.recording = EffortRecording()
+        self._put, self._situation, self._shares = payload_services, situation, shares
+        immediate.add('RecordPayload', '~/record_payload', self.record)
+        services.add(
+            node, 'EstimatePayload', '~/estimate_payload', self.estimation, self.apply_estimate
+        )
+        services.add(
+            node,
+            'AttachTool',
+            '~/attach_tool',
+            lambda: (payload_estimates.describe_tool, ()),
+            self.attach,
+        )
+
+    def record(self, request: Any, response: Any) -> None:
+        """Answer a RecordPayload request."""
+        recording = self.recording
+        if request.action == request.POSE:
+            stamp, q = recording.add_pose()
+            response.header.stamp = time_message(stamp)
+            response.message = f'pose {recording.counts[0]} at {[round(x, 3) for x in q.tolist()]}'
+        elif request.action == request.MOTION:
+            duration = seconds(request.duration)
+            recording.begin_motion(duration)
+            response.message = f'recording all states for {duration:g} s'
+        elif request.action == request.CLEAR:
+            recording.clear()
+            response.message = 'nothing recorded'
+        else:
+            raise ArgumentError(f'action is {request.action}: POSE, MOTION or CLEAR is possible')
+        response.poses, response.motion_states = recording.counts
+
+    def estimation(self) -> tuple[Answer, tuple[Any, ...]]:
+        """Return what answers an EstimatePayload request."""
+        remaining = self.recording.remaining
+        if remaining:
+            raise NotAtRestError(f'a motion is being recorded, for another {remaining:.1f} s')
+        return payload_estimates.estimate, (
+            self._situation(),
+            self.recording.recorded(),
+            self._shares.copy(),
+            self._put.payloads.by_name(),
+        )
+
+    def apply_estimate(self, request: Any, response: Any) -> None:
+        """Let the link carry what has been estimated, if that is asked for."""
+        if not request.apply:
+            return
+        inertia, com = response.inertia.inertia, response.inertia.inertia.com
+        moments = [getattr(inertia, f'i{axes}') for axes in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')]
+        body = payload_estimates.carried_body(
+            inertia.m, np.array([com.x, com.y, com.z]), np.array(moments)
+        )
+        duration, name = seconds(request.transition_time), request.name or DEFAULT
+        link = self._put.link_in_force(request.link, 'link')
+        check_other_thread(name)
+        self._put.put(name, link, body, duration)
+        response.applied = True
+        point = '' if body.matrix.any() else ' as a point'
+        response.message += f'; {name}: carried by {link}{point}{how(duration)}'
+
+    def attach(self, request: Any, response: Any) -> None:
+        """Let a link carry the tool that has been described."""
+        link = self._put.link_in_force(request.link, 'link')
+        duration, name = seconds(request.transition_time), request.name or TOOL
+        check_other_thread(name)
+        body = read_inertia(response.inertia.inertia, 'the tool')
+        self._put.put(name, link, body, duration, tool=True)
+        response.header.frame_id = self._put.prefix + link
+        response.inertia.header.frame_id = response.header.frame_id
+        response.message += f'; {name}: carried by {link}{how(duration)}'
+
+    def report(self, status: Status) -> None:
+        """Say what has been recorded."""
+        poses, states = self.recording.counts
+        status.values['recorded'] = f'{poses} poses, {states} states in motion'
+
+
+def check_other_thread(name: str) -> None:
+    """Refuse the payload whose parameters only the thread of the joint states may set."""
+    if name == PARAMETERS:
+        raise ArgumentError(
+            f'name: {PARAMETERS!r} is the payload of the parameters; give another name'
+        )

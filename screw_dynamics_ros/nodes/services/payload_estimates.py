@@ -1,0 +1,149 @@
+"""Answers to EstimatePayload and AttachTool requests, computed in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import DescriptionError
+from screw_dynamics_ros.core.control.payload_transitions import mixture
+from screw_dynamics_ros.core.control.tool_body import tool_body
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.errors import InertiaError, NotEnoughDataError
+from screw_dynamics_ros.core.estimation.payload_estimation import (
+    EffortRecord,
+    PayloadEstimate,
+    estimate_payload,
+)
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.effort_recording import RecordedStates
+from screw_dynamics_ros.nodes.services.payload_services import DEFAULT
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation
+from screw_dynamics_ros.ros.messages import conversions
+from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.names import shorten, shown
+
+
+def estimate(
+    situation: Situation,
+    recorded: Sequence[RecordedStates],
+    shares: Array,
+    named: Mapping[str, Mapping[str, RigidBody]],
+    request: Any,
+    response: Any,
+) -> None:
+    """Answer an EstimatePayload request; what is to be applied has been checked."""
+    queried = QueriedRobot(situation)
+    queried.check_tree('estimation of a payload', 'set it with set_payload')
+    link = queried.find_link(request.link, 'link')
+    records = [
+        EffortRecord(
+            1e-9 * (each.stamps - each.stamps[0]),
+            np.array([queried.whole_q(q) for q in each.states[:, 0]]),
+            np.array([queried.whole_v(v) for v in each.states[:, 1]]),
+            np.array([queried.whole_v(tau) for tau in each.states[:, 2]]),
+            each.at_rest,
+        )
+        for each in recorded
+    ]
+    others = [carried for name, carried in named.items() if name != (request.name or DEFAULT)]
+    found = estimate_payload(
+        queried.robot,
+        link,
+        records,
+        shares=shares,
+        known=together(others, queried.robot.link_names),
+        effort_deviation=request.effort_deviation,
+        with_offsets=request.estimate_offsets,
+        measured=queried.joints,
+    )
+    write(found, response)
+    response.header.frame_id = queried.prefix + link
+    response.inertia.header.frame_id = response.header.frame_id
+    if request.apply:
+        body_of(found)
+    if np.isnan(found.mass):
+        raise NotEnoughDataError(
+            'what has been recorded does not tell the mass: record poses in which the link has '
+            f'other orientations; not told: {", ".join(found.not_told)}'
+        )
+
+
+def together(
+    carried: Iterable[Mapping[str, RigidBody]], links: Collection[str]
+) -> dict[str, RigidBody]:
+    """Return what some payloads are on each of some links."""
+    parts: dict[str, list[tuple[float, RigidBody]]] = {}
+    for each in carried:
+        for link, body in each.items():
+            parts.setdefault(link, []).append((1.0, body))
+    return {link: mixture(bodies) for link, bodies in parts.items() if link in links}
+
+
+def write(found: PayloadEstimate, response: Any) -> None:
+    """Write an estimate into an EstimatePayload response."""
+    inertia, com = response.inertia.inertia, found.center_of_mass
+    inertia.m = found.mass
+    inertia.com.x, inertia.com.y, inertia.com.z = com.tolist()
+    fields = 'ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'
+    for field, value in zip(fields, found.inertia.tolist()):
+        setattr(inertia, field, value)
+    response.mass_interval = found.mass_interval
+    interval = response.center_of_mass_interval
+    interval.x, interval.y, interval.z = found.center_of_mass_interval.tolist()
+    response.inertia_interval = found.inertia_interval
+    response.parameters = found.parameters
+    response.covariance = found.covariance.reshape(-1)
+    response.not_told = list(found.not_told)
+    response.joint_names = list(found.joints)
+    response.offsets = found.offsets.tolist()
+    response.residuals = found.residuals.tolist()
+    response.poses, response.stretches = found.poses, found.stretches
+    untold = f'; not told: {", ".join(found.not_told)}' if found.not_told else ''
+    response.message = f'{found.mass:.4g} kg +- {found.mass_interval:.2g} kg (95 %){untold}'
+
+
+def body_of(found: PayloadEstimate) -> RigidBody:
+    """Return what an estimate lets the link carry: a point where the inertia is no body's.
+
+    Raises `InertiaError` if mass and center of mass are not told, or there is no mass.
+    """
+    if not found.has_mass or np.isnan(found.center_of_mass).any():
+        raise InertiaError(
+            f'not applied: mass {found.mass:.3g} kg +- {found.mass_interval:.2g} kg, center of '
+            f'mass {found.center_of_mass.round(3).tolist()} m; both must be told, and the mass '
+            'must be more than its interval'
+        )
+    return carried_body(found.mass, found.center_of_mass, found.inertia)
+
+
+def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
+    """Return a body, a point if no body has these moments xx, xy, xz, yy, yz, zz."""
+    xx, xy, xz, yy, yz, zz = moments
+    try:
+        return RigidBody(mass, com, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    except InertiaError:
+        return RigidBody(mass, com, np.zeros((3, 3)))
+
+
+def describe_tool(request: Any, response: Any) -> None:
+    """Answer an AttachTool request but for the link, which is that of the robot in force."""
+    text = request.description
+    if '<' not in text:  # a path would be opened
+        raise DescriptionError(
+            f'description is not XML but {shown(text)!r}; give the text of the URDF, not its name'
+        )
+    description = read_urdf(text, inertia_check='warn')
+    orientation = request.pose.orientation
+    if not any((orientation.x, orientation.y, orientation.z, orientation.w)):
+        orientation.w = 1.0
+    body = tool_body(description, conversions.matrix(request.pose, 'pose'))
+    write_inertia(response.inertia.inertia, body)
+    moving = [joint.name for joint in description.joints if joint.type != 'fixed']
+    held = f', {shorten(moving)} at neutral positions' if moving else ''
+    response.message = (
+        f'{description.name}: {body.mass:.6g} kg in {len(description.links)} links{held}'
+    )
