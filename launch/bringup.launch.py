@@ -5,6 +5,7 @@
     ros2 launch screw_dynamics_ros bringup.launch.py rviz:=true \\
         description:=package://my_robot/urdf/robot.urdf.xacro description_arguments:='prefix:=left_'
     ros2 launch screw_dynamics_ros bringup.launch.py loop_closures:=/path/to/closures.yaml
+    ros2 launch screw_dynamics_ros bringup.launch.py driver:=franka
 
 The robot description comes from the topic robot_description, unless a file is named. Processes
 that die are restarted after a delay, so that a wrong parameter does not cause rapid restarts.
@@ -18,19 +19,28 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
-from screw_dynamics_ros.core import DescriptionError
+from screw_dynamics_ros.core import DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.ros import launch_arguments as check
+from screw_dynamics_ros.ros.drivers import find_driver
 
 SHARE = Path(get_package_share_directory('screw_dynamics_ros'))
+DEFAULTS = str(SHARE / 'config' / 'model.yaml')
 RESPAWN_DELAY = 2.0  # s
 
 ARGUMENTS = [
     DeclareLaunchArgument('namespace', default_value='', description='Namespace of the robot.'),
     DeclareLaunchArgument(
         'params_file',
-        default_value=str(SHARE / 'config' / 'model.yaml'),
+        default_value=DEFAULTS,
         description='Parameters of bringup and the nodes it hosts.',
+    ),
+    DeclareLaunchArgument(
+        'driver',
+        default_value='',
+        description='What the robot driver measures and compensates: ur, franka, iiwa, '
+        'kinova_gen3, xarm, generic, or a YAML file like config/drivers/ur.yaml; a params_file of '
+        'your own takes precedence. Empty: as in params_file.',
     ),
     DeclareLaunchArgument(
         'description',
@@ -74,7 +84,7 @@ def make_nodes(context: LaunchContext) -> list[Node]:
     """Return the nodes; files are read now, so that nothing starts with a wrong one."""
     value = context.launch_configurations
     parameters = [
-        check.parameter_file('params_file', value['params_file']),
+        *parameter_files(value['params_file'], value['driver']),
         {'use_sim_time': value['use_sim_time'] == 'true'},
     ]
     if value['description']:
@@ -101,6 +111,18 @@ def make_nodes(context: LaunchContext) -> list[Node]:
     if value['rviz'] == 'true':
         nodes.append(check.rviz(namespace, value['params_file']))
     return nodes
+
+
+def parameter_files(own: str, driver: str) -> list[str]:
+    """Return the parameter files, those that take precedence last."""
+    file = check.parameter_file('params_file', own)
+    if not driver:
+        return [file]
+    try:
+        preset = find_driver(driver, SHARE / 'config' / 'drivers')
+    except ScrewDynamicsError as error:
+        raise check.refusal('driver', driver, str(error), 'a preset as in doc/drivers.md') from None
+    return [DEFAULTS, str(preset.path)] + ([file] if file != DEFAULTS else [])
 
 
 def check_loop_closures(path: str) -> None:

@@ -44,7 +44,7 @@ ORDER = """
     ros.names  ros.status  ros.share  ros.parameter_files
     ros.process
     ros.description_file
-    ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control
+    ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control  ros.drivers
     ros.diagnostics
     ros.services
     ros.immediate_services

@@ -119,6 +119,30 @@ def test_files_of_packages_become_the_description(monkeypatch):
     assert parameters_of(simulator)['urdf'] == str(LAUNCH.parent / 'urdf' / 'planar_2r.urdf')
 
 
+def files_of(node):
+    """Return the names of the parameter files of a node, those that take precedence last."""
+    files = [each for each in node._Node__parameters if hasattr(each, 'param_file')]
+    return [Path(''.join(part.text for part in each.param_file)).name for each in files]
+
+
+def test_a_driver_preset_stands_between_defaults_and_parameters_of_ones_own(tmp_path):
+    own = tmp_path / 'own.yaml'
+    own.write_text('/**/dynamics: {ros__parameters: {ramp_time: 1.0}}')
+    (plain,) = visit(BRINGUP)
+    assert files_of(plain) == ['model.yaml']
+    (node,) = visit(BRINGUP, driver='franka')
+    assert files_of(node) == ['model.yaml', 'franka.yaml']
+    (node,) = visit(BRINGUP, driver=str(CONFIG / 'drivers' / 'ur.yaml'), params_file=str(own))
+    assert files_of(node) == ['model.yaml', 'ur.yaml', 'own.yaml']
+    (node,) = visit(BRINGUP, params_file=str(own))
+    assert files_of(node) == ['own.yaml']
+
+
+def test_a_driver_that_is_not_known_is_refused():
+    with pytest.raises(ArgumentError, match=r'driver:=frnka: .* did you mean franka'):
+        visit(BRINGUP, driver='frnka')
+
+
 def test_defaults_are_right():
     assert len(visit(SIMULATION)) == 2
 
@@ -146,6 +170,7 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (BRINGUP, 'description', 'package://no_such_package/robot.urdf'),
         (BRINGUP, 'rviz', 'maybe'),
         (SIMULATION, 'model_arguments', 'prefix'),
+        (BRINGUP, 'driver', '/nowhere.yaml'),
         (BRINGUP, 'log_level', 'loud'),
         (BRINGUP, 'loop_closures', '/nowhere.yaml'),
         (BRINGUP, 'use_sim_time', 'maybe'),

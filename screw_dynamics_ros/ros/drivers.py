@@ -1,0 +1,184 @@
+"""Driver presets, config/drivers: what a robot driver measures, compensates and listens to.
+
+A preset is a parameter file for the nodes. Its section ``/**/driver`` has what no node asks for:
+joints, frames, controllers and topics. doc/drivers.md has the source of each fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.ros.parameter_files import PARAMETERS, read_parameter_file
+from screw_dynamics_ros.ros.share import share_folder
+
+FACTS = '/**/driver'
+NODES = ('/**', '/**/bringup', '/**/kinematics', '/**/dynamics', '/**/wrench_estimator')
+EFFORTS = ('torque', 'current', 'unknown')
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a driver has, in names without prefix; empty where it has none or none is documented.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        In the order of its controllers.
+    root_frame, tool_frame : str
+    effort : str
+        Unit of the measured efforts: 'torque' [N m, N], 'current' [A] or 'unknown'.
+    joint_states_topic : str
+    trajectory_controllers, effort_controllers : tuple of str
+        Names of controllers, the present one first.
+    wrench_topic, wrench_frame : str
+        Where it publishes a wrench, and the frame that is in.
+    """
+
+    joints: tuple[str, ...]
+    root_frame: str
+    tool_frame: str
+    effort: str
+    joint_states_topic: str
+    trajectory_controllers: tuple[str, ...]
+    effort_controllers: tuple[str, ...]
+    wrench_topic: str
+    wrench_frame: str
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver preset.
+
+    Attributes
+    ----------
+    name : str
+        'ur' of ur.yaml.
+    path : Path
+    facts : Facts
+    parameters : mapping
+        Parameters of the nodes by section of the file and name.
+    """
+
+    name: str
+    path: Path
+    facts: Facts
+    parameters: Mapping[str, Mapping[str, Any]]
+
+    def terms(self, section: str, name: str) -> tuple[str, ...]:
+        """Return a parameter that is a list of terms; empty if the preset does not have it."""
+        return tuple(term for term in self.parameters.get(section, {}).get(name, ()) if term)
+
+
+def presets(folder: Path | None = None) -> dict[str, Path]:
+    """Return the files of the presets of a folder, by default of the package, by name."""
+    folder = share_folder() / 'config' / 'drivers' if folder is None else folder
+    return {path.stem: path for path in sorted(folder.glob('*.yaml'))}
+
+
+def find_driver(value: str, folder: Path | None = None) -> Driver:
+    """Return the preset of that name, or that of the file with that path.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such preset; names those that there are.
+    ArgumentError
+        As `read_driver`.
+    """
+    known = presets(folder)
+    if value in known:
+        return read_driver(known[value])
+    if '/' in value or value.endswith('.yaml'):
+        return read_driver(Path(value))
+    like = get_close_matches(value, known, 1)
+    raise UnknownNameError(
+        f'there is no driver preset {value!r}; '
+        + (f'did you mean {like[0]}? ' if like else '')
+        + f'there are {", ".join(known)}, or name a file (.yaml)'
+    )
+
+
+def read_driver(path: Path) -> Driver:
+    """Return the preset of a file.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no parameter file, has other sections, lacks a fact, or has one that cannot be; the
+        text names it.
+    """
+    read_parameter_file(path)  # has better words for what is no parameter file
+    content = yaml.safe_load(path.read_text(encoding='utf-8'))
+    sections = {key: value.get(PARAMETERS) for key, value in content.items()}
+    for key in sections:
+        if key not in (FACTS, *NODES):
+            raise ArgumentError(
+                f'section {key} is for no node of a driver preset; there are {", ".join(NODES)}, '
+                f'and {FACTS} for facts'
+            )
+    if FACTS not in sections:
+        raise ArgumentError(f'there is no section {FACTS} with the facts about the driver')
+    facts = facts_of(sections.pop(FACTS) or {})
+    return Driver(path.stem, path, facts, {key: value or {} for key, value in sections.items()})
+
+
+def facts_of(content: Mapping[str, Any]) -> Facts:
+    """Return the facts of a section; raises `ArgumentError`."""
+    wanted = {field.name: field.type == 'str' for field in fields(Facts)}
+    for name in content:
+        if name not in wanted:
+            raise ArgumentError(f'{FACTS}: there is no {name}; there are {", ".join(wanted)}')
+    found: dict[str, Any] = {}
+    for name, is_text in wanted.items():
+        value = content.get(name)
+        if is_text and isinstance(value, str):
+            found[name] = value
+        elif not is_text and isinstance(value, list) and all(isinstance(x, str) for x in value):
+            found[name] = tuple(each for each in value if each)
+        else:
+            kind = 'text' if is_text else "a list of names, [''] for none"
+            raise ArgumentError(f'{FACTS}: {name} must be {kind}, found {value!r}')
+    if found['effort'] not in EFFORTS:
+        raise ArgumentError(
+            f'{FACTS}: effort is {found["effort"]!r}; it must be one of {", ".join(EFFORTS)}'
+        )
+    if len(set(found['joints'])) < len(found['joints']):
+        raise ArgumentError(f'{FACTS}: joints names a joint twice')
+    return Facts(**found)
+
+
+def recognized(
+    joints: Collection[str], links: Collection[str], drivers: Collection[Driver]
+) -> tuple[Driver, str] | None:
+    """Return the driver whose joints and frames a robot has, and their prefix; None if none has.
+
+    Arms of a family may have fewer joints than the preset: the first five, or all if there are
+    fewer, are enough. Root and tool frame must be there. Of several the one with the shortest
+    prefix is meant: ``fr3_joint1`` is ``joint1`` with a prefix, too.
+
+    Examples
+    --------
+    >>> ur = find_driver('ur')
+    >>> driver, prefix = recognized(
+    ...     ['left_' + joint for joint in ur.facts.joints], ['left_base_link', 'left_tool0'], [ur])
+    >>> driver.name, prefix
+    ('ur', 'left_')
+    """
+    found = []
+    for driver in drivers:
+        facts = driver.facts
+        first, *rest = facts.joints or ('',)
+        for joint in joints if first else ():
+            prefix = joint.removesuffix(first)
+            here = [prefix + name in joints for name in (first, *rest[:4])]
+            frames = [prefix + frame in links for frame in (facts.root_frame, facts.tool_frame)]
+            if joint.endswith(first) and all(here + frames):
+                found.append((len(prefix), driver.name, driver, prefix))
+    return min(found)[2:] if found else None
