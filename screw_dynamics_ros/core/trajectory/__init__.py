@@ -1,6 +1,8 @@
 """Requirements of joint motions: efforts, exceeded limits, largest speed and payload."""
 
 from screw_dynamics_ros.core.trajectory.annotation import Annotation, annotate
+from screw_dynamics_ros.core.trajectory.feasible_motion import FeasibleMotion, feasible_motion
+from screw_dynamics_ros.core.trajectory.feedforward_efforts import feedforward_efforts
 from screw_dynamics_ros.core.trajectory.limits import Excess, exceeded_limits
 from screw_dynamics_ros.core.trajectory.motion import Motion, sampled_motion
 from screw_dynamics_ros.core.trajectory.payload_capacity import PayloadCapacity, payload_capacity
@@ -10,12 +12,15 @@ from screw_dynamics_ros.core.trajectory.time_scaling import SpeedLimit, largest_
 __all__ = [
     'Annotation',
     'Excess',
+    'FeasibleMotion',
     'Motion',
     'PayloadCapacity',
     'Retiming',
     'SpeedLimit',
     'annotate',
     'exceeded_limits',
+    'feasible_motion',
+    'feedforward_efforts',
     'largest_speed_factor',
     'payload_capacity',
     'retimed',

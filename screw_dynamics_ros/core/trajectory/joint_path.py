@@ -108,13 +108,28 @@ class JointPath:
             end = self._ends[t >= self.end]
             return end.copy(), np.zeros_like(end), np.zeros_like(end)
         k = bisect_right(self._times, t) - 1
-        c, t = self._pieces[:, k], t - self._times[k]
-        q, v, a = c[-1], np.zeros_like(c[-1]), np.zeros_like(c[-1])
-        for coefficient in c[-2::-1]:  # Horner's scheme, for q and its derivatives
-            a = a * t + 2.0 * v
-            v = v * t + q
-            q = q * t + coefficient
-        return q, v, a
+        return evaluated(self._pieces[:, k], t - self._times[k])
+
+    def samples(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return positions, velocities and accelerations at some times (N,) on the path, (N, n).
+
+        Unlike `state`, with the velocities and accelerations that the path has at its ends.
+        """
+        if len(self._times) == 1:
+            rest = np.zeros((len(times), self._rows[0].shape[1]))
+            return rest + self._rows[0], rest, rest
+        k = np.clip(np.searchsorted(self._time, times, side='right') - 1, 0, len(self._times) - 2)
+        return evaluated(self._pieces[:, k], (times - self._time[k])[:, None])
+
+
+def evaluated(c: Array, t: float | Array) -> tuple[Array, Array, Array]:
+    """Return the polynomial with coefficients c[0], c[1], ..., and two derivatives (Horner)."""
+    q, v, a = c[-1], np.zeros_like(c[-1]), np.zeros_like(c[-1])
+    for coefficient in c[-2::-1]:
+        a = a * t + 2.0 * v
+        v = v * t + q
+        q = q * t + coefficient
+    return q, v, a
 
 
 def coefficients(h: Array, rows: Sequence[Array]) -> Array:

@@ -58,7 +58,9 @@ class Excess:
         )
 
 
-def exceeded_limits(robot: Robot, motion: Motion, efforts: Array) -> list[Excess]:
+def exceeded_limits(
+    robot: Robot, motion: Motion, efforts: Array, effort_limits: Array | None = None
+) -> list[Excess]:
     """Return where a motion leaves the limits of the joints, in the order of time.
 
     Parameters
@@ -69,11 +71,14 @@ def exceeded_limits(robot: Robot, motion: Motion, efforts: Array) -> list[Excess
     motion : Motion
     efforts : (N, nv) array
         [N m, N].
+    effort_limits : (nv,) array, optional
+        Instead of those of the robot [N m, N].
     """
     limits, names = robot.limits, velocity_names(robot)
     lower = of_coordinates(robot, limits.lower, -np.inf)
     upper = of_coordinates(robot, limits.upper, np.inf)
-    speed, effort = of_velocities(robot, limits.velocity), of_velocities(robot, limits.effort)
+    speed = of_velocities(robot, limits.velocity)
+    effort = of_velocities(robot, limits.effort) if effort_limits is None else effort_limits
     return sorted(
         [
             *stretches('position', coordinate_names(robot), motion.time, motion.q, lower, upper),
