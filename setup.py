@@ -49,6 +49,7 @@ setup(
                 'mechanism_simulator',
                 'odometry',
                 'parallel_robot',
+                'trajectory_proxy',
                 'bringup',
                 'demo',
                 'doctor',

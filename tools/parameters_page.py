@@ -47,8 +47,8 @@ TYPES = {
 SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
     (
         'Shared',
-        'Of `bringup`, for all nodes that it hosts, and of `kinematics`, `dynamics` and '
-        '`wrench_estimator` when they run\nby themselves.',
+        'Of `bringup`, for all nodes that it hosts, of `trajectory_proxy`, and of `kinematics`, '
+        '`dynamics` and\n`wrench_estimator` when they run by themselves.',
         (*shared_parameters.TABLE, *diagnostics.TABLE),
     ),
     (
@@ -60,6 +60,11 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
     ('kinematics', '', TABLES['kinematics']),
     ('dynamics', '', TABLES['dynamics']),
     ('wrench_estimator', '', TABLES['wrench_estimator']),
+    (
+        'trajectory_proxy',
+        'Runs by itself, with the shared parameters, too.',
+        TABLES['trajectory_proxy'],
+    ),
     ('mechanism_simulator', '', (*TABLES['mechanism_simulator'], *diagnostics.TABLE)),
     ('odometry', '', (*TABLES['odometry'], *diagnostics.TABLE)),
     ('parallel_robot', '', (*TABLES['parallel_robot'], *diagnostics.TABLE)),

@@ -13,6 +13,7 @@ from screw_dynamics_ros.nodes.outputs import (
 from screw_dynamics_ros.nodes.parallel import parameters as parallel
 from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
 from screw_dynamics_ros.nodes.simulation import fault_parameters, simulator, world_parameters
+from screw_dynamics_ros.nodes.trajectory import parameters as trajectory
 from screw_dynamics_ros.ros import diagnostics
 
 #: The tables of parameters by what has them.
@@ -30,6 +31,7 @@ TABLES = {
     'mechanism_simulator': mechanism.TABLE,
     'odometry': mobile_base.TABLE,
     'parallel_robot': parallel.TABLE,
+    'trajectory_proxy': trajectory.TABLE,
     'diagnostics': diagnostics.TABLE,
 }
 

@@ -36,6 +36,7 @@ def test_page_is_what_the_declarations_say(tool):
         ('kinematics', 'model', '/**/kinematics'),
         ('dynamics', 'model', '/**/dynamics'),
         ('wrench_estimator', 'model', '/**/wrench_estimator'),
+        ('trajectory_proxy', 'model', '/**/trajectory_proxy'),
         ('simulator', 'simulator', '/**/simulator'),
         ('mechanism_simulator', 'mechanism_simulator', '/**/mechanism_simulator'),
         ('odometry', 'odometry', '/**/odometry'),

@@ -30,7 +30,7 @@ WHEELS = {
     'left_wheel_names': ['left'],
     'right_wheel_names': ['right'],
 }
-GIVEN = {'bringup': DEFAULT, 'odometry': WHEELS}
+GIVEN = {'bringup': DEFAULT, 'trajectory_proxy': DEFAULT, 'odometry': WHEELS}
 
 
 def section(path, *names):
@@ -72,7 +72,7 @@ def pause(client, node, wanted):
 def client(start, connect):
     """Return a client of all nodes; the simulators pause, to leave the machine to the tests."""
     simulators = ('simulator', 'mechanism_simulator')
-    for name in ('bringup', *simulators, 'odometry', 'parallel_robot'):
+    for name in ('bringup', *simulators, 'odometry', 'parallel_robot', 'trajectory_proxy'):
         start(name, GIVEN.get(name, {}), ['-r', '__ns:=/config'])
     start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
     client = connect('config')
@@ -95,6 +95,7 @@ CASES = [
     ('dynamics', MODEL, ('/**/dynamics',)),
     ('wrench_estimator', MODEL, ('/**/wrench_estimator',)),
     ('alone/dynamics', MODEL, ('/**', '/**/dynamics')),
+    ('trajectory_proxy', MODEL, ('/**', '/**/trajectory_proxy')),
     ('simulator', SIMULATOR, ('/**/simulator',)),
     ('mechanism_simulator', MECHANISM, ('/**/mechanism_simulator',)),
     ('odometry', ODOMETRY, ('/**/odometry',)),

@@ -60,6 +60,7 @@ ORDER = """
     nodes.mechanism
     nodes.mobile_base
     nodes.parallel
+    nodes.trajectory
     nodes
     cli.command_line
     cli.doctor  cli.parity  cli.calibrate  cli.rviz

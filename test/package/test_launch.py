@@ -38,6 +38,7 @@ logging.setLoggerClass(logging.Logger)
 BRINGUP, SIMULATION = 'bringup.launch.py', 'simulation.launch.py'
 MECHANISM, ODOMETRY = 'mechanism.launch.py', 'odometry.launch.py'
 PARALLEL = 'parallel_robot.launch.py'
+PROXY = 'trajectory_proxy.launch.py'
 
 
 def visit(name, **arguments):
@@ -49,7 +50,7 @@ def visit(name, **arguments):
     return [action for actions in made for action in actions or ()]
 
 
-@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM, ODOMETRY, PARALLEL])
+@pytest.mark.parametrize('name', [BRINGUP, SIMULATION, MECHANISM, ODOMETRY, PARALLEL, PROXY])
 def test_every_argument_is_described_and_has_a_default(name):
     description = get_launch_description_from_python_launch_file(str(LAUNCH / name))
     arguments = [e for e in description.entities if isinstance(e, DeclareLaunchArgument)]
@@ -153,6 +154,11 @@ def test_platforms_of_the_package_are_started(name):
     assert node.node_executable == 'parallel_robot'
 
 
+def test_proxy_is_told_its_controller():
+    (node,) = visit(PROXY, controller_action='/arm/follow_joint_trajectory')
+    assert node.node_executable == 'trajectory_proxy'
+
+
 @pytest.mark.parametrize('respawn', ['true', 'false'])
 def test_what_dies_is_started_again_after_a_while(respawn):
     for node in (*visit(BRINGUP, respawn=respawn), visit(SIMULATION, respawn=respawn)[0]):
@@ -189,6 +195,8 @@ def test_what_dies_is_started_again_after_a_while(respawn):
         (PARALLEL, 'mechanism', str(CONFIG / 'parallel_robot.yaml')),
         (PARALLEL, 'platform_frame', 'base'),
         (PARALLEL, 'base_frame', ''),
+        (PROXY, 'params_file', '/nowhere'),
+        (PROXY, 'urdf', '/nowhere.urdf'),
         (SIMULATION, 'params_file', '/nowhere'),
         (SIMULATION, 'rviz', 'maybe'),
         (SIMULATION, 'log_level', 'loud'),

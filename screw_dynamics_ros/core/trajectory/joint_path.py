@@ -87,6 +87,11 @@ class JointPath:
         self._ends = rows[0][0], rows[0][-1]
         self._pieces = coefficients(np.diff(t)[:, None], rows)
 
+    @property
+    def times(self) -> Array:
+        """The times of its points, (N,) [s]."""
+        return self._time
+
     def of(self, joints: Sequence[int]) -> JointPath:
         """Return the path of some of the joints, by their places among the n."""
         return JointPath(self._time, *(values[:, joints] for values in self._rows))

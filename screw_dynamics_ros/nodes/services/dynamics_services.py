@@ -172,6 +172,20 @@ def motion_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[Motion, tu
     Joints that are not named stay where they were measured last.
     """
     robot, count = queried.robot, len(given.stamps)
+    rest = resting_configuration(queried, given)
+    q, v, a = np.tile(rest, (count, 1)), *np.zeros((2, count, robot.nv))
+    places_q, places_v = coordinates(robot, given.joints)
+    time = given.stamps / NANOSECONDS
+    q[:, places_q] = given.q
+    v[:, places_v], a[:, places_v], derived = with_rates(time, given.q, given.v, given.a)
+    return sampled_motion(robot, time, q, v, a), derived
+
+
+def resting_configuration(queried: QueriedRobot, given: JointTrajectory) -> Array:
+    """Return a configuration (nq,) with joints that are not named where they were measured last.
+
+    Raises `MissingStateError` if they were not.
+    """
     absent = [name for name in queried.joints if name not in given.joints]
     measured = queried.measured if absent else None
     if absent and measured is None:
@@ -180,13 +194,7 @@ def motion_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[Motion, tu
             'state to take instead; name all joints, or see /diagnostics'
         )
     queried.stamp = 0 if measured is None else measured.stamp
-    rest = queried.whole_q(np.zeros(len(queried.joints)) if measured is None else measured.q)
-    q, v, a = np.tile(rest, (count, 1)), *np.zeros((2, count, robot.nv))
-    places_q, places_v = coordinates(robot, given.joints)
-    time = given.stamps / NANOSECONDS
-    q[:, places_q] = given.q
-    v[:, places_v], a[:, places_v], derived = with_rates(time, given.q, given.v, given.a)
-    return sampled_motion(robot, time, q, v, a), derived
+    return queried.whole_q(np.zeros(len(queried.joints)) if measured is None else measured.q)
 
 
 def fill_in(

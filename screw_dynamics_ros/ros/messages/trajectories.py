@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
@@ -100,6 +101,22 @@ def read_trajectory(
         optional('velocities'),
         optional('accelerations'),
     )
+
+
+def trajectory_points(time: Array, q: Array, v: Array, a: Array, efforts: Array) -> list[Any]:
+    """Return trajectory_msgs/JointTrajectoryPoint at times (N,) [s], from arrays (N, n)."""
+    points = []
+    for t, *rows in zip(time.tolist(), q.tolist(), v.tolist(), a.tolist(), efforts.tolist()):
+        positions, velocities, accelerations, effort = rows
+        point = JointTrajectoryPoint(
+            positions=positions,
+            velocities=velocities,
+            accelerations=accelerations,
+            effort=effort,
+        )
+        set_duration(point.time_from_start, t)
+        points.append(point)
+    return points
 
 
 def stamp_of(message: Any) -> int:

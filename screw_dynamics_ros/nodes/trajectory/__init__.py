@@ -1,0 +1,1 @@
+"""The proxy of a joint trajectory controller."""

@@ -1,0 +1,238 @@
+"""What becomes of a goal before the controller gets it; computed in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rclpy.serialization import deserialize_message, serialize_message
+
+from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import NotFiniteError
+from screw_dynamics_ros.core.trajectory import feasible_motion, feedforward_efforts, sampled_motion
+from screw_dynamics_ros.core.trajectory.completed_path import completed_path, refined
+from screw_dynamics_ros.core.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.trajectory.motion import Motion
+from screw_dynamics_ros.nodes.model.closed_loops import closed_of
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
+from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
+from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, robot_of
+from screw_dynamics_ros.ros.messages.trajectories import (
+    NANOSECONDS,
+    JointTrajectory,
+    duration_stamp,
+    read_trajectory,
+    set_duration,
+    stamp_of,
+    trajectory_points,
+)
+from screw_dynamics_ros.ros.names import printable
+
+#: Error codes of control_msgs/action/FollowJointTrajectory.
+SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
+
+MOST_POINTS = 2000
+LONGEST = 1000  # characters of a reason
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How goals are prepared; see the parameters of the node."""
+
+    on_excess: str
+    effort_limit_factor: float
+    effort_share: float
+    compensated_terms: Collection[str]
+    scale_tolerances: bool
+    resolution: float
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The outcome.
+
+    Attributes
+    ----------
+    data : bytes
+        The goal to pass on, serialized; empty if it is refused.
+    code : int
+        Error code of the action.
+    text : str
+        Why it is refused, or what has been changed; may be empty.
+    """
+
+    data: bytes
+    code: int = SUCCESSFUL
+    text: str = ''
+
+
+class OldGoalError(ArgumentError):
+    """A trajectory has ended before it came."""
+
+
+def prepare(situation: Situation, settings: Settings, data: bytes, now: int) -> Prepared:
+    """Return a goal with rates and efforts, within the limits, or why there is none.
+
+    Parameters
+    ----------
+    situation : Situation
+    settings : Settings
+    data : bytes
+        Serialized FollowJointTrajectory.Goal.
+    now : int
+        Time of the clock that stamps are of [ns].
+    """
+    from control_msgs.action import FollowJointTrajectory
+
+    goal = deserialize_message(data, FollowJointTrajectory.Goal)
+    try:
+        text = change(goal, QueriedRobot(situation), settings, now)
+    except ScrewDynamicsError as error:
+        return Prepared(b'', code_of(error), printable(str(error), LONGEST))
+    return Prepared(serialize_message(goal), text=text)
+
+
+def warm_up(data: bytes) -> None:
+    """Compile what goals of a pickled robot need."""
+    robot = robot_of(data)
+    if closed_of(robot) is not None:
+        return
+    q = robot.neutral()
+    rest = np.zeros((3, robot.nv))
+    motion = sampled_motion(robot, [0.0, 0.5, 1.0], np.stack([q, q, q]), rest, rest)
+    loads = {robot.link_names[-1]: RigidBody(1e-3, np.zeros(3), np.zeros((3, 3)))}
+    with suppress(ScrewDynamicsError):
+        feasible_motion(robot, motion, loads)
+        feedforward_efforts(robot, motion, loads, ('gravity', 'coriolis', 'inertia'))
+
+
+def code_of(error: ScrewDynamicsError) -> int:
+    """Return the error code of the action for an error."""
+    if isinstance(error, OldGoalError):
+        return OLD_HEADER_TIMESTAMP
+    return INVALID_JOINTS if isinstance(error, UnknownNameError) else INVALID_GOAL
+
+
+def change(goal: Any, queried: QueriedRobot, settings: Settings, now: int) -> str:
+    """Change a goal in place; return what has been changed, in words.
+
+    Raises
+    ------
+    ScrewDynamicsError
+        If it cannot be executed.
+    """
+    queried.check_tree('trajectories', 'send goals to the controller itself')
+    if goal.multi_dof_trajectory.points:
+        raise ArgumentError('multi_dof_trajectory has points; only joints with one coordinate move')
+    robot = queried.robot
+    known = {joint.name for joint in robot.description.joints} - set(queried.held)
+    given = read_trajectory(goal.trajectory, queried.joints, known)
+    path, is_measured = path_of(queried, given)
+    motion = whole_motion(queried, given, path, settings.resolution)
+    first = int(np.searchsorted(motion.time, given.stamps[0] / NANOSECONDS))
+    feasible = feasible_motion(
+        robot,
+        motion,
+        queried.payloads,
+        on_excess=settings.on_excess,
+        effort_limit_factor=settings.effort_limit_factor,
+        is_measured=is_measured,
+    )
+    efforts = feedforward_efforts(
+        robot, feasible.motion, queried.payloads, settings.compensated_terms
+    )
+    if not np.isfinite(efforts).all():
+        raise NotFiniteError('efforts along the trajectory are not finite')
+    check_time(goal.trajectory, float(feasible.motion.time[-1]), now)
+    write(goal.trajectory, queried, given, feasible.motion, settings.effort_share * efforts, first)
+    if not settings.effort_share:
+        for point in goal.trajectory.points:
+            point.effort = []
+    if feasible.slowness > 1.0 and settings.scale_tolerances:
+        scale_tolerances(goal, feasible.slowness)
+    if not feasible.reason:
+        return f'passed on beyond limits: {feasible.exceeded[0]}' if feasible.exceeded else ''
+    return f'slowed down, takes {feasible.slowness:.3g} times as long: {feasible.reason}'
+
+
+def path_of(queried: QueriedRobot, given: JointTrajectory) -> tuple[JointPath, bool]:
+    """Return the path of the named joints, and whether it begins where the robot is.
+
+    It does if the first point is to be reached later than the start.
+    """
+    time, rows = given.stamps / NANOSECONDS, [given.q, given.v, given.a]
+    if time[0] < 0.0:
+        raise ArgumentError(f'time_from_start of the trajectory begins at {time[0]:g} s')
+    start, measured = np.zeros(len(given.joints)), queried.measured
+    is_measured = time[0] > 0.0 and measured is not None
+    if is_measured:
+        assert measured is not None
+        places = [queried.joints.index(name) for name in given.joints]
+        start = measured.v[places] if measured.has_velocity else start
+        time = np.append(0.0, time)
+        begin = measured.q[places], start, np.zeros(len(places))
+        rows = [
+            None if row is None else np.vstack([values, row]) for values, row in zip(begin, rows)
+        ]
+    q, v, a = rows
+    assert q is not None
+    return completed_path(time, q, v, a, start), is_measured
+
+
+def whole_motion(
+    queried: QueriedRobot, given: JointTrajectory, path: JointPath, resolution: float
+) -> Motion:
+    """Return samples of the motion of the whole robot; joints that are not named stand still."""
+    robot = queried.robot
+    times = refined(path.times, resolution, MOST_POINTS)
+    rest = resting_configuration(queried, given)
+    q, v, a = np.tile(rest, (len(times), 1)), *np.zeros((2, len(times), robot.nv))
+    places_q, places_v = coordinates(robot, given.joints)
+    q[:, places_q], v[:, places_v], a[:, places_v] = path.samples(times)
+    return sampled_motion(robot, times, q, v, a)
+
+
+def check_time(trajectory: Any, duration: float, now: int) -> None:
+    """Refuse a trajectory that has ended; raises `OldGoalError`."""
+    stamp = stamp_of(trajectory)
+    late = (now - stamp) / NANOSECONDS - duration
+    if stamp and late > 0.0:
+        raise OldGoalError(
+            f'the trajectory ended {late:.3f} s ago; correct header.stamp, or leave it zero for an '
+            'immediate start'
+        )
+
+
+def write(
+    trajectory: Any,
+    queried: QueriedRobot,
+    given: JointTrajectory,
+    motion: Motion,
+    efforts: np.ndarray,
+    first: int,
+) -> None:
+    """Write a motion from a sample on into a trajectory_msgs/JointTrajectory."""
+    places_q, places_v = coordinates(queried.robot, given.joints)
+    trajectory.joint_names = list(given.joints)
+    trajectory.points = trajectory_points(
+        motion.time[first:],
+        motion.q[first:, places_q],
+        motion.v[first:, places_v],
+        motion.a[first:, places_v],
+        efforts[first:, places_v],
+    )
+
+
+def scale_tolerances(goal: Any, slowness: float) -> None:
+    """Let tolerances fit a trajectory that takes `slowness` times as long."""
+    seconds = duration_stamp(goal.goal_time_tolerance) / NANOSECONDS
+    set_duration(goal.goal_time_tolerance, seconds * slowness)
+    for tolerance in (*goal.path_tolerance, *goal.goal_tolerance):
+        if tolerance.velocity > 0.0:
+            tolerance.velocity /= slowness
+        if tolerance.acceleration > 0.0:
+            tolerance.acceleration /= slowness**2

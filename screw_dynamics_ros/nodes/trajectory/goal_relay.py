@@ -1,0 +1,322 @@
+"""Goals on their way to the controller and back.
+
+One goal runs at the controller, another one may be on its way there: a new goal replaces the one
+on its way at once, and the one that runs when the controller has accepted the new one. A goal that
+is refused thus changes nothing. An empty goal stops the robot.
+
+Everything happens in one thread, that of the executor of the node.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.node import Node
+
+from screw_dynamics_ros.nodes.trajectory.goal_preparation import INVALID_GOAL, SUCCESSFUL
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.timers import every
+
+PERIOD = 0.05  # s between looks at the action server of the controller
+
+# Of action_msgs/GoalStatus.
+SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
+
+
+class Phase(Enum):
+    """Where a goal is."""
+
+    PREPARED = 'being prepared'
+    WAITING = 'waiting for the action server of the controller'
+    SENT = 'sent to the controller'
+    RUNNING = 'executed by the controller'
+    ENDED = 'ended'
+
+
+@dataclass(eq=False)
+class Relay:
+    """One goal.
+
+    Attributes
+    ----------
+    handle : rclpy.action.server.ServerGoalHandle
+    phase : Phase
+    since : float
+        When the phase began, on the monotonic clock [s].
+    goal : FollowJointTrajectory.Goal or None
+        What is passed on.
+    note : str
+        What has been changed.
+    controller : rclpy.action.client.ClientGoalHandle or None
+        The goal at the controller.
+    stop : str
+        Why it is canceled at the controller; empty if it is not.
+    stopped_by : list of Relay
+        Empty goals that wait for its end.
+    """
+
+    handle: Any
+    phase: Phase = Phase.PREPARED
+    since: float = 0.0
+    goal: Any = None
+    note: str = ''
+    controller: Any = None
+    stop: str = ''
+    stopped_by: list[Relay] = field(default_factory=list)
+
+    def enter(self, phase: Phase) -> None:
+        """Be in a phase from now on."""
+        self.phase, self.since = phase, time.monotonic()
+
+
+#: ``prepare(goal, done)`` calls ``done(goal or None, code, text)`` in the thread of the node.
+Prepare = Callable[[Any, Callable[[Any, int, str], None]], None]
+
+
+class GoalRelay:
+    """An action server that passes its goals on to another one.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    name, controller : str
+        Names of both actions.
+    prepare : callable
+        Makes of a goal the one that is passed on.
+    timeout : callable
+        Returns how long to wait for the controller [s].
+
+    Attributes
+    ----------
+    coming, running : Relay or None
+        The goal on its way to the controller, and the one that it executes.
+    refusal : str
+        Why the latest goal was refused; empty if it was not.
+    counts : dict
+        How many goals ended how.
+    """
+
+    def __init__(
+        self, node: Node, name: str, controller: str, prepare: Prepare, timeout: Callable[[], float]
+    ) -> None:
+        self._node, self._controller = node, controller
+        self._prepare, self._timeout = prepare, timeout
+        self.coming: Relay | None = None
+        self.running: Relay | None = None
+        self.refusal, self.note = '', ''
+        self.counts = {'succeeded': 0, 'canceled': 0, 'aborted': 0}
+        self._away: float | None = None  # since when the controller is, while it has a goal
+        self._relays: dict[bytes, Relay] = {}
+        self._is_ending = False
+        self._client = ActionClient(node, FollowJointTrajectory, controller)
+        self._server = ActionServer(
+            node,
+            FollowJointTrajectory,
+            name,
+            execute_callback=unused,
+            handle_accepted_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
+        )
+        every(node, PERIOD, self._watch)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the action server of the controller is there."""
+        return bool(self._client.server_is_ready())
+
+    # --- goals ------------------------------------------------------------------------------------
+
+    def _on_goal(self, handle: Any) -> None:
+        """Begin with a goal."""
+        relay = Relay(handle)
+        relay.enter(Phase.PREPARED)
+        self._relays[bytes(handle.goal_id.uuid)] = relay
+        mark_executing(handle)
+        if self._is_ending:
+            self._end(relay, ABORTED, INVALID_GOAL, 'the trajectory proxy ends')
+        elif not (handle.request.trajectory.points or handle.request.multi_dof_trajectory.points):
+            self._on_stop(relay)
+        else:
+            if self.coming is not None:
+                self._end(self.coming, ABORTED, INVALID_GOAL, 'replaced by a newer goal')
+            self.coming = relay
+            self._prepare(handle.request, partial(self._on_prepared, relay))
+
+    def _on_stop(self, relay: Relay) -> None:
+        """Stop the robot for an empty goal, which succeeds when that is done."""
+        if self.coming is not None:
+            self._end(self.coming, ABORTED, INVALID_GOAL, 'stopped by an empty trajectory')
+        if self.running is None:
+            self._end(relay, SUCCEEDED, SUCCESSFUL, '')
+        else:
+            self.running.stopped_by.append(relay)
+            self._cancel(self.running, 'stopped by an empty trajectory')
+
+    def _on_prepared(self, relay: Relay, goal: Any, code: int, text: str) -> None:
+        """Pass a goal on, or refuse it."""
+        if relay.phase is not Phase.PREPARED:
+            return  # canceled or replaced meanwhile
+        if goal is None:
+            self.refusal = text
+            self._end(relay, ABORTED, code, text)
+            return
+        self.refusal, self.note = '', text
+        relay.goal, relay.note = goal, text
+        relay.enter(Phase.WAITING)
+        self._send(relay)
+
+    def _send(self, relay: Relay) -> None:
+        """Pass a goal on if the controller is there."""
+        if not self.is_ready:
+            return
+        relay.enter(Phase.SENT)
+        future = self._client.send_goal_async(relay.goal, partial(self._on_feedback, relay))
+        future.add_done_callback(FAULTS.guarded('a goal', partial(self._on_answer, relay)))
+
+    def _on_answer(self, relay: Relay, future: Any) -> None:
+        """Let a goal run that the controller has accepted, in place of the one before."""
+        controller = future.result()
+        if relay.phase is not Phase.SENT:
+            if controller is not None and controller.accepted:
+                controller.cancel_goal_async()  # nobody waits for it any more
+            return
+        if controller is None or not controller.accepted:
+            self.refusal = f'{self._controller} has rejected the trajectory; see its log'
+            self._end(relay, ABORTED, INVALID_GOAL, self.refusal)
+            return
+        relay.controller = controller
+        relay.enter(Phase.RUNNING)
+        before, self.running, self.coming, self._away = self.running, relay, None, None
+        if before is not None:
+            self._end(before, ABORTED, INVALID_GOAL, 'preempted by a newer goal')
+        controller.get_result_async().add_done_callback(
+            FAULTS.guarded('a result', partial(self._on_result, relay))
+        )
+        if relay.stop:
+            controller.cancel_goal_async()
+
+    def _on_feedback(self, relay: Relay, message: Any) -> None:
+        if relay.phase is Phase.RUNNING:
+            relay.handle.publish_feedback(message.feedback)
+
+    def _on_result(self, relay: Relay, future: Any) -> None:
+        """End a goal as the controller has ended it."""
+        if relay.phase is not Phase.RUNNING:
+            return
+        response = future.result()
+        if response is None or response.status not in (SUCCEEDED, CANCELED, ABORTED):
+            text = f'{self._controller} does not know the goal any more; was it started again?'
+            self._end(relay, ABORTED, INVALID_GOAL, text)
+            return
+        result = response.result
+        texts = (relay.stop, relay.note, result.error_string)
+        self._end(relay, response.status, result.error_code, '; '.join(filter(None, texts)))
+
+    # --- cancellation -----------------------------------------------------------------------------
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        """Cancel a goal wherever it is; it ends when the controller has ended it."""
+        relay = self._relays.get(bytes(handle.goal_id.uuid))
+        if relay is None or relay.phase is Phase.ENDED:
+            return CancelResponse.REJECT
+        if relay.phase in (Phase.PREPARED, Phase.WAITING):
+            self._end(relay, CANCELED, SUCCESSFUL, 'canceled before it was passed on')
+        else:
+            self._cancel(relay, 'canceled')
+        return CancelResponse.ACCEPT
+
+    @staticmethod
+    def _cancel(relay: Relay, reason: str) -> None:
+        """Cancel a goal at the controller, as soon as that has accepted it."""
+        relay.stop = relay.stop or reason
+        if relay.controller is not None:
+            relay.controller.cancel_goal_async()
+
+    def _end(self, relay: Relay, status: int, code: int, text: str) -> None:
+        """End a goal with a status, in a task of its own: a cancellation takes effect before."""
+        relay.enter(Phase.ENDED)
+        self._relays.pop(bytes(relay.handle.goal_id.uuid), None)
+        if relay is self.coming:
+            self.coming = None
+        if relay is self.running:
+            self.running = None
+        result = FollowJointTrajectory.Result(error_code=code, error_string=text)
+        self._server.notify_execute(
+            relay.handle, lambda handle: self._finished(handle, status, result)
+        )
+        for other in relay.stopped_by:
+            if other.phase is not Phase.ENDED:
+                self._end(other, SUCCEEDED, SUCCESSFUL, '')
+
+    def _finished(self, handle: Any, status: int, result: Any) -> Any:
+        """Put the goal of a client into its last state; return the result."""
+        if status == SUCCEEDED:
+            handle.succeed()
+            self.counts['succeeded'] += 1
+        elif status == CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+            self.counts['canceled'] += 1
+        else:
+            handle.abort()
+            self.counts['aborted'] += 1
+        return result
+
+    # --- a controller that is not there, and the end ----------------------------------------------
+
+    def _watch(self) -> None:
+        """Look for the action server of the controller."""
+        now, timeout = time.monotonic(), self._timeout()
+        if self.coming is not None and self.coming.phase in (Phase.WAITING, Phase.SENT):
+            self._watch_coming(self.coming, now, timeout)
+        if self.running is None or self.is_ready:
+            self._away = None
+        elif self._away is None:
+            self._away = now
+        elif now - self._away > timeout:
+            text = f'{self._controller} has been away for {timeout:g} s: the controller has ended'
+            self._end(self.running, ABORTED, INVALID_GOAL, text)
+
+    def _watch_coming(self, coming: Relay, now: float, timeout: float) -> None:
+        """Send a goal as soon as the controller is there, and give it up if it takes too long."""
+        if coming.phase is Phase.WAITING:
+            self._send(coming)
+        if now - coming.since > timeout:
+            what = 'is not there' if coming.phase is Phase.WAITING else 'does not answer'
+            self.refusal = (
+                f'{self._controller} {what} after {timeout:g} s; start the controller, or correct '
+                'controller_action'
+            )
+            self._end(coming, ABORTED, INVALID_GOAL, self.refusal)
+
+    def stop_all(self) -> None:
+        """Accept nothing any more, and cancel what runs: the process ends."""
+        self._is_ending = True
+        if self.coming is not None:
+            self._end(self.coming, ABORTED, INVALID_GOAL, 'the trajectory proxy ends')
+        if self.running is not None:
+            self._cancel(self.running, 'the trajectory proxy ends')
+
+
+def mark_executing(handle: Any) -> None:
+    """Let clients see that a goal is worked on.
+
+    `ServerGoalHandle.execute` does so, too, but has the executor run a function until the goal has
+    ended, in a thread of its own or over and over again.
+    """
+    with suppress(ImportError, AttributeError):
+        from rclpy.impl.implementation_singleton import rclpy_implementation
+
+        handle._update_state(rclpy_implementation.GoalEvent.EXECUTE)
+
+
+def unused(handle: Any) -> Any:
+    """Never called: goals end by `ActionServer.notify_execute`."""
+    raise AssertionError

@@ -1,0 +1,65 @@
+"""Parameters of the node `trajectory_proxy`."""
+
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.trajectory.feasible_motion import REACTIONS, SLOW
+from screw_dynamics_ros.ros.parameters import Specification
+
+TABLE = (
+    Specification(
+        'controller_action',
+        '/joint_trajectory_controller/follow_joint_trajectory',
+        'Action (control_msgs/FollowJointTrajectory) of the controller to which goals are passed.',
+        rule='the name of an action',
+        read_only=True,
+    ),
+    Specification(
+        'controller_timeout',
+        2.0,
+        'How long to wait for the action server of the controller, for its answer to a goal, and '
+        'while it is away during a motion [s].',
+        minimum=0.1,
+    ),
+    Specification(
+        'on_excess',
+        SLOW,
+        'Reaction to a trajectory beyond limits of velocity or effort: slow it down along the same '
+        'path, refuse it, or pass it on. Beyond limits of position it is refused, unless passed.',
+        choices=REACTIONS,
+    ),
+    Specification(
+        'effort_limit_factor',
+        1.0,
+        'Fraction of the effort limits of the description that trajectories may use; the rest is '
+        'for the feedback of the controller.',
+        minimum=0.001,
+        maximum=1.0,
+    ),
+    Specification(
+        'effort_share',
+        1.0,
+        'Share of the efforts of the model that is written into the points. 0: no efforts.',
+        minimum=0.0,
+        maximum=1.0,
+    ),
+    Specification(
+        'compensated_terms',
+        [''],
+        'Torques that the robot adds to its commands by itself; they are not included in the '
+        'efforts of the points.',
+        choices=TERMS,
+    ),
+    Specification(
+        'scale_tolerances',
+        True,
+        'Whether goal_time_tolerance grows and tolerances of velocity and acceleration shrink with '
+        'the duration of a trajectory that is slowed down.',
+    ),
+    Specification(
+        'resolution',
+        0.02,
+        'Longest time between points of the trajectory that is passed on [s]: efforts and limits '
+        'are computed at its points.',
+        minimum=0.001,
+        maximum=1.0,
+    ),
+)

@@ -1,0 +1,213 @@
+"""The node `trajectory_proxy`: trajectories with efforts, within the limits, for a controller."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message, serialize_message
+
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.services.requests import pickled
+from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
+    INVALID_GOAL,
+    Prepared,
+    Settings,
+    prepare,
+    warm_up,
+)
+from screw_dynamics_ros.nodes.trajectory.parameters import TABLE
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.worker import FunctionError, Worker, WorkerError
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.nodes.trajectory.goal_relay import GoalRelay
+
+try:
+    from control_msgs.action import FollowJointTrajectory
+except ImportError:
+    FollowJointTrajectory = None
+
+ACTION = '~/follow_joint_trajectory'
+DELIVERY = 0.3  # s that the last results have to reach their clients
+
+ABSENT = (
+    'no action server: the package control_msgs is not installed; install it '
+    '(ros-<distribution>-control-msgs) and start the node again'
+)
+
+
+class TrajectoryProxy:
+    """An action server before that of a joint trajectory controller.
+
+    Actions belong to a node of their own, which runs in a thread beside the host of the model;
+    goals are prepared in another process.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    host : ModelHost
+
+    Attributes
+    ----------
+    nodes : list of rclpy.node.Node
+        What has to be run in another thread.
+    relay : GoalRelay or None
+        None without control_msgs.
+    """
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._node, self._host = node, host
+        self._parameters = Parameters(node, TABLE)
+        self._worker = Worker('prepares trajectories')
+        self._calls = ThreadPoolExecutor(1, 'preparation of trajectories')
+        self._duration = 0.0  # of the latest preparation [s]
+        self._ends: float | None = None
+        self.nodes: list[Node] = []
+        self.relay: GoalRelay | None = None
+        if FollowJointTrajectory is None:
+            return
+        from screw_dynamics_ros.nodes.trajectory.goal_relay import GoalRelay
+
+        self._actions = Node(
+            f'_{node.get_name()}_actions',
+            namespace=node.get_namespace(),
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+            parameter_overrides=[Parameter('start_type_description_service', value=False)],
+        )
+        self.nodes.append(self._actions)
+        self.relay = GoalRelay(
+            self._actions,
+            node.resolve_service_name(ACTION),
+            node.resolve_service_name(self._parameters['controller_action']),
+            self._prepare,
+            lambda: self._parameters['controller_timeout'],
+        )
+        host.endings.append(self)
+
+    # --- model ------------------------------------------------------------------------------------
+
+    def plan(self, robot: Robot) -> Plan:
+        """Return nothing to compute for joint states."""
+        return Plan([])
+
+    def bind(self, model: Model, mapper: JointStateMapper, plan: Plan) -> list[Channel]:
+        """Compile what goals of another robot need, before the first one comes."""
+        self._submit(warm_up, pickled(model.robot))
+        return []
+
+    # --- goals ------------------------------------------------------------------------------------
+
+    def _settings(self) -> Settings:
+        names = (
+            'on_excess',
+            'effort_limit_factor',
+            'effort_share',
+            'compensated_terms',
+            'scale_tolerances',
+            'resolution',
+        )
+        return Settings(*(self._parameters[name] for name in names))
+
+    def _prepare(self, goal: Any, done: Callable[[Any, int, str], None]) -> None:
+        """Prepare a goal in the other process; `done` is called in the thread of the actions."""
+        try:
+            situation = self._host.situation(self._host.payloads.bodies())
+        except ScrewDynamicsError as error:
+            done(None, INVALID_GOAL, str(error))
+            return
+        now, begin = self._node.get_clock().now().nanoseconds, time.monotonic()
+        future = self._submit(prepare, situation, self._settings(), serialize_message(goal), now)
+
+        def deliver(_: Any) -> None:
+            executor = self._actions.executor
+            if executor is not None:
+                executor.create_task(FAULTS.guarded('a prepared trajectory', finish))
+
+        def finish() -> None:
+            self._duration = time.monotonic() - begin
+            try:
+                prepared: Prepared = future.result()
+            except WorkerError as error:
+                done(None, INVALID_GOAL, f'the trajectory could not be prepared: {error}')
+                return
+            goal = (
+                deserialize_message(prepared.data, FollowJointTrajectory.Goal)
+                if prepared.data
+                else None
+            )
+            done(goal, prepared.code, prepared.text)
+
+        future.add_done_callback(deliver)
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in the other process; return a future of its result."""
+
+        def call() -> Any:
+            try:
+                return self._worker.call(function, *arguments)
+            except FunctionError:
+                raise
+            except WorkerError:  # it has died, maybe while it had nothing to do
+                return self._worker.call(function, *arguments)
+
+        return self._calls.submit(call)
+
+    # --- end --------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Cancel what the controller executes: the process ends."""
+        self._ends = time.monotonic()
+        executor = self._actions.executor
+        if self.relay is not None and executor is not None:
+            executor.create_task(FAULTS.guarded('the end', self.relay.stop_all))
+
+    @property
+    def ended(self) -> bool:
+        """Whether clients and controller know."""
+        if self._ends is None or self.relay is None:
+            return self.relay is None
+        elapsed = time.monotonic() - self._ends
+        is_idle = self.relay.coming is None and self.relay.running is None
+        return elapsed > self._parameters['controller_timeout'] or (is_idle and elapsed > DELIVERY)
+
+    # --- report -----------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Report what is going on, and why the latest goal was refused."""
+        status = Status('trajectory proxy')
+        relay = self.relay
+        if relay is None:
+            status.report(Level.ERROR, ABSENT)
+            return status
+        if not relay.is_ready:
+            status.report(
+                Level.WARN,
+                f'no action server {self._parameters["controller_action"]} (controller_action)',
+            )
+        if relay.refusal:
+            status.report(Level.WARN, f'the latest goal was refused: {relay.refusal}')
+        self._worker.report(status, 'the next goal starts another one')
+        goals = {'on its way': relay.coming, 'at the controller': relay.running}
+        status.values['goal'] = (
+            ', '.join(
+                f'{where}: {goal.phase.value}' for where, goal in goals.items() if goal is not None
+            )
+            or 'none'
+        )
+        status.values['latest change'] = relay.note or 'none'
+        status.values['latest preparation [ms]'] = f'{1e3 * self._duration:.1f}'
+        status.values['goals'] = ', '.join(f'{n} {how}' for how, n in relay.counts.items())
+        return status

@@ -1,0 +1,535 @@
+"""Goals through the proxy to a controller and back, in one process, by real actions."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('control_msgs.action')
+
+import rclpy
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED
+from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
+from screw_dynamics_ros.ros.messages.trajectories import NANOSECONDS, duration_stamp, set_duration
+from support.recording_controller import RecordingController
+from support.robots import urdf_path
+
+DEADLINE = 30.0  # s
+JOINTS = ('joint1', 'joint2')
+#: An arm that is held by 30 N m and moves at 3 rad/s.
+ARM = (
+    urdf_path('planar_2r')
+    .read_text()
+    .replace('continuous', 'revolute')
+    .replace('<limit ', '<limit lower="-3" upper="3" ')
+)
+OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
+
+
+def goal(times=(0.0, 1.0, 2.0), q=((0, 0), (0.1, 0.2), (0.2, 0.1)), names=JOINTS, **fields):
+    message = JointTrajectory(joint_names=list(names))
+    for time_from_start, values in zip(times, q):
+        point = JointTrajectoryPoint(positions=list(map(float, values)))
+        set_duration(point.time_from_start, time_from_start)
+        message.points.append(point)
+    return FollowJointTrajectory.Goal(trajectory=message, **fields)
+
+
+class Sent:
+    """A goal as its client sees it."""
+
+    def __init__(self, rig, message):
+        self.rig, self.feedback = rig, []
+        future = rig.client.send_goal_async(message, lambda each: self.feedback.append(each))
+        rig.wait(future.done)
+        self.handle = future.result()
+        assert self.handle.accepted
+        self._result = self.handle.get_result_async()
+
+    @property
+    def ended(self):
+        return self._result.done()
+
+    def cancel(self):
+        return self.handle.cancel_goal_async()
+
+    def result(self):
+        """Wait for the end; return status, error code and text."""
+        self.rig.wait(self._result.done)
+        answer = self._result.result()
+        return answer.status, answer.result.error_code, answer.result.error_string
+
+
+class Rig:
+    """Client, proxy and controller, run by one executor."""
+
+    count = 0
+
+    def __init__(self, **parameters):
+        Rig.count += 1
+        self.space = f'/rig{Rig.count}'
+        self.executor = SingleThreadedExecutor()
+        self.node = Node('trajectory_proxy', namespace=self.space, parameter_overrides=[
+            Parameter(name, value=value)
+            for name, value in {
+                'robot_description': ARM,
+                'gravity': [0.0, -9.81, 0.0],
+                'controller_action': 'arm/follow_joint_trajectory',
+                'controller_timeout': 0.5,
+                **parameters,
+            }.items()
+        ])  # fmt: skip
+        self.host = ModelHost(self.node)
+        self.proxy = TrajectoryProxy(self.node, self.host)
+        self.host.add(self.proxy, self.node)
+        self.host.start()
+        self.other = Node('others', namespace=self.space)
+        self.client = ActionClient(
+            self.other, FollowJointTrajectory, 'trajectory_proxy/follow_joint_trajectory'
+        )
+        self.arm = None
+        for node in (self.node, *self.proxy.nodes, self.other):
+            self.executor.add_node(node)
+        self.wait(lambda: self.host.model is not None and self.client.server_is_ready())
+
+    def start_controller(self):
+        self.arm = RecordingController(self.other, 'arm/follow_joint_trajectory')
+        self.wait(lambda: self.proxy.relay.is_ready)
+
+    def kill_controller(self):
+        self.arm.server.destroy()
+        self.arm = None
+        self.wait(lambda: not self.proxy.relay.is_ready)
+
+    def wait(self, condition):
+        end = time.monotonic() + DEADLINE
+        while not condition():
+            assert time.monotonic() < end
+            self.executor.spin_once(0.01)
+
+    def spin(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(0.01)
+
+    def send(self, message=None):
+        return Sent(self, goal() if message is None else message)
+
+    def run(self, message=None):
+        """Send a goal; return it when the controller executes it."""
+        before = len(self.arm.goals)
+        sent = self.send(message)
+        self.wait(lambda: len(self.arm.goals) > before and self.proxy.relay.coming is None)
+        return sent
+
+    def set(self, **values):
+        parameters = [Parameter(name, value=value) for name, value in values.items()]
+        assert self.node.set_parameters_atomically(parameters).successful
+
+    def close(self):
+        self.proxy._worker.end()
+        self.executor.shutdown()
+        for node in (self.node, *self.proxy.nodes, self.other):
+            node.destroy_node()
+
+
+@pytest.fixture(scope='module')
+def context(ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture(scope='module')
+def shared(context):
+    made = Rig()
+    made.start_controller()
+    yield made
+    made.close()
+
+
+DEFAULTS = {
+    'on_excess': 'slow',
+    'effort_limit_factor': 1.0,
+    'effort_share': 1.0,
+    'compensated_terms': [''],
+    'scale_tolerances': True,
+    'resolution': 0.02,
+}
+
+
+@pytest.fixture
+def rig(shared):
+    if shared.arm is None:
+        shared.start_controller()
+    shared.set(**DEFAULTS, payload_mass=0.0)
+    shared.arm.accepts = True
+    yield shared
+    if shared.arm is not None and shared.arm.running is not None:
+        shared.arm.end()
+    shared.wait(lambda: shared.proxy.relay.running is None)
+
+
+def arrays(message):
+    """Return times, positions, velocities, accelerations and efforts of the points."""
+    points = message.trajectory.points
+    return (
+        np.array([duration_stamp(point.time_from_start) / NANOSECONDS for point in points]),
+        *(
+            np.array([getattr(point, field) for point in points])
+            for field in ('positions', 'velocities', 'accelerations', 'effort')
+        ),
+    )
+
+
+# --- what is passed on ----------------------------------------------------------------------------
+
+
+def test_rates_and_efforts_are_filled_in(rig):
+    """Along the clamped spline through the points; efforts by Newton-Euler."""
+    from scipy.interpolate import CubicSpline
+
+    message = goal()
+    rig.run(message)
+    t, q, v, a, efforts = arrays(rig.arm.goals[-1])
+    assert (t[0], t[-1]) == (0.0, 2.0)
+    assert np.diff(t).max() < 0.0201
+    spline = CubicSpline([0, 1, 2], [[0, 0], [0.1, 0.2], [0.2, 0.1]], bc_type='clamped')
+    for found, order in ((q, 0), (v, 1), (a, 2)):
+        np.testing.assert_allclose(found, spline(t, order), atol=1e-6)
+    robot = Robot.from_urdf(ARM, gravity=(0, -9.81, 0), backend='reference')
+    np.testing.assert_allclose(efforts, robot.drive_torques(q, v, a), atol=1e-6)
+
+
+def test_what_the_robot_compensates_is_left_out(rig):
+    rig.set(compensated_terms=['gravity', 'friction'], effort_share=0.5)
+    rig.run()
+    _, q, v, a, efforts = arrays(rig.arm.goals[-1])
+    robot = Robot.from_urdf(ARM, gravity=(0, 0, 0), backend='reference')
+    np.testing.assert_allclose(efforts, 0.5 * robot.inverse_dynamics(q, v, a), atol=1e-6)
+
+
+def test_without_a_share_there_are_no_efforts(rig):
+    rig.set(effort_share=0.0)
+    rig.run()
+    assert not any(len(point.effort) for point in rig.arm.goals[-1].trajectory.points)
+
+
+def test_the_payload_of_the_parameters_counts(rig):
+    rig.run()
+    light = arrays(rig.arm.goals[-1])[-1]
+    rig.set(payload_link='tip', payload_mass=1.0)
+    rig.run()
+    heavy = arrays(rig.arm.goals[-1])[-1]
+    assert (heavy[:, 0] - light[:, 0] > 9.81).all()
+
+
+def test_tolerances_joints_and_stamp_are_passed_on(rig):
+    message = goal(path_tolerance=[JointTolerance(name='joint1', position=0.1, velocity=-1.0)])
+    message.trajectory.header.frame_id = 'here'
+    rig.run(message)
+    passed = rig.arm.goals[-1]
+    assert passed.path_tolerance == message.path_tolerance
+    assert passed.trajectory.header == message.trajectory.header
+    assert passed.trajectory.joint_names == list(JOINTS)
+
+
+def fast(**fields):
+    """Return a goal that is twice as fast as the arm."""
+    message = goal((0.0, 0.5), ((0, 0), (2.0, 0.0)), **fields)
+    message.goal_time_tolerance.sec = 1
+    return message
+
+
+def test_what_is_too_fast_is_slowed_down_along_its_path(rig):
+    tolerance = JointTolerance(name='joint1', velocity=0.4, acceleration=0.4, position=0.1)
+    sent = rig.run(fast(path_tolerance=[tolerance]))
+    passed = rig.arm.goals[-1]
+    t, q, v, _, efforts = arrays(passed)
+    robot = Robot.from_urdf(ARM, backend='reference')
+    assert (np.abs(v) <= robot.limits.velocity * 1.001).all()
+    assert (np.abs(efforts) <= robot.limits.effort * 1.001).all()
+    np.testing.assert_allclose(q[-1], [2.0, 0.0])
+    ratio = t[-1] / 0.5
+    assert ratio > 1.05
+    assert duration_stamp(passed.goal_time_tolerance) / NANOSECONDS == pytest.approx(ratio)
+    assert passed.path_tolerance[0].velocity == pytest.approx(0.4 / ratio)
+    assert passed.path_tolerance[0].acceleration == pytest.approx(0.4 / ratio**2)
+    assert passed.path_tolerance[0].position == 0.1
+    rig.arm.end()
+    status, code, text = sent.result()
+    assert (status, code) == (SUCCEEDED, OK)
+    assert 'slowed down' in text
+    rig.set(scale_tolerances=False)
+    rig.run(fast())
+    assert rig.arm.goals[-1].goal_time_tolerance.sec == 1
+
+
+def test_limits_may_be_used_in_part(rig):
+    robot = Robot.from_urdf(ARM, gravity=(0, -9.81, 0), backend='reference')
+    message = goal((0.0, 0.5), ((-1.57, 0), (-0.57, 0.0)))
+    rig.run(message)
+    largest = np.abs(arrays(rig.arm.goals[-1])[-1]).max(axis=0)
+    factor = float(0.8 * (largest / robot.limits.effort).max())
+    rig.set(effort_limit_factor=factor)
+    rig.run(message)
+    efforts = np.abs(arrays(rig.arm.goals[-1])[-1])
+    assert (efforts <= factor * robot.limits.effort * 1.001).all()
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def past():
+    message = goal()
+    message.trajectory.header.stamp.sec = 1000
+    return message
+
+
+def planar():
+    message = goal()
+    message.multi_dof_trajectory.points.append(type_of_multi_dof()())
+    return message
+
+
+def type_of_multi_dof():
+    from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint
+
+    return MultiDOFJointTrajectoryPoint
+
+
+@pytest.mark.parametrize(
+    ('message', 'code', 'reason'),
+    [
+        (goal(names=('joint1', 'nose')), INVALID_JOINTS, "'nose'"),
+        (goal((0, 1, 1)), INVALID_GOAL, 'time_from_start must increase'),
+        (goal((-1, 1, 2)), INVALID_GOAL, 'begins at -1 s'),
+        (goal(q=((0, 0), (0, 0), (0,))), INVALID_GOAL, 'point 2'),
+        (goal(q=((0, 0), (0, float('nan')), (0, 0))), INVALID_GOAL, "joint 'joint2' in point 1"),
+        (goal(q=((0, 0), (0, 3.5), (0, 0))), INVALID_GOAL, "position of joint 'joint2' beyond"),
+        (goal(names=('joint1',), q=((0,), (0,), (0,))), INVALID_GOAL, 'does not name joint2'),
+        (past(), OLD, 's ago'),
+        (planar(), INVALID_GOAL, 'multi_dof_trajectory'),
+    ],
+)
+def test_unusable_goals_are_refused_by_name(rig, message, code, reason):
+    count = len(rig.arm.goals)
+    status, found, text = rig.send(message).result()
+    assert (status, found) == (ABORTED, code)
+    assert reason in text
+    assert len(rig.arm.goals) == count
+    assert reason in rig.proxy.status().summary
+
+
+def test_excess_is_refused_with_joint_time_value_and_limit(rig):
+    rig.set(on_excess='refuse')
+    status, code, text = rig.send(fast()).result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert "joint 'joint1' beyond its limit" in text
+    assert ' s to ' in text
+
+
+def test_excess_is_passed_on_if_so_wanted(rig):
+    rig.set(on_excess='pass')
+    rig.run(fast())
+    t, *_ = arrays(rig.arm.goals[-1])
+    assert t[-1] == 0.5
+    assert 'passed on beyond limits' in rig.proxy.status().values['latest change']
+
+
+def test_what_no_speed_makes_possible_is_refused(rig):
+    """The arm cannot be held where it is to go."""
+    rig.set(payload_link='tip', payload_mass=500.0)
+    status, code, text = rig.send(goal()).result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert 'no speed is slow enough' in text
+
+
+def test_a_refused_goal_does_not_disturb_the_one_that_runs(rig):
+    first = rig.run()
+    rig.send(goal(names=('nose',))).result()
+    assert not first.ended
+    assert rig.arm.running is not None
+    assert rig.arm.cancels == 0 or not first.ended
+
+
+# --- relay ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('status', 'code', 'text'),
+    [(SUCCEEDED, OK, ''), (ABORTED, -4, 'joint1 is 0.2 rad off'), (ABORTED, -5, 'not there')],
+)
+def test_results_and_feedback_come_back(rig, status, code, text):
+    sent = rig.run()
+    rig.arm.tell(0.25)
+    rig.wait(lambda: sent.feedback)
+    assert sent.feedback[0].feedback.actual.positions[0] == 0.25
+    rig.arm.end(status, code, text)
+    assert sent.result() == (status, code, text)
+
+
+def test_cancellation_reaches_the_controller(rig):
+    sent = rig.run()
+    sent.cancel()
+    status, _, text = sent.result()
+    assert status == CANCELED
+    assert 'canceled' in text
+    assert rig.arm.running is None
+
+
+def test_a_goal_is_canceled_before_it_is_passed_on(rig):
+    count = len(rig.arm.goals)
+    sent = rig.send()
+    sent.cancel()
+    status, _, _ = sent.result()
+    assert status == CANCELED
+    rig.spin(0.2)
+    assert len(rig.arm.goals) == count or rig.arm.running is None
+
+
+def test_a_second_goal_preempts_the_first_when_the_controller_has_it(rig):
+    first = rig.run()
+    second = rig.run()
+    status, code, text = first.result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert 'preempted' in text
+    rig.arm.end()
+    assert second.result()[0] == SUCCEEDED
+
+
+def test_a_goal_without_points_stops_the_robot(rig):
+    first = rig.run()
+    stop = rig.send(goal((), ()))
+    assert stop.result()[:2] == (SUCCEEDED, OK)
+    status, _, text = first.result()
+    assert status == ABORTED
+    assert 'stopped by an empty trajectory' in text
+    assert rig.arm.running is None
+    assert rig.send(goal((), ())).result()[0] == SUCCEEDED
+
+
+def test_a_controller_that_rejects(rig):
+    rig.arm.accepts = False
+    status, code, text = rig.send().result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert 'rejected' in text
+
+
+def test_a_controller_that_dies(rig):
+    sent = rig.run()
+    rig.kill_controller()
+    status, code, text = sent.result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert 'has been away for 0.5 s' in text
+    status, _, text = rig.send().result()
+    assert status == ABORTED
+    assert 'is not there after 0.5 s' in text
+    assert 'no action server' in rig.proxy.status().summary
+
+
+def test_a_controller_that_comes_late_gets_the_goal(rig):
+    rig.kill_controller()
+    sent = rig.send()
+    rig.spin(0.1)
+    rig.start_controller()
+    rig.wait(lambda: rig.arm.goals)
+    rig.arm.end()
+    assert sent.result()[0] == SUCCEEDED
+
+
+def test_a_process_that_dies_is_told_and_replaced(rig):
+    rig.proxy._worker.process.kill()
+    rig.run()
+    assert rig.arm.running is not None
+
+
+def test_the_end_of_the_process_cancels_what_runs(context):
+    made = Rig()
+    made.start_controller()
+    sent = made.run()
+    made.proxy.begin()
+    made.wait(lambda: made.proxy.ended)
+    assert made.arm.running is None
+    status, _, text = sent.result()
+    assert status == ABORTED
+    assert 'ends' in text
+    made.close()
+
+
+# --- random sequences -----------------------------------------------------------------------------
+
+
+class Goals(RuleBasedStateMachine):
+    """Goals, cancellations, ends and deaths in any order: each goal ends once, for a reason."""
+
+    rig: Rig
+
+    def __init__(self):
+        super().__init__()
+        self.sent = []
+        if self.rig.arm is None:
+            self.rig.start_controller()
+
+    @rule(is_good=st.booleans(), wait=st.booleans())
+    def send(self, is_good, wait):
+        sent = self.rig.send(goal() if is_good else goal(names=('nose',)))
+        self.sent.append(sent)
+        if wait:
+            self.rig.wait(lambda: sent.ended or self.rig.proxy.relay.coming is None)
+
+    @rule()
+    def stop(self):
+        self.sent.append(self.rig.send(goal((), ())))
+
+    @rule(which=st.integers(0, 3))
+    def cancel(self, which):
+        if which < len(self.sent):
+            self.sent[-1 - which].cancel()
+
+    @rule(status=st.sampled_from([SUCCEEDED, ABORTED]))
+    def end(self, status):
+        if self.rig.arm.running is not None:
+            self.rig.arm.end(status)
+
+    @rule(seconds=st.sampled_from([0.0, 0.02]))
+    def spin(self, seconds):
+        self.rig.spin(seconds)
+
+    @rule()
+    def restart_controller(self):
+        self.rig.kill_controller()
+        self.rig.start_controller()
+
+    def teardown(self):
+        """Whatever happened, the next goal runs, and all those before have ended."""
+        last = self.rig.run()
+        for sent in self.sent:
+            assert sent.result()[0] in (SUCCEEDED, CANCELED, ABORTED)
+        assert self.rig.proxy.relay.coming is None
+        assert len(self.rig.proxy.relay._relays) == 1
+        self.rig.arm.end()
+        assert last.result()[0] == SUCCEEDED
+
+
+def test_random_sequences_of_goals(rig):
+    Goals.rig = rig
+    machine = Goals.TestCase()
+    machine.settings = settings(
+        max_examples=12, stateful_step_count=10, deadline=None, derandomize=True, database=None
+    )
+    machine.runTest()

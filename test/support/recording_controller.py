@@ -1,0 +1,72 @@
+"""An action server that takes trajectories as a controller does, and records what it gets."""
+
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+
+from screw_dynamics_ros.nodes.trajectory.goal_relay import (
+    ABORTED,
+    CANCELED,
+    SUCCEEDED,
+    mark_executing,
+)
+
+
+class RecordingController:
+    """Goals run until they are told to end; a new one ends the one before, as in ros2_controllers.
+
+    Attributes
+    ----------
+    goals : list of FollowJointTrajectory.Goal
+        What came, the newest last.
+    running : ServerGoalHandle or None
+    accepts : bool
+        Whether goals are accepted; may be set.
+    cancels : int
+        How often cancellation was asked for.
+    """
+
+    def __init__(self, node, name):
+        self.goals, self.running, self.accepts, self.cancels = [], None, True, 0
+        self.server = ActionServer(
+            node,
+            FollowJointTrajectory,
+            name,
+            execute_callback=lambda handle: None,
+            goal_callback=lambda goal: GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT,
+            handle_accepted_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
+        )
+
+    def _on_goal(self, handle):
+        mark_executing(handle)
+        if self.running is not None:
+            self.end(ABORTED, -1, 'preempted')
+        self.goals.append(handle.request)
+        self.running = handle
+
+    def _on_cancel(self, handle):
+        self.cancels += 1
+        if handle is self.running:
+            self.end(CANCELED)
+        return CancelResponse.ACCEPT
+
+    def tell(self, position):
+        """Publish feedback."""
+        feedback = FollowJointTrajectory.Feedback(joint_names=['joint1'])
+        feedback.actual.positions = [position]
+        self.running.publish_feedback(feedback)
+
+    def end(self, status=SUCCEEDED, code=0, text=''):
+        """End the goal that runs."""
+        handle, self.running = self.running, None
+
+        def finish(handle):
+            if status == SUCCEEDED:
+                handle.succeed()
+            elif status == CANCELED and handle.is_cancel_requested:
+                handle.canceled()
+            else:
+                handle.abort()
+            return FollowJointTrajectory.Result(error_code=code, error_string=text)
+
+        self.server.notify_execute(handle, finish)
