@@ -38,7 +38,7 @@ steps = st.tuples(
 
 
 @given(
-    st.lists(steps, min_size=1, max_size=40),
+    st.lists(steps, min_size=20, max_size=40),
     st.sampled_from([0.0, 0.002, 0.005]),
     st.sampled_from([0.0, 0.001, 0.006]),
 )
@@ -71,3 +71,17 @@ def test_the_cause_is_the_signal_that_was_above_long_enough():
 def test_thresholds_that_never_lower_or_raise_are_refused(upper, lower):
     with pytest.raises(ArgumentError, match='lower threshold'):
         ThresholdFlag(np.array([upper]), np.array([lower]), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(('gap', 'restarted'), [(20_000_001, False), (-1, False), (1_000, True)])
+def test_gaps_interrupt_what_is_measured_and_keep_the_flag(gap, restarted):
+    flag = ThresholdFlag(UPPER, LOWER, 0.002, 0.002)
+    flag.lengths.longest = LONGEST
+    stamp = 10**9
+    for x, before, after in (([3.0, 0, 0], False, True), ([0.0, 0, 0], True, False)):
+        steps = [1_000_000, 1_000_000, gap, 1_000_000, 1_000_000]
+        found = []
+        for k, step in enumerate(steps):
+            stamp += step
+            found.append(flag.take(stamp, np.array(x), k == 0 or (k == 2 and restarted)))
+        assert found == [before] * 4 + [after]
