@@ -145,10 +145,11 @@ def test_another_frame_or_threshold_keeps_them(arm):
 
 CONTRADICTIONS = (
     ({'release_ratio': 1.0}, 'release_ratio must be less than 1'),
-    ({'contact_thresholds': [8.0, 1.0]}, '8 of joint1 must be less than its collision'),
-    ({'collision_thresholds': [8.0, 1.0]}, '1 of joint2 must be less than its collision'),
+    ({'contact_thresholds': [8.0, 1.0]}, 'threshold 8 of joint1 must be less than its collision'),
+    ({'collision_thresholds': [8.0, 1.0]}, 'threshold 1 of joint2 must be less than its collision'),
     ({'contact_thresholds': [1.0]}, 'has 1 elements for 2 flag_joints'),
     ({'contact_thresholds': [0.0, 1.0]}, 'contact_thresholds'),
+    ({'collision_thresholds': [], 'collision_share': 0.01, 'contact_share': 0.001}, '2 of joint1'),
     ({'contact_share': 0.3}, 'contact_share 0.3 must be less than collision_share 0.3'),
     ({'flag_joints': ['joint1', 'elbow']}, "no joint 'elbow'"),
     ({'flag_joints': ['joint1', 'joint1']}, 'names a joint twice'),

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
+from geometry_msgs.msg import WrenchStamped
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -18,16 +19,20 @@ from hypothesis.stateful import (
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Bool, Float64MultiArray, String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
+from support.plain_observers import FALL, RISE, THRESHOLD, PlainObservers, Step
 from support.robots import urdf_path
 
 JOINTS = ('joint1', 'joint2')
+OBSERVERS = ('static', 'filtered', 'momentum', 'kalman')
 TOPIC = '/life/wrench_estimator/external_torque'
+REDUCED = '/life/wrench_estimator/reduced_wrench/tip'
+FLAG = '/life/wrench_estimator/collision'
 PLANAR = urdf_path('planar_2r').read_text()
 TIMEOUT = 0.5  # s
 NAN = float('nan')
@@ -65,46 +70,50 @@ def torque_of(sent):
     return None if data is None else np.array(deserialize_message(data, JointState).effort)
 
 
-class Plain:
-    """The momentum observer, computed anew from all states since it started."""
+def wrench_of(sent):
+    """Return force and moment of the reduced wrench, None if there is none."""
+    if REDUCED not in sent:
+        return None
+    wrench = deserialize_message(sent[REDUCED], WrenchStamped).wrench
+    return np.array([getattr(part, k) for part in (wrench.force, wrench.torque) for k in 'xyz'])
 
-    def __init__(self, robot):
-        self.robot, self.constant = robot, 0.02
-        self.states = []
 
-    def torque(self):
-        """Return r by (3) of `generalized_momentum`, None before it has settled."""
-        r, before = np.zeros(2), None
-        for stamp, q, v, tau, constant in self.states:
-            p = self.robot.mass_matrix(q) @ v
-            friction = self.robot.friction_torques(v)
-            n = tau + self.robot.coriolis_matrix(q, v).T @ v - self.robot.gravity_torques(q)
-            now = stamp, p, n - friction
-            if before is not None:
-                h = (stamp - before[0]) * 1e-9
-                share = 1.0 - np.exp(-h / constant)
-                r += share * ((p - before[1]) / h - 0.5 * (now[2] + before[2]) - r)
-            before = now
-        age = self.states[-1][0] - self.states[0][0] if self.states else 0
-        return r if self.states and age >= round(5e9 * self.constant) else None
+def agree(found, expected):
+    """Whether both are there and equal, or neither is there."""
+    if found is None or expected is None:
+        return found is None and expected is None
+    return bool(np.allclose(found, expected, rtol=1e-6, atol=1e-7))
 
 
 class Observers(RuleBasedStateMachine):
     bench = None
 
-    @initialize()
-    def start(self):
-        set_parameters(self.bench, observer='static')
-        set_parameters(self.bench, observer='momentum', observer_time_constant=0.02)
-        self.plain = Plain(Robot.from_urdf(PLANAR, backend='python'))
+    @initialize(observer=st.sampled_from(OBSERVERS))
+    def start(self, observer):
+        set_parameters(
+            self.bench,
+            observer=observer,
+            observer_time_constant=0.02,
+            torque_cutoff=0.0,
+            wrench_cutoff=5.0,
+        )
+        self.bench.part._flags.reset()
+        robot = Robot.from_urdf(PLANAR, backend='python')
+        self.plain = PlainObservers(robot, 'tip', observer)
+        self.constant, self.cutoffs = 0.02, [0.0, 5.0]
+        self.is_fresh = True
         self.stamp = self.bench.clock.time_ns() + 10**9
         self.regular(1, [0.0] * 6)  # what is late or comes twice is so after a first state
 
     def come(self, stamp, q, v, tau, **lost):
         """Let a state come, with fields that are lost."""
         fields = {'velocity': v, 'effort': tau} | {k: [NAN, NAN] for k in lost}
-        sent = send(self.bench, stamp, q, fields['velocity'], fields['effort'])
-        self.published = torque_of(sent)
+        self.sent = send(self.bench, stamp, q, fields['velocity'], fields['effort'])
+        self.torque = self.reduced = self.flag = None  # what is expected
+
+    def begin_anew(self):
+        self.plain.steps.clear()
+        self.plain.history.clear()
 
     @rule(
         step=st.integers(1, 60),
@@ -114,30 +123,43 @@ class Observers(RuleBasedStateMachine):
         self.stamp += step * 1_000_000
         q, v, tau = np.array(numbers).reshape(3, 2)
         self.come(self.stamp, q, v, tau)
-        self.plain.states.append((self.stamp, q, v, tau, self.plain.constant))
-        self.expected = self.plain.torque()
+        plain = self.plain
+        plain.steps.append(Step(self.stamp, q, v, tau, self.constant, *self.cutoffs, self.is_fresh))
+        self.is_fresh = False
+        self.torque, self.reduced = plain.filtered()[-1], plain.reduced()[-1]
+        if self.torque is None:
+            plain.history.clear()
+        else:
+            self.flag = plain.flag(self.torque, self.stamp)
 
     @rule(count=st.integers(2, 9), step=st.integers(5, 30))
     def run(self, count, step):
         for k in range(count):
-            self.regular(step, [0.1 * k, -0.2, 0.3, 0.1 * k, 1.0, -1.0])
+            self.regular(step, [0.1 * k, 0.2 + 0.3 * k, 0.3, 0.1 * k, 1.0, -1.0])
+
+    @rule(count=st.integers(2, 6))
+    def rest(self, count):
+        """Near zero external torques: flags are lowered."""
+        for _ in range(count):
+            q = np.array([0.3, 0.4])
+            tau = self.plain.robot.gravity_torques(q)
+            self.regular(5, [*q, 0.0, 0.0, *tau])
 
     @rule()
     def twice(self):
         """The same stamp again is no new state."""
         self.come(self.stamp, [0.0, 0.0], [1.0, 1.0], [0.0, 0.0])
-        self.expected = None
 
     @rule()
     def late(self):
         """A stamp that runs back by less than a restart is refused."""
         self.come(self.stamp - 500_000, [0.0, 0.0], [1.0, 1.0], [0.0, 0.0])
-        self.expected = None
 
-    @rule()
-    def pause(self):
-        self.stamp += round((TIMEOUT + 0.1) * 1e9)
-        self.plain.states.clear()
+    @rule(seconds=st.sampled_from([TIMEOUT + 0.1, -3.0]))
+    def pause(self, seconds):
+        """A gap, or a clock that jumps back: all begin anew, flags stay."""
+        self.stamp += round(seconds * 1e9)
+        self.begin_anew()
         self.regular(1, [0.2, 0.1, 0.0, 0.0, 3.0, 1.0])
 
     @rule()
@@ -145,38 +167,62 @@ class Observers(RuleBasedStateMachine):
         """Refused by effort_policy reject; the observer starts anew."""
         self.stamp += 2_000_000
         self.come(self.stamp, [0.1, 0.1], [0.0, 0.0], None, effort=True)
-        self.plain.states.clear()
-        self.expected = None
+        self.begin_anew()
+
+    @rule()
+    def too_large(self):
+        """Finite velocities that cannot be computed with: no results, all begin anew."""
+        self.stamp += 2_000_000
+        self.come(self.stamp, [0.1, 0.1], [1e200, 1e200], [0.0, 0.0])
+        self.begin_anew()
 
     @rule(constant=st.sampled_from([0.005, 0.02, 0.05]))
     def other_time_constant(self, constant):
         """Takes effect at once, without a new start."""
         set_parameters(self.bench, observer_time_constant=constant)
-        self.plain.constant = constant
-        self.published = self.expected = None
+        self.constant = constant
+        self.sent, self.torque, self.reduced, self.flag = {}, None, None, None
 
-    @rule()
-    def another_observer_and_back(self):
+    @rule(cutoff=st.sampled_from([0.0, 2.0, 30.0]), wrench_cutoff=st.sampled_from([0.0, 5.0]))
+    def other_filters(self, cutoff, wrench_cutoff):
+        set_parameters(self.bench, torque_cutoff=cutoff, wrench_cutoff=wrench_cutoff)
+        self.is_fresh = self.is_fresh or not self.cutoffs[0]
+        self.cutoffs = [cutoff, wrench_cutoff]
+        self.sent, self.torque, self.reduced, self.flag = {}, None, None, None
+
+    @rule(observer=st.sampled_from(OBSERVERS))
+    def another_observer(self, observer):
+        set_parameters(self.bench, observer='static')
         set_parameters(self.bench, observer='kalman')
-        set_parameters(self.bench, observer='momentum')
-        self.plain.states.clear()
-        self.published = self.expected = None
+        set_parameters(self.bench, observer=observer)
+        self.plain.observer = observer
+        self.plain.steps.clear()
+        self.sent, self.torque, self.reduced, self.flag = {}, None, None, None
 
     @invariant()
     def published_is_expected(self):
-        if self.published is None or self.expected is None:
-            assert self.published is None
-            assert self.expected is None
-        else:
-            np.testing.assert_allclose(self.published, self.expected, atol=1e-8)
+        assert agree(torque_of(self.sent), self.torque)
+        assert agree(wrench_of(self.sent), self.reduced)
+        data = self.sent.get(FLAG)
+        assert (None if data is None else deserialize_message(data, Bool).data) == self.flag
 
 
-def test_the_momentum_observer_through_random_sequences(bench):
+def test_random_sequences(bench):
+    """All observers, filters and flags against a recomputation from all states since a start."""
+    set_parameters(
+        bench,
+        flag_joints=list(JOINTS),
+        contact_thresholds=[0.1, 0.1],
+        collision_thresholds=list(PlainObservers.thresholds),
+        singularity_threshold=THRESHOLD,
+        collision_duration=RISE,
+        release_duration=FALL,
+    )
     Observers.bench = bench
     run_state_machine_as_test(
         Observers,
         settings=settings(
-            max_examples=12,
+            max_examples=10,
             stateful_step_count=25,
             deadline=None,
             derandomize=True,
@@ -203,6 +249,23 @@ def test_each_observer_tells_a_push_at_rest(bench, observer):
     assert covariance is not None
     D = np.array(deserialize_message(covariance, Float64MultiArray).data).reshape(2, 2)
     assert np.linalg.eigvalsh(D).min() > 0.0
+
+
+def test_a_filter_that_was_off_does_not_remember(bench):
+    set_parameters(bench, observer='static', torque_cutoff=1.0)
+    robot, q, stamp = Robot.from_urdf(PLANAR, backend='reference'), [0.4, -0.3], [10**18]
+
+    def torque(push):
+        stamp[0] += 5_000_000
+        tau = robot.gravity_torques(q) - push
+        return torque_of(send(bench, stamp[0], q, [0.0, 0.0], tau))[0]
+
+    assert torque([5.0, 0.0]) == pytest.approx(5.0)
+    assert torque([0.0, 0.0]) > 4.8
+    set_parameters(bench, torque_cutoff=0.0)
+    assert torque([0.0, 0.0]) == pytest.approx(0.0, abs=1e-9)
+    set_parameters(bench, torque_cutoff=1.0)
+    assert torque([0.0, 0.0]) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_what_is_not_settled_is_reported(bench):

@@ -32,7 +32,7 @@ TABLE = (
         'contact_share',
         0.1,
         'External torque of a joint above which ~/contact is raised, as a share of its effort '
-        'limit, for joints that are not among flag_joints. 0: these joints are not watched.',
+        'limit, for joints without threshold of their own. 0: these joints are not watched.',
         minimum=0.0,
         maximum=10.0,
         rule='less than collision_share',
@@ -56,14 +56,14 @@ TABLE = (
         [],
         'External torque above which ~/contact is raised, for each of flag_joints [N m, N].',
         minimum=1e-9,
-        rule='one for each of flag_joints, less than its collision threshold',
+        rule='empty, or one for each of flag_joints, less than its collision threshold',
     ),
     Specification(
         'collision_thresholds',
         [],
         'The same for ~/collision.',
         minimum=1e-9,
-        rule='one for each of flag_joints, greater than its contact threshold',
+        rule='empty, or one for each of flag_joints, greater than its contact threshold',
     ),
     Specification(
         'release_ratio',
@@ -115,17 +115,14 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
             f'contact_share {contact:g} must be less than collision_share {collision:g}'
         )
     for level in LEVELS:
-        if len(values[f'{level}_thresholds']) != len(names):
+        given = len(values[f'{level}_thresholds'])
+        if given not in (0, len(names)):
             raise ArgumentError(
-                f'{level}_thresholds has {len(values[f"{level}_thresholds"])} elements for '
-                f'{len(names)} flag_joints'
+                f'{level}_thresholds has {given} elements for {len(names)} flag_joints'
             )
     for name, low, high in zip(names, *(values[f'{level}_thresholds'] for level in LEVELS)):
         if low >= high:
-            raise ArgumentError(
-                f'contact_thresholds: {low:g} of {name} must be less than its collision '
-                f'threshold {high:g}'
-            )
+            raise ArgumentError(contradiction(name, low, high))
     if len(set(names)) < len(names):
         raise ArgumentError(f'flag_joints: {shorten(names)} names a joint twice')
     for name in names:
@@ -134,12 +131,33 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
                 f'flag_joints: robot {robot.description.name} has no joint {name!r} with one '
                 f'coordinate; it has {shorten(scalar_joints(robot), 30)}'
             )
+    if robot is not None:
+        fault = first_contradiction(values, robot)
+        if fault:
+            raise ArgumentError(fault)
+
+
+def first_contradiction(values: Mapping[str, Any], robot: Robot) -> str:
+    """Return which joint of a robot would collide before it touches, empty if there is none."""
+    low, high = (thresholds(level, values, robot) for level in LEVELS)
+    for name, contact, collision in zip(scalar_joints(robot), low.tolist(), high.tolist()):
+        if contact >= collision and contact < math.inf:
+            return contradiction(name, contact, collision)
+    return ''
+
+
+def contradiction(joint: str, contact: float, collision: float) -> str:
+    """Return why two thresholds are refused."""
+    return (
+        f'the contact threshold {contact:g} of {joint} must be less than its collision threshold '
+        f'{collision:g}'
+    )
 
 
 def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     """Return the thresholds of one of `LEVELS` (n,), infinite for joints that are not watched."""
     joints, found = scalar_joints(robot), np.full(len(scalar_joints(robot)), math.inf)
-    own = dict(zip(values['flag_joints'], values[f'{level}_thresholds']))
+    own = dict(zip(values['flag_joints'], values[f'{level}_thresholds']))  # may be empty
     share = values[f'{level}_share']
     for k, joint in enumerate(joints):
         limit = float(robot.limits.effort[robot.joint_names.index(joint)])
@@ -254,6 +272,9 @@ class ContactFlags:
                 f'robot {self._model.robot.description.name} has no joint {shorten(absent)}: '
                 'correct the parameter flag_joints',
             )
+        fault = first_contradiction(self._parameters.values, self._model.robot)
+        if fault:
+            status.report(Level.ERROR, fault)
         silence = time.monotonic() - mapper.last_accepted
         for level, flag in self._flags.items():
             watched = np.isfinite(flag.upper)
