@@ -75,6 +75,8 @@ class Study:
         self.torques: dict[str, dict[int, Array]] = defaultdict(dict)
         self.flags: dict[str, dict[int, bool]] = defaultdict(dict)  # by topic and number of state
         self.truth: dict[int, Array] = {}
+        self.wrenches: dict[str, dict[int, Array]] = defaultdict(dict)  # force and moment, by topic
+        self.numbers: dict[str, Array] = {}  # the last ones, by topic
         self._last: dict[str, int] = {}
         self.states, self._count = 0, 0  # the last one there is, and the last one wanted
         self._program: Program | None = None
@@ -173,6 +175,17 @@ class Study:
                 raise TimeoutError(f'waited {patience} s for {what}')
             self._executor.spin_once(timeout_sec=0.05)
 
+    def follow(self, *topics: str) -> None:
+        """Keep the wrenches or numbers that are published on topics of observers."""
+        for topic in topics:
+            if 'validity' in topic:
+                receive = partial(self._on_numbers, topic)
+                self.node.create_subscription(Float64MultiArray, topic, receive, 10)
+            else:
+                receive = partial(self._on_wrench, topic)
+                self.node.create_subscription(WrenchStamped, topic, receive, 10 * QUEUE)
+            self.wait(partial(self.node.count_publishers, topic), topic)
+
     # --- the run --------------------------------------------------------------------------------
 
     def run(self, states: int, program: Program) -> None:
@@ -230,6 +243,15 @@ class Study:
 
     def _on_flag(self, name: str, topic: str, message: Bool) -> None:
         self.flags[topic][self._last.get(name, 0)] = message.data
+
+    def _on_wrench(self, topic: str, message: WrenchStamped) -> None:
+        force, moment = message.wrench.force, message.wrench.torque
+        self.wrenches[topic][stamp_of(message) // self.period] = np.array(
+            [force.x, force.y, force.z, moment.x, moment.y, moment.z]
+        )
+
+    def _on_numbers(self, topic: str, message: Float64MultiArray) -> None:
+        self.numbers[topic] = np.array(message.data)
 
     def _on_truth(self, message: JointState) -> None:
         self.truth[stamp_of(message) // self.period] = np.array(message.effort)

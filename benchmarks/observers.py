@@ -25,6 +25,7 @@ from observer_client import Study
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from support.robots import urdf_path
 
 ROOT = Path(__file__).resolve().parents[1]
 URDF = ROOT / 'urdf' / 'panda.urdf'
@@ -35,14 +36,22 @@ CONSTANT = 0.02  # s
 VELOCITY_NOISE, EFFORT_NOISE = 0.002, 0.2  # rad/s, N m
 HEAVIER = 1.1  # all inertias the observers believe in, times the true ones
 PLACES = {
-    'tool': ('panda_hand_tcp', np.array([0.0, 0.0, 0.0, 20.0, 0.0, 0.0])),
-    'elbow': ('panda_link4', np.array([0.0, 0.0, 0.0, 0.0, 0.0, 40.0])),
+    'tool': ('panda_hand_tcp', np.array([0.0, 0.0, 0.0, 40.0, 0.0, 0.0])),
+    'elbow': ('panda_link4', np.array([0.0, 0.0, 0.0, 0.0, 50.0, 0.0])),
 }
+#: Description, tip and joints that are held.
+ARMS = {
+    'planar arm': ('urdf/planar_2r.urdf', 'tip', ()),
+    'UR5 without its last joint': ('ur_description/urdf/ur5_robot', 'tool0', ('wrist_3_joint',)),
+    'UR5': ('ur_description/urdf/ur5_robot', 'tool0', ()),
+    'Panda': ('panda', 'panda_hand_tcp', ('panda_finger_joint1', 'panda_finger_joint2')),
+}
+LENGTH, THRESHOLD = 0.2, 0.02  # m, m: defaults of characteristic_length, singularity_threshold
 RATE, FREE_RATE = 500.0, 250.0  # Hz
 HOLD = 200  # states for which a step is on, and off
 BAND = 0.1  # of the step, in which the mean of all steps has settled
 WAVE, WAVES = 2.0, 6  # Hz, periods
-LEVELS = {'contact': 6.0, 'collision': 12.0}  # N m
+FLAGS = ('contact', 'collision')
 
 
 def main() -> None:
@@ -58,6 +67,7 @@ def main() -> None:
         'rows': rows['rows'],
         'free': free,
         'perfect': perfect_model(),
+        'reduced': [reduced(arm) for arm in ARMS],
         'conditions': {
             'velocity noise [rad/s]': VELOCITY_NOISE,
             'effort noise [N m]': EFFORT_NOISE,
@@ -151,7 +161,7 @@ def pushed(steps: int) -> dict[str, Any]:
     cycle = 2 * HOLD
     wave = round(WAVES * RATE / WAVE)
     rows, curves = [], {}
-    with Study(urdf, model, observers(**flags(robot)), noisy(1), RATE) as study:
+    with Study(urdf, model, observers(), noisy(1), RATE) as study:
         study.tare(lambda k: (posture, {}))
         first = study.states
         for place, (link, wrench) in PLACES.items():
@@ -240,7 +250,7 @@ def sine(
 def delays(study: Study, name: str, rising: list[int]) -> dict[str, float]:
     """Return mean times from the begin of a push to its flags; NaN if one was not flagged."""
     result = {}
-    for flag in LEVELS:
+    for flag in FLAGS:
         events = sorted(study.flags[f'/{name}/{flag}'].items())
         times = []
         for begin in rising:
@@ -248,11 +258,6 @@ def delays(study: Study, name: str, rising: list[int]) -> dict[str, float]:
             times.append((raised[0] - begin) / RATE if raised else np.nan)
         result[f'{flag} after [ms]'] = 1e3 * float(np.mean(times))
     return result
-
-
-def flags(robot: Robot) -> dict[str, Any]:
-    """Return the parameters of the flags."""
-    return {}
 
 
 # --- free motion, and a perfect model ------------------------------------------------------------
@@ -263,7 +268,7 @@ def in_free_motion(minutes: float) -> list[dict[str, Any]]:
     robot, urdf, model = models()
     motion = FreeMotion(robot, FREE_RATE)
     states = round(60.0 * minutes * FREE_RATE)
-    with Study(urdf, model, observers(**flags(robot)), noisy(2), FREE_RATE) as study:
+    with Study(urdf, model, observers(), noisy(2), FREE_RATE) as study:
         study.tare(lambda k: (motion(0), {}))
         first = study.states
         study.run(states, lambda k: (motion(k - first), {}))
@@ -276,7 +281,7 @@ def in_free_motion(minutes: float) -> list[dict[str, Any]]:
                 'largest [N m]': float(np.abs(values).max()),
                 'root mean square [N m]': float(np.sqrt((values**2).mean(axis=0)).max()),
             }
-            for flag in LEVELS:
+            for flag in FLAGS:
                 events = sorted(study.flags[f'/{name}/{flag}'].items())
                 on = [state for k, state in events if k > first]
                 row[f'false {flag}s'] = sum(
@@ -310,6 +315,57 @@ def perfect_model() -> dict[str, float]:
         }
 
 
+# --- arms with fewer joints ----------------------------------------------------------------------
+
+
+def reduced(arm: str) -> dict[str, Any]:
+    """Push an arm of two to seven joints; compare the reduced wrench with the observable part."""
+    path, tip, fixed = ARMS[arm]
+    description = read_urdf(ROOT / path if path.startswith('urdf') else urdf_path(path))
+    description = replace(
+        description,
+        joints=tuple(
+            replace(joint, type='fixed', mimic=None) if joint.name in fixed else joint
+            for joint in description.joints
+        ),
+    )
+    robot, urdf = Robot(description), write_urdf(description)
+    posture = np.clip(0.5, robot.limits.lower + 0.2, robot.limits.upper - 0.2)
+    push = np.array([0.3, -0.4, 0.5, 6.0, -4.0, 8.0])
+    topics = [f'/momentum/{kind}/{tip}' for kind in ('reduced_wrench', 'wrench_validity')]
+    chosen = {'momentum': {**observers()['momentum'], 'frames': [tip]}}
+    start = {
+        'initial_joints': list(robot.joint_names),
+        'initial_positions': posture.tolist(),
+    }
+    with Study(urdf, urdf, chosen, start, RATE) as study:
+        study.tare(lambda k: (posture, {}))
+        study.follow(*topics)
+        study.run(500, lambda k: (posture, {}))
+        study.run(1500, lambda k: (posture, {tip: push}))
+        number = max(study.wrenches[topics[0]].keys() & study.truth.keys())
+        found, validity = study.wrenches[topics[0]][number], study.numbers[topics[1]]
+    true = observable_part(robot, posture, tip, push)
+    return {
+        'arm': arm,
+        'joints': robot.nv,
+        'observable directions': int(validity[12]),
+        'shares of forces': validity[:3].round(2).tolist(),
+        'shares of moments': validity[3:6].round(2).tolist(),
+        'error of force [N]': float(np.linalg.norm((found - true)[:3])),
+        'error of moment [N m]': float(np.linalg.norm((found - true)[3:])),
+    }
+
+
+def observable_part(robot: Robot, q: np.ndarray, link: str, push: np.ndarray) -> np.ndarray:
+    """Return the least force and moment with the torques of a push, by NumPy's least squares."""
+    J = robot.jacobian(q, link, 'body')
+    scale = np.repeat([LENGTH, 1.0], 3)
+    smallest = THRESHOLD / np.linalg.norm(scale[:, None] * J, 2)
+    w = scale * np.linalg.lstsq((scale[:, None] * J).T, J.T @ push, rcond=smallest)[0]
+    return np.concatenate([w[3:], w[:3]])
+
+
 # --- table and picture ---------------------------------------------------------------------------
 
 
@@ -325,10 +381,10 @@ def table(found: Mapping[str, Any]) -> str:
     for row in found['rows']:
         cells = [shown(name, row[name]) for name in names]
         lines.append(f'| `{row["observer"]}` | {row["place"]} | ' + ' | '.join(cells) + ' |')
-    columns = [key for key in next(iter(free.values())) if key not in ('observer', 'states')]
+    columns = [key for key in next(iter(free.values())) if key != 'observer']
     lines += [
         '',
-        f'{given["minutes"]:g} minutes of free motion, {found["free"][0]["states"]} states:',
+        f'{given["minutes"]:g} minutes of free motion at {FREE_RATE:g} Hz:',
         '',
         '| observer | ' + ' | '.join(columns) + ' |',
         '|---' * (1 + len(columns)) + '|',
@@ -343,14 +399,33 @@ def table(found: Mapping[str, Any]) -> str:
         f'{perfect["error after five time constants [%]"]:.2f} % after five time constants, and '
         f'in the end within {perfect["bias at the end [N m]"]:.1e} N m.',
     ]
+    columns = list(found['reduced'][0])
+    lines += [
+        '',
+        'Reduced wrenches of arms with two to seven joints, pushed at the tool by a force and a '
+        'moment, beside the observable part of these:',
+        '',
+        '| ' + ' | '.join(columns) + ' |',
+        '|---' * len(columns) + '|',
+    ]
+    for row in found['reduced']:
+        cells = [listed(row[column]) for column in columns]
+        lines.append('| ' + ' | '.join(cells) + ' |')
     return '\n'.join(lines)
+
+
+def listed(value: Any) -> str:
+    """Return a text, a number or numbers as a cell of a table."""
+    if isinstance(value, list):
+        return ', '.join(f'{x:g}' for x in value)
+    return f'{value:.1e}' if isinstance(value, float) else str(value)
 
 
 def shown(name: str, value: float) -> str:
     """Return a number as it stands in a table."""
     if np.isnan(value):
         return '–'
-    if name.startswith('false'):
+    if name.startswith(('false', 'states')):
         return str(int(value))
     return f'{value:.0f}' if '[ms]' in name else f'{value:.3g}'
 
