@@ -136,6 +136,22 @@ def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -
         raise ArgumentError(
             f'base parameters: {rows} equations for {count} parameters; use more samples'
         )
+    columns, grouping = independent_columns(Y, tolerance)
+    names = tuple(f'{link}/{parameter}' for link in links for parameter in PARAMETERS)
+    return BaseParameters(tuple(names[k] for k in columns), columns, grouping)
+
+
+def independent_columns(Y: Array, tolerance: float = 1e-9) -> tuple[Array, Array]:
+    """Return columns of Y (N, k), each unless it depends on those before, and the grouping.
+
+    Y = Y[:, columns] @ grouping; `tolerance` as in `base_parameters`.
+
+    >>> columns, grouping = independent_columns(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> columns, grouping
+    (array([0, 2]), array([[1., 2., 0.],
+           [0., 0., 1.]]))
+    """
+    rows, count = Y.shape
     Q = np.zeros((rows, 0))
     columns = []
     for k, y in enumerate(Y.T):
@@ -147,5 +163,4 @@ def base_parameters(Y: Array, links: tuple[str, ...], tolerance: float = 1e-9) -
             columns.append(k)
     grouping = np.linalg.lstsq(Y[:, columns], Y, rcond=None)[0] if columns else np.zeros((0, count))
     grouping[np.abs(grouping) < tolerance] = 0.0
-    names = tuple(f'{link}/{parameter}' for link in links for parameter in PARAMETERS)
-    return BaseParameters(tuple(names[k] for k in columns), np.array(columns, dtype=int), grouping)
+    return np.array(columns, dtype=int), grouping

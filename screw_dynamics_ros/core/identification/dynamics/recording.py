@@ -1,0 +1,198 @@
+"""Recorded motions: joint positions, velocities and efforts over time, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
+from screw_dynamics_ros.core.types import Array
+
+#: A joint has moved if its range is larger than this [rad, m].
+STILL = 1e-3
+
+#: How much velocities may differ from the derivatives of positions, relative to their size, ...
+VELOCITY_MISMATCH = 0.3
+#: ... and anyhow [rad/s, m/s].
+VELOCITY_NOISE = 0.02
+
+
+class DynamicModel(Protocol):
+    """What identification needs of a robot on a fixed base; a `Robot` is one."""
+
+    description: RobotDescription
+    tree: Tree
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with coordinates of their own."""
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Links, the root first."""
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+
+    @property
+    def limits(self) -> JointLimits:
+        """Limits over `joint_names`."""
+
+    @property
+    def drives(self) -> dict[str, Drive]:
+        """Drives by joint."""
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return Y (N, nv, 10 n_links)."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointRecording:
+    """One recorded motion of a robot.
+
+    Attributes
+    ----------
+    t : (N,) array
+        Times [s], increasing.
+    q : (N, n) array
+        Positions in the order of `Robot.joint_names` [rad, m].
+    v : (N, n) array, optional
+        Velocities [rad/s, m/s]; joints with NaN throughout have the derivatives of q.
+    tau : (N, n) array
+        Efforts as the driver reports them. A joint with NaN throughout reports none: its equation
+        is left out.
+    payloads : {link: RigidBody}
+        Known bodies that links carried meanwhile.
+    """
+
+    t: Array
+    q: Array
+    v: Array | None
+    tau: Array
+    payloads: Mapping[str, RigidBody] = field(default_factory=dict)
+
+
+def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
+    """Return the recording with arrays of the right shapes and continuous joints unwrapped.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes, stamps that do not increase, numbers that are not finite, by joint and sample;
+        velocities that are not those of the positions; efforts that are all zero.
+    """
+    if robot.nq != robot.nv or robot.nv != len(robot.joint_names) or not robot.nv:
+        raise ArgumentError(
+            'identification needs a fixed base and joints of one freedom; '
+            f'{robot.description.name!r} has {len(robot.joint_names)} joints, {robot.nq} '
+            f'coordinates and {robot.nv} velocities'
+        )
+    names = robot.joint_names
+    t = _increasing(recording.t)
+    q = _samples('q', recording.q, len(t), names)
+    tau = _samples('tau', recording.tau, len(t), names, columns_may_lack=True)
+    v = None
+    if recording.v is not None:
+        v = _samples('v', recording.v, len(t), names, columns_may_lack=True)
+    types = {joint.name: joint.type for joint in robot.description.joints}
+    turning = [types[name] == 'continuous' for name in names]
+    q[:, turning] = np.unwrap(q[:, turning], axis=0)
+    _check_efforts(tau, names)
+    return replace(recording, t=t, q=q, v=v, tau=tau)
+
+
+def moving(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
+    """Return which joints (n,) moved in any of the recordings."""
+    ranges = np.max([np.ptp(each.q, axis=0) for each in recordings], axis=0)
+    return np.asarray(ranges > STILL)
+
+
+def measured(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
+    """Return which joints (n,) report efforts in any of the recordings."""
+    return np.any([~np.isnan(each.tau).all(axis=0) for each in recordings], axis=0)
+
+
+def check_velocities(derived: Array, given: Array, names: Sequence[str]) -> None:
+    """Raise ArgumentError for velocities (N, n) that are not the derivatives of positions."""
+    size = np.sqrt(np.mean(derived**2, axis=0))
+    error = np.sqrt(np.mean((given - derived) ** 2, axis=0))
+    for name, rms, difference in zip(names, size, error):
+        if difference > VELOCITY_MISMATCH * rms + VELOCITY_NOISE:
+            raise ArgumentError(
+                f'joint {name}: the velocities differ from the derivatives of the positions by '
+                f'{difference:.3g} (rms), which are {rms:.3g} themselves; check units, joint order '
+                'and stamps, or leave the velocities out'
+            )
+
+
+def _increasing(t: ArrayLike) -> Array:
+    time = float_array('t', t)
+    if time.ndim != 1 or len(time) < 2:
+        raise ArgumentError(f't must have shape (N,) with at least two samples, got {time.shape}')
+    if not np.isfinite(time).all():
+        raise ArgumentError(f't[{int(np.argmin(np.isfinite(time)))}] is not finite')
+    steps = np.diff(time)
+    if not steps.any():
+        raise ArgumentError(
+            f'all {len(time)} stamps are {time[0]:g} s: the driver does not stamp its joint states'
+        )
+    wrong = np.flatnonzero(steps <= 0.0)
+    if wrong.size:
+        k = int(wrong[0]) + 1
+        what = 'the same as' if steps[k - 1] == 0.0 else 'before'
+        raise ArgumentError(
+            f'stamps must increase: sample {k} at {time[k]:.9g} s is {what} sample {k - 1} at '
+            f'{time[k - 1]:.9g} s ({wrong.size} such samples); leave them out'
+        )
+    return time
+
+
+def _samples(
+    field_name: str,
+    values: ArrayLike,
+    count: int,
+    names: Sequence[str],
+    columns_may_lack: bool = False,
+) -> Array:
+    array = float_array(field_name, values).copy()
+    if array.shape != (count, len(names)):
+        raise ArgumentError(
+            f'{field_name} must have shape ({count}, {len(names)}): a row for each stamp, a column '
+            f'for each of {", ".join(names)}; got {array.shape}'
+        )
+    wrong = ~np.isfinite(array)
+    if columns_may_lack:
+        wrong &= ~np.isnan(array).all(axis=0)
+    if wrong.any():
+        k, i = (int(x) for x in np.argwhere(wrong)[0])
+        raise ArgumentError(
+            f'{field_name} of joint {names[i]} is {array[k, i]} in sample {k} ({int(wrong.sum())} '
+            'such numbers); leave these samples out'
+        )
+    return array
+
+
+def _check_efforts(tau: Array, names: Sequence[str]) -> None:
+    there = ~np.isnan(tau).all(axis=0)
+    if not there.any():
+        raise ArgumentError('no joint reports efforts; record what the motors do (tau is all NaN)')
+    zero = [name for name, column in zip(names, tau.T) if not column.any()]
+    if zero:
+        raise ArgumentError(
+            f'the efforts of {", ".join(zero)} are zero throughout: the driver does not report '
+            'them; leave these joints out (NaN) or mend the driver'
+        )
