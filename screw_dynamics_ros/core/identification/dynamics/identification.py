@@ -172,12 +172,13 @@ class _Fitting:
         gains = np.array([check.sign for check in self.checks])
         if scale == 'known':
             return self._solve(np.ones(len(joints)), [])
-        free = [
-            i
-            for i, check in enumerate(self.checks)
-            if (check.is_scaled if scale == 'auto' else joints[i] in scale)
-            and not np.isnan(self.fitted.effort[:, i]).any()
-        ]
+        reporting = [i for i in range(len(joints)) if not np.isnan(self.fitted.effort[:, i]).any()]
+        free = [i for i in reporting if joints[i] in scale]
+        if scale == 'auto':
+            told = [check for check in self.checks if check.told]
+            free = [i for i in reporting if self.checks[i].is_scaled]
+            if 2 * len(free) > len(told):  # a driver that reports currents does so for all joints
+                free = reporting
         for i in free:
             check = self.checks[i]
             gains[i] = check.gain if check.told else check.sign
