@@ -55,6 +55,8 @@ setup(
                 'doctor',
                 'parity',
                 'calibrate',
+                'identify',
+                'excite',
                 'compile',
                 'bench',
                 'integration_study',

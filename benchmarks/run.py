@@ -43,8 +43,8 @@ MODULES = (
     'node_beside_requests',
     'parameter_gap',
 )
-#: What takes hours runs only if it is named.
-ON_DEMAND = ('all_solutions',)
+#: What takes long runs only if it is named.
+ON_DEMAND = ('all_solutions', 'identification')
 COMMITTED = ROOT / 'benchmarks' / 'results'
 #: Packages whose version the figures may depend on.
 PACKAGES = {

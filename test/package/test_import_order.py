@@ -63,7 +63,7 @@ ORDER = """
     nodes.trajectory
     nodes
     cli.command_line
-    cli.doctor  cli.parity  cli.calibrate  cli.rviz
+    cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite
     cli
     cli.demo  cli.integration_study
 """

@@ -53,6 +53,11 @@ def with_origins(text: str, origins: Mapping[str, Array]) -> str:
             joints[name].insertBefore(origin, joints[name].firstChild)
         for key, value in origin_attributes(pose).items():
             origin.setAttribute(key, value)
+    return document_text(document)
+
+
+def document_text(document: Document) -> str:
+    """Return the text of a changed URDF."""
     # Comments and instructions around <robot> lose their lines: document.toxml() would join them.
     parts = ['<?xml version="1.0"?>', *(node.toxml() for node in document.childNodes)]
     return '\n'.join(parts) + '\n'

@@ -233,6 +233,9 @@ def _linearized(
 def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:
     """Return tau (n,), at least 1, of residuals (M, n) in parts of constant rate.
 
+    The sum ends where correlations are lost in noise, at lag W; its own standard deviation, tau
+    sqrt(2 (2 W + 1) / M), is added, so that intervals are rather too wide than too narrow.
+
     >>> rng = np.random.default_rng(0)
     >>> white = rng.normal(size=(20000, 1))
     >>> slow = np.convolve(white[:, 0], np.ones(5) / 5, 'valid')[:, None]  # tau = 5
@@ -241,14 +244,17 @@ def autocorrelation_times(e: Array, part: NDArray[np.int64]) -> Array:
     array([1., 5.])
     """
     parts = [e[part == k] for k in np.unique(part)]
-    variance = np.sum(e**2, axis=0)
+    longest = max((len(each) for each in parts), default=0)
+    variance = np.sum(e**2, axis=0) / max(len(e), 1)
     result = np.ones(e.shape[1])
     for i in range(e.shape[1]):
-        for lag in range(1, max(len(each) for each in parts) // 4 + 1):
+        lag = 0
+        for lag in range(1, longest // 4 + 1):
             products = sum(float(x[lag:, i] @ x[:-lag, i]) for x in parts if len(x) > lag)
             pairs = sum(len(x) - lag for x in parts if len(x) > lag)
-            rho = products / pairs * len(e) / max(variance[i], 1e-300)
+            rho = products / pairs / max(variance[i], 1e-300)
             if rho < LEAST_CORRELATION:
                 break
             result[i] += 2.0 * rho
+        result[i] *= 1.0 + np.sqrt(2.0 * (2.0 * lag + 1.0) / max(len(e), 1))
     return result

@@ -63,6 +63,7 @@ def equations(
     unknowns: Unknowns,
     columns: NDArray[np.int64],
     cutoff: float,
+    measured_velocities: bool = False,
 ) -> Equations:
     """Return the filtered equations of all recordings.
 
@@ -71,7 +72,7 @@ def equations(
     parts: list[Equations] = []
     names = unknowns.robot.joint_names
     for recording in recordings:
-        for piece in pieces(recording, cutoff, names):
+        for piece in pieces(recording, cutoff, names, measured_velocities):
             arrays: list[list[Array]] = []
             for start in range(0, len(piece.t), CHUNK):
                 rows = slice(start, start + CHUNK)

@@ -5,7 +5,9 @@ columns of W pass through one filter F and are decimated ("parallel filtering"):
 
     F u = F W(q, v, a) theta + F noise
 
-so that what the filter removes, it removes on both sides. F is a symmetric FIR filter (a sinc with
+so that what the filter removes, it removes on both sides. Positions are filtered at a multiple of
+the cutoff only: friction changes within milliseconds where a velocity passes zero, and F removes
+the noise of accelerations, in which W is linear. F is a symmetric FIR filter (a sinc with
 a Kaiser window of beta 10: ripple 1e-5, transition from 1/2 to 3/2 of the cutoff) whose
 delay is taken out; its output exists where it has all its inputs, so nothing is invented beyond the
 ends of a recording.
@@ -33,6 +35,8 @@ from screw_dynamics_ros.core.types import Array
 BETA = 10.0  # of the Kaiser window
 TRANSITION = 6.4  # length of the window times width of the transition, for that beta
 RATE = 3.0  # samples kept, per cutoff: beyond 3/2 of the cutoff there is nothing to be aliased
+WIDER = 6.0  # filter of positions, by the cutoff, ...
+WIDEST = 0.3  # ... and at most by the rate of samples
 GAP = 10.0  # time steps without a sample that divide a recording
 LONGEST = 20.0  # s, of a piece that is filtered at once
 
@@ -65,28 +69,35 @@ class Piece:
     low_pass: Callable[[Array], Array]
 
 
-def pieces(recording: JointRecording, cutoff: float, names: Sequence[str]) -> Iterator[Piece]:
-    """Yield the parts of a recording, filtered and differentiated; none if it is too short."""
-    window = kernel(cutoff, float(np.median(np.diff(recording.t))))
-    half = len(window) // 2
-    for t, q, v, tau in _uniform(recording, 2 * half):
+def pieces(
+    recording: JointRecording, cutoff: float, names: Sequence[str], measured_velocities: bool
+) -> Iterator[Piece]:
+    """Yield the parts of a recording, filtered and differentiated; none if it is too short.
+
+    Velocities are derivatives of positions unless `measured_velocities`; both must agree.
+    """
+    step = float(np.median(np.diff(recording.t)))
+    window, wide = kernel(cutoff, step), kernel(min(WIDER * cutoff, WIDEST / step), step)
+    half, margin = len(window) // 2, len(wide) // 2
+    for t, q, v, tau in _uniform(recording, half + margin):
         dt = float(t[1] - t[0])
-        if len(t) < 4 * half + 2:
+        if len(t) < 2 * (half + margin) + 2:
             continue
-        smooth = _filtered(q, window)
+        smooth = _filtered(q, wide)
         derived = _derivative(smooth, dt)
         if v is None:
             rate = derived
         else:
-            given = _filtered(v, window)
+            given = _filtered(v, wide)
             rate = np.where(np.isnan(given), derived, given)
             check_velocities(derived, rate, names)
-        step = max(1, int(1.0 / (RATE * cutoff * dt)))
+            rate = rate if measured_velocities else derived
+        every = max(1, int(1.0 / (RATE * cutoff * dt)))
 
-        def low_pass(x: Array, window: Array = window, step: int = step) -> Array:
-            return _decimated(x, window, step)
+        def low_pass(x: Array, window: Array = window, every: int = every) -> Array:
+            return _decimated(x, window, every)
 
-        inner = slice(half, len(t) - half)
+        inner = slice(margin, len(t) - margin)
         yield Piece(t[inner], smooth, rate, _derivative(rate, dt), tau[inner], low_pass)
 
 
@@ -108,7 +119,7 @@ def kernel(cutoff: float, dt: float) -> Array:
 
 def needed_time(cutoff: float) -> float:
     """Return the shortest time [s] without gaps of which anything is left."""
-    return 2.0 * TRANSITION / cutoff
+    return (1.0 + 1.0 / WIDER) * TRANSITION / cutoff
 
 
 def chosen_cutoff(recordings: Sequence[JointRecording]) -> float:

@@ -82,10 +82,9 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
             yield Finding(
                 'warning',
                 subject,
-                f'efforts are {check.gain:.3g} times the nominal torques, while other joints '
-                'exclude no gain of 1: the nominal masses that it moves are wrong, or its efforts '
-                'are',
-                'compare the identified bodies with the robot',
+                f'efforts are {check.gain:.3g} times the nominal torques: the masses that it moves '
+                'are others than in the description, or they are no torques',
+                'compare the identified bodies with the robot, or estimate its scale too',
             )
 
 

@@ -67,6 +67,9 @@ class IdentificationOptions:
         Share of the recordings kept for validation, in blocks, 0 to 0.5.
     robust : bool
         Whether instants that disagree (contacts) count less.
+    measured_velocities : bool
+        Whether velocities are those recorded. Derivatives of positions, the default, are not late
+        and mostly less noisy.
     """
 
     model: Model = field(default_factory=Model)
@@ -74,6 +77,7 @@ class IdentificationOptions:
     cutoff: float | None = None
     held_out: float = 0.2
     robust: bool = False
+    measured_velocities: bool = False
 
 
 DEFAULT = IdentificationOptions()
@@ -98,7 +102,7 @@ def identify_dynamics(
     q : (N, n)
         Positions in the order of `joint_names` [rad, m].
     v : (N, n), optional
-        Velocities; the derivatives of q if not given, or NaN throughout for a joint.
+        Velocities, to be compared with the derivatives of q; NaN throughout for joints without.
     tau : (N, n)
         Efforts as reported; NaN throughout for joints without.
     options : IdentificationOptions
@@ -134,7 +138,7 @@ def identify_recordings(
     cutoff = options.cutoff or chosen_cutoff(runs)
     unknowns = Unknowns(robot, options.model)
     columns, grouping = unknowns.base(moves, reports)
-    every = equations(runs, unknowns, columns, cutoff)
+    every = equations(runs, unknowns, columns, cutoff, options.measured_velocities)
     fitted, held_out = divided(every, options.held_out, cutoff)
     checks = check_efforts(fitted, robot.joint_names)
     problem = _Fitting(unknowns, columns, grouping, fitted, options, checks)
@@ -192,7 +196,7 @@ class _Fitting:
             for i, deviation in zip(free, deviations)
             if abs(abs(fit.gains[i]) - 1.0) < 3.0 * deviation
         ]
-        if not likely or len(likely) == len(free) == len(joints):
+        if not likely or free == reporting:
             return fit
         gains = fit.gains.copy()
         gains[likely] = np.sign(gains[likely])

@@ -32,6 +32,7 @@ BARRIERS = (1.0, 1e-2, 1e-4, 1e-6)  # mu; the last one moves what is not told by
 STEPS = 100  # of Newton, for each mu
 DECREMENT = 1e-9  # half the squared Newton decrement at which it has converged
 SMALLEST_STEP = 1e-10
+NONE = 1e-4  # armature and friction, by their likely size, that are taken for zero
 START = 1e-3  # armature and friction to start with, by their likely size
 
 
@@ -54,7 +55,10 @@ def fit_bodies(
     y, converged = problem.start, True
     for mu in BARRIERS:
         y, converged = problem.minimum(y, mu)
-    return problem.theta(y), converged
+    theta = problem.theta(y)
+    none = problem.positive[theta[problem.positive] < NONE * np.diag(L)[problem.positive]]
+    theta[none] = 0.0
+    return theta, converged
 
 
 class _Problem:

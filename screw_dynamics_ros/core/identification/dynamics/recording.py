@@ -71,7 +71,7 @@ class JointRecording:
     q : (N, n) array
         Positions in the order of `Robot.joint_names` [rad, m].
     v : (N, n) array, optional
-        Velocities [rad/s, m/s]; joints with NaN throughout have the derivatives of q.
+        Velocities [rad/s, m/s]; NaN throughout for joints without.
     tau : (N, n) array
         Efforts as the driver reports them. A joint with NaN throughout reports none: its equation
         is left out.

@@ -139,7 +139,7 @@ class Unknowns:
         Y = np.asarray(self.robot.regressor(q, v, a))
         blocks = [Y[:, :, 10 * k : 10 * k + 10] for k in self._link_of_body.values()]
         blocks += [self.drive_columns(kind, v, a) for kind in self.kinds]
-        return np.concatenate([*blocks, np.zeros((*v.shape, 0))], axis=2)
+        return np.concatenate(blocks, axis=2)
 
     def drive_columns(self, kind: str, v: Array, a: Array) -> Array:
         """Return the columns (N, n, n) of one kind of joint parameters."""

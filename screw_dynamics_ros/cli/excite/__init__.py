@@ -1,0 +1,1 @@
+"""Design of motions that tell the dynamics of a robot."""

@@ -1,0 +1,212 @@
+"""Design a motion worth recording: one that tells the dynamics of a robot best.
+
+    excite robot.urdf --output motion.yaml --output motion.csv --range 0.6
+
+A Fourier series within the limits of position, velocity, acceleration and effort that starts and
+ends at rest. SELF-COLLISIONS AND OBSTACLES ARE NOT LOOKED AT: simulate the motion first, use a part
+of the ranges (--range) or some joints (--joints), and keep a hand on the emergency stop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    names,
+    number,
+    own_arguments,
+    positive,
+    read_description,
+)
+from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.identification.dynamics import Model
+from screw_dynamics_ros.core.identification.dynamics.excitation import (
+    Excitation,
+    MotionLimits,
+    excite,
+)
+from screw_dynamics_ros.core.identification.least_squares import described
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.entry import INTERRUPTED
+
+WRITTEN, REFUSED, BROKEN = 0, 1, 3
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} designed, {REFUSED} refused, or no motion is within the effort '
+    f'limits (nothing is written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
+    'interrupted'
+)
+WARNING = 'WARNING self-collisions and obstacles were not looked at: simulate this motion first'
+LARGEST = 100_000  # points
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what the motion tells, write it; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        writers = [writer(path) for path in options.output]
+        if options.periods * options.period * options.rate > LARGEST:
+            raise UnusableError(f'more than {LARGEST} points; lower --rate, --period or --periods')
+        robot = Robot.from_urdf(read_description(options.description), gravity=options.gravity)
+        found = designed(robot, options)
+        print('\n'.join(lines(found, robot)))
+        if found.overloaded:
+            print(
+                f'excite: no motion keeps {", ".join(found.overloaded)} within the effort limits, '
+                'nothing is written; lower --range, --speed or --acceleration, or --ignore-effort',
+                file=sys.stderr,
+            )
+            return REFUSED
+        chosen = [k for k, name in enumerate(robot.joint_names) if _moves(options, name)]
+        t, values = sampled(found.motion, options.rate, options.periods)
+        for path, text_of in zip(options.output, writers):
+            write(path, text_of([robot.joint_names[k] for k in chosen], t, values[:, chosen]))
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except UnusableError as error:
+        print(f'excite: {error}', file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        print('\nexcite: interrupted', file=sys.stderr)
+        return INTERRUPTED
+    return WRITTEN
+
+
+def designed(robot: Robot, options: argparse.Namespace) -> Excitation:
+    """Return the motion."""
+    return excite(
+        robot,
+        period=options.period,
+        harmonics=options.harmonics,
+        limits=MotionLimits(
+            options.range,
+            options.speed,
+            options.acceleration,
+            not options.ignore_effort,
+            options.joints,
+        ),
+        model=Model(payload_link=options.payload),
+        restarts=options.restarts,
+        seed=options.seed,
+    )
+
+
+def lines(found: Excitation, robot: Robot) -> Iterator[str]:
+    """Yield the report."""
+    motion = found.motion
+    highest = motion.a.shape[1] / motion.period
+    yield (
+        f'robot {robot.description.name}: {motion.period:g} s, up to {highest:g} Hz, for '
+        f'{len(found.parameters)} base parameters'
+    )
+    yield (
+        f'condition number {found.condition:.4g}; random motions within the same limits: '
+        f'{found.random_condition:.4g} (median)'
+    )
+    for combination in found.held:
+        yield f'HELD    not told by this motion: {described(combination, 5)}'
+    t = np.linspace(0.0, motion.period, 400)
+    q, v, a = motion.at(t)
+    width = max(map(len, (*found.joint_names, 'joint')))
+    head = ('start', 'lowest', 'highest', 'speed', 'acceler.', 'effort', 'its limit')
+    yield f'  {"joint":<{width}}' + ''.join(f'{name:>11}' for name in head)
+    for i, name in enumerate(found.joint_names):
+        row = (
+            *(q[0, i], q[:, i].min(), q[:, i].max(), np.abs(v[:, i]).max(), np.abs(a[:, i]).max()),
+            *(found.effort[i], robot.limits.effort[i]),
+        )
+        yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in row)
+    yield WARNING
+    yield 'move the robot to the start first; record joint states with efforts for one period'
+
+
+def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
+    """Return what makes the text of a file; raises `UnusableError`."""
+    kinds = {'.yaml': yaml_text, '.yml': yaml_text, '.csv': csv_text}
+    if path.suffix not in kinds:
+        raise UnusableError(
+            f'argument --output: {path} is neither .yaml nor .csv; name one of them'
+        )
+    return kinds[path.suffix]
+
+
+def write(path: Path, content: str) -> None:
+    """Write a text file; raises `UnusableError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding='utf-8')
+    except OSError as error:
+        raise UnusableError(
+            f'argument --output: cannot write {path}: {error.strerror}; name a file that can be '
+            'written'
+        ) from None
+    print(f'written: {path}')
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='excite',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add('description', type=Path, metavar='FILE', help='a URDF')
+    add(
+        '--output',
+        '-o',
+        type=Path,
+        action='append',
+        default=[],
+        metavar='FILE',
+        help='.yaml: a goal of FollowJointTrajectory; .csv: a table; may be given twice',
+    )
+    add('--period', type=positive, default=10.0, metavar='S', help='of the motion (10)')
+    add('--harmonics', type=count, default=5, metavar='N', help='highest frequency: N / period (5)')
+    add('--periods', type=count, default=2, metavar='N', help='written, one after the other (2)')
+    add('--range', type=positive, default=1.0, metavar='SHARE', help='of the joint ranges (1)')
+    add('--speed', type=positive, default=1.0, metavar='SHARE', help='of the velocity limits (1)')
+    add(
+        '--acceleration',
+        type=positive,
+        metavar='A',
+        help='largest one of each joint [rad/s^2, m/s^2] (full speed within half a second)',
+    )
+    add('--ignore-effort', action='store_true', help='do not look at the effort limits')
+    add('--joints', type=names, metavar='A,B', help='those that move (all)')
+    add('--payload', default='', metavar='LINK', help='design it for the payload on a link')
+    add('--rate', type=positive, default=20.0, metavar='HZ', help='of the points written (20)')
+    add('--restarts', type=count, default=24, metavar='N', help='random motions to begin with (24)')
+    add('--seed', type=int, default=0, help='of the search (0)')
+    add(
+        '--gravity',
+        type=number,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the root frame [m/s^2]',
+    )
+    return parser.parse_args(own_arguments(arguments))
+
+
+def count(text: str) -> int:
+    """Return a positive whole number; raises `argparse.ArgumentTypeError`."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a positive whole number')
+    return value
+
+
+def _moves(options: argparse.Namespace, name: str) -> bool:
+    return options.joints is None or name in options.joints

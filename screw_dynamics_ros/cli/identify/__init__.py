@@ -1,0 +1,1 @@
+"""Identification of the dynamics of a robot from recorded joint states."""

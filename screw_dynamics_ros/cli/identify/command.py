@@ -1,0 +1,236 @@
+"""Identify the dynamics of a robot from recorded joint states.
+
+    identify run.mcap --urdf robot.urdf --output identified
+
+RECORDING is a recording of rosbag2 (.mcap, .db3, a folder) with the efforts of the joints, or an
+.npz file with joint_names, t [s], q, tau and v. Inertias, armatures, friction and offsets of the
+efforts are found, their sign and scale where the driver does not report torques, and what the
+motion does not tell is named. `excite` designs a motion that tells most. A robot that does not hang
+as its description says needs --gravity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    names,
+    number,
+    own_arguments,
+    positive,
+    read_description,
+)
+from screw_dynamics_ros.cli.identify import output_files, picture, report
+from screw_dynamics_ros.cli.identify.recordings import descriptions, of_robot, read_states
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.identification.dynamics import (
+    DynamicIdentification,
+    IdentificationOptions,
+    Model,
+    identify_recordings,
+)
+from screw_dynamics_ros.core.identification.dynamics.unknowns import GROUPS
+from screw_dynamics_ros.entry import INTERRUPTED
+
+WRITTEN, REFUSED, BROKEN = 0, 1, 3
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} identified, {REFUSED} the description or the recordings were refused, '
+    f'{BROKEN} a file cannot be read or written, {INTERRUPTED} it was interrupted'
+)
+URDF, PARAMETERS, REPORT, PICTURE = (
+    'identified.urdf',
+    'drives.yaml',
+    'report.md',
+    'report.png',
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report, write the files; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        text, result, notes = identified(options)
+        print('\n'.join(report.lines(result, notes)))
+        if options.output is not None:
+            write(options.output, text, result, notes, options.payload)
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except UnusableError as error:
+        print(f'identify: {error}', file=sys.stderr)
+        return BROKEN
+    except ImportError as error:
+        print(f'identify: {error}', file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        print('\nidentify: interrupted', file=sys.stderr)
+        return INTERRUPTED
+    return WRITTEN
+
+
+def identified(
+    options: argparse.Namespace,
+) -> tuple[str, DynamicIdentification, list[str]]:
+    """Return the URDF given, the result, and what was left out of the recordings."""
+    paths = [*options.recordings, *options.loaded]
+    states = [read_states(path, options.topic) for path in paths]
+    text = descriptions(states) if options.urdf is None else read_description(options.urdf)
+    if text is None:
+        raise UnusableError('no robot_description was recorded; give --urdf')
+    robot = Robot.from_urdf(text, gravity=options.gravity)
+    load = known_payload(options)
+    notes: list[str] = []
+    recordings = []
+    for path, each in zip(paths, states):
+        recording, left_out = of_robot(each, robot, load if path in options.loaded else {})
+        recordings.append(recording)
+        notes += [f'{path.name}: {note}' for note in left_out]
+    scale = robot.joint_names if options.scale == ('all',) else options.scale
+    result = identify_recordings(
+        robot,
+        recordings,
+        IdentificationOptions(
+            model=Model(
+                estimate=tuple(group for group in GROUPS if group not in options.hold),
+                payload_link=options.payload,
+                stribeck_speed=options.stribeck,
+                smoothing=options.smoothing,
+            ),
+            scale=scale[0] if scale in (('auto',), ('known',)) else scale,
+            cutoff=options.cutoff,
+            held_out=options.held_out,
+            robust=options.robust,
+            measured_velocities=options.measured_velocities,
+        ),
+    )
+    return text, result, notes
+
+
+def known_payload(options: argparse.Namespace) -> dict[str, RigidBody]:
+    """Return the payload of the loaded recordings; raises `UnusableError`."""
+    if (options.known_payload is None) != (not options.loaded):
+        raise UnusableError('--loaded and --known-payload belong together; give both')
+    if options.known_payload is None:
+        return {}
+    link, *numbers = options.known_payload
+    try:
+        mass, x, y, z = map(float, numbers)
+    except ValueError:
+        raise UnusableError(
+            f'argument --known-payload: {" ".join(numbers)} are no numbers; give a link, its mass '
+            '[kg] and its center of mass in the frame of the link [m]'
+        ) from None
+    return {link: RigidBody(mass, np.array([x, y, z]), np.zeros((3, 3)))}
+
+
+def write(
+    folder: Path, text: str, result: DynamicIdentification, notes: Sequence[str], payload: str
+) -> None:
+    """Write the files; raises `UnusableError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        drawn = ''
+        try:
+            picture.save_picture(result, folder / PICTURE)
+            drawn = PICTURE
+        except ImportError:
+            print('no picture: drawing takes matplotlib', file=sys.stderr)
+        for name, content in (
+            (URDF, output_files.identified_urdf(text, result)),
+            (PARAMETERS, output_files.parameter_file(result, payload)),
+            (REPORT, report.page(result, notes, drawn)),
+        ):
+            (folder / name).write_text(content, encoding='utf-8')
+    except OSError as error:
+        raise UnusableError(
+            f'argument --output: cannot write to {folder}: {error.strerror}; name a folder that '
+            'can be written'
+        ) from None
+    print(f'written: {", ".join(filter(None, (URDF, PARAMETERS, REPORT, drawn)))} in {folder}')
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='identify',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add('recordings', type=Path, nargs='+', metavar='RECORDING')
+    add('--urdf', type=Path, metavar='FILE', help='the nominal robot (default: as recorded)')
+    add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
+    add('--output', '-o', type=Path, metavar='FOLDER', help='for URDF, drives.yaml and report')
+    add(
+        '--scale',
+        type=names,
+        default=('auto',),
+        metavar='A,B',
+        help="joints whose effort scale is estimated, 'all', 'known' (none), or 'auto' (default): "
+        'those far from the nominal model',
+    )
+    add(
+        '--hold',
+        type=groups,
+        default=(),
+        metavar='A,B',
+        help=f'what is not estimated, of {", ".join(GROUPS)}',
+    )
+    add('--payload', default='', metavar='LINK', help='find a payload on it; links stay as given')
+    add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
+    add(
+        '--known-payload',
+        nargs=5,
+        metavar=('LINK', 'KG', 'X', 'Y', 'Z'),
+        help='what the robot carried in --loaded recordings: fixes the scale of the efforts',
+    )
+    add(
+        '--stribeck',
+        type=positive,
+        metavar='SPEED',
+        help='find a breakaway friction that falls to one half at this speed [rad/s, m/s]',
+    )
+    add('--smoothing', type=positive, default=0.01, help='of dry friction [rad/s, m/s] (0.01)')
+    add('--cutoff', type=positive, metavar='HZ', help='of the filter (default: by the motion)')
+    add('--held-out', type=share, default=0.2, metavar='SHARE', help='for validation (0.2)')
+    add('--robust', action='store_true', help='let instants that disagree count less (contacts)')
+    add(
+        '--measured-velocities',
+        action='store_true',
+        help='take velocities as recorded instead of derivatives of positions',
+    )
+    add(
+        '--gravity',
+        type=number,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the root frame [m/s^2]',
+    )
+    return parser.parse_args(own_arguments(arguments))
+
+
+def share(text: str) -> float:
+    """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
+    value = number(text)
+    if not 0.0 <= value <= 0.5:
+        raise argparse.ArgumentTypeError(f'{text!r} is not within 0 and 0.5')
+    return value
+
+
+def groups(words: str) -> tuple[str, ...]:
+    """Return groups of parameters; raises `argparse.ArgumentTypeError`."""
+    chosen = names(words)
+    if not set(chosen) <= set(GROUPS):
+        raise argparse.ArgumentTypeError(
+            f'{words!r}: expected names of {", ".join(GROUPS)}, separated by commas'
+        )
+    return chosen

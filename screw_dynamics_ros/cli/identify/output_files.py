@@ -1,0 +1,68 @@
+"""Files that `identify` writes: URDF, parameters of the nodes."""
+
+from __future__ import annotations
+
+import yaml
+
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
+from screw_dynamics_ros.core.identification.dynamics import DynamicIdentification
+
+HEADER = """\
+# Drives and efforts of {robot}, identified from recordings. Use it together with the identified
+# URDF: ros2 launch screw_dynamics_ros bringup.launch.py params_file:=THIS_FILE
+"""
+DIGITS = 9
+
+
+def identified_urdf(text: str, result: DynamicIdentification) -> str:
+    """Return the URDF with the inertias and the friction found; all else as it was."""
+    inertias = {
+        link.name: link.inertia for link in result.description.links if link.inertia is not None
+    }
+    friction = {joint: (drive.damping, drive.coulomb) for joint, drive in result.drives.items()}
+    return with_dynamics(text, inertias, friction)
+
+
+def parameter_file(result: DynamicIdentification, payload_link: str = '') -> str:
+    """Return a parameter file of the nodes: drives, scale and offset of efforts, payload."""
+    drives: dict[str, dict[str, float]] = {}
+    for joint, drive in result.drives.items():
+        values = {
+            'armature': drive.armature,
+            'damping': drive.damping,
+            'coulomb': drive.coulomb,
+            'smoothing': drive.smoothing,
+        }
+        if drive.rotor_inertia:
+            values |= {'rotor_inertia': drive.rotor_inertia, 'gear_ratio': drive.gear_ratio}
+        if drive.breakaway is not None:
+            values |= {'breakaway': drive.breakaway, 'stribeck_speed': drive.stribeck_speed}
+        drives[joint] = {name: _rounded(x) for name, x in values.items()}
+    parameters: dict[str, object] = {
+        'drive_joints': list(drives),
+        'drives': drives,
+        'effort_joints': list(result.joint_names),
+        'effort_scale': [_rounded(x) for x in result.effort_scale],
+        'effort_offset': [_rounded(x) for x in result.effort_offset],
+    }
+    if result.payload is not None:
+        parameters |= _payload(payload_link, result.payload)
+    content = {'/**': {'ros__parameters': parameters}}
+    body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+    return HEADER.format(robot=result.description.name) + body
+
+
+def _payload(link: str, body: RigidBody) -> dict[str, object]:
+    I = body.matrix  # noqa: E741
+    entries = (I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2])
+    return {
+        'payload_link': link,
+        'payload_mass': float(body.mass),
+        'payload_center_of_mass': [float(x) for x in body.com],
+        'payload_inertia': [float(x) for x in entries],
+    }
+
+
+def _rounded(x: float) -> float:
+    return float(f'{float(x):.{DIGITS}g}')

@@ -1,0 +1,122 @@
+"""The picture of `identify`: torques, residuals, parameters with their intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core.identification.dynamics import DynamicIdentification
+
+MEASURED, IDENTIFIED, NOMINAL, GRAY = '#404040', '#0072b2', '#d55e00', '#f0f0f0'
+STYLE = {
+    'font.size': 8,
+    'axes.titlesize': 9,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'axes.grid.axis': 'y',
+    'grid.color': '#e4e4e4',
+    'axes.axisbelow': True,
+    'legend.frameon': False,
+}
+RESOLUTION = 110  # dots per inch
+MOST_JOINTS = 12
+
+
+def save_picture(result: DynamicIdentification, path: Path) -> None:
+    """Draw one page; raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    joints = [
+        i
+        for i in range(len(result.joint_names))
+        if np.isfinite(result.torques.measured[:, i]).all()
+    ][:MOST_JOINTS]
+    rows = len(joints)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pyplot.rc_context(STYLE):
+        figure = pyplot.figure(figsize=(12, 1.6 + 1.35 * max(rows, 4)), layout='constrained')
+        grid = figure.add_gridspec(rows, 3, width_ratios=(5, 3, 4))
+        figure.suptitle(f'{result.description.name}: identified dynamics', fontsize=11)
+        first = None
+        for row, i in enumerate(joints):
+            left = figure.add_subplot(grid[row, 0], sharex=first)
+            first = first or left
+            draw_torque(left, result, i)
+            residual = figure.add_subplot(grid[row, 1], sharex=first)
+            draw_residual(residual, result, i)
+            for axis in (left, residual):
+                shade(axis, result)
+                axis.tick_params(labelbottom=row == rows - 1)
+                if row == rows - 1:
+                    axis.set_xlabel('instants kept [s of the recordings without gaps]')
+            if row == 0:
+                left.legend(ncols=3, loc='lower left', bbox_to_anchor=(0, 1), borderaxespad=0.0)
+                residual.set_title('error of the torque [N m, N]')
+        draw_parameters(figure.add_subplot(grid[:, 2]), result)
+        figure.savefig(path, dpi=RESOLUTION)
+        pyplot.close(figure)
+
+
+def time(result: DynamicIdentification) -> np.ndarray:
+    """Return times without gaps (M,) [s]."""
+    t = result.torques.t
+    step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
+    return step * np.arange(len(t))
+
+
+def draw_torque(axis: Any, result: DynamicIdentification, i: int) -> None:
+    """Draw measured and modeled torques of a joint."""
+    t = time(result)
+    torques = result.torques
+    axis.plot(t, torques.measured[:, i], color=MEASURED, lw=1.6, label='measured')
+    axis.plot(t, torques.nominal[:, i], color=NOMINAL, lw=0.8, ls='--', label='nominal')
+    axis.plot(t, torques.identified[:, i], color=IDENTIFIED, lw=0.9, label='identified')
+    axis.set_ylabel(result.joint_names[i], fontsize=7)
+
+
+def draw_residual(axis: Any, result: DynamicIdentification, i: int) -> None:
+    """Draw the errors of both models."""
+    t = time(result)
+    torques = result.torques
+    axis.plot(t, torques.reported[:, i] - torques.nominal[:, i], color=NOMINAL, lw=0.6)
+    axis.plot(t, torques.measured[:, i] - torques.identified[:, i], color=IDENTIFIED, lw=0.8)
+
+
+def shade(axis: Any, result: DynamicIdentification) -> None:
+    """Shade what was held out."""
+    t, marks = time(result), np.r_[False, result.torques.held_out, False].astype(int)
+    for start, end in zip(np.flatnonzero(np.diff(marks) > 0), np.flatnonzero(np.diff(marks) < 0)):
+        axis.axvspan(t[start], t[end - 1], color=GRAY, zorder=0)
+
+
+def draw_parameters(axis: Any, result: DynamicIdentification) -> None:
+    """Draw the parameters that are told, relative to their nominal or identified size."""
+    half = np.ptp(result.intervals(), axis=1) / 2
+    size = np.maximum(np.maximum(np.abs(result.nominal), np.abs(result.values)), 1e-12)
+    chosen = np.flatnonzero(result.told)
+    place = np.arange(len(chosen))[::-1]
+    values = result.values[chosen] / size[chosen]
+    axis.errorbar(
+        values,
+        place,
+        xerr=half[chosen] / size[chosen],
+        fmt='o',
+        ms=2.5,
+        lw=0.9,
+        color=IDENTIFIED,
+        label='told by the data, 95 %',
+    )
+    axis.plot(
+        result.nominal[chosen] / size[chosen], place, '|', color=NOMINAL, ms=6, label='nominal'
+    )
+    axis.set_yticks(place, [result.parameters[k] for k in chosen], fontsize=5)
+    axis.set_ylim(-1, len(chosen))
+    axis.set_xlim(-1.6, 1.6)
+    axis.set_title('base parameters by the larger of both, shaded on the left: held out')
+    axis.legend(loc='lower left', ncols=2)

@@ -1,0 +1,107 @@
+"""The report of `identify`, as lines of text and as a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from screw_dynamics_ros.core.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.identification.least_squares import described
+
+#: Combinations that the motion does not tell that are printed.
+MOST = 20
+
+HEAD = ('joint', 'torque', 'identified', 'nominal')
+
+
+def lines(result: DynamicIdentification, notes: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the report on the terminal."""
+    yield heading(result)
+    for note in notes:
+        yield f'note    {note}'
+    for finding in result.findings:
+        yield f'{finding.severity.upper():<7} {finding}'
+    yield from error_table(result)
+    yield from drive_table(result)
+    yield from parameter_table(result)
+    yield from untold(result)
+
+
+def page(result: DynamicIdentification, notes: Sequence[str], picture: str) -> str:
+    """Return the report as a page of Markdown."""
+    parts = [f'# Identification of {result.description.name}', heading(result)]
+    listed = [*(f'* {note}' for note in notes), *(f'* **{each}**' for each in result.findings)]
+    if listed:
+        parts.append('\n'.join(listed))
+    if picture:
+        parts.append(f'![torques, residuals and parameters]({picture})')
+    for section in (error_table, drive_table, parameter_table, untold, groups):
+        text = '\n'.join(section(result))
+        if text:
+            parts.append(f'```\n{text}\n```')
+    return '\n\n'.join(parts) + '\n'
+
+
+def heading(result: DynamicIdentification) -> str:
+    """Return what was fitted, in a sentence."""
+    held_out = result.torques.held_out
+    return (
+        f'robot {result.description.name}: {len(held_out)} instants below {result.cutoff:.3g} Hz, '
+        f'{int(held_out.sum())} held out; {len(result.parameters)} base parameters, '
+        f'{int(result.told.sum())} told by the data, condition number {result.condition:.3g}'
+    )
+
+
+def error_table(result: DynamicIdentification) -> Iterator[str]:
+    """Yield errors of the torques, for held-out data beside the nominal model."""
+    held_out = bool(result.torques.held_out.any())
+    yield (
+        f'  torque errors, {"held-out" if held_out else "fitted"} data, root mean squares [N m, N]'
+    )
+    width = max(map(len, (*result.joint_names, HEAD[0])))
+    yield f'  {HEAD[0]:<{width}}' + ''.join(f'{name:>12}' for name in HEAD[1:])
+    for name, *errors in zip(result.joint_names, *result.errors(held_out)):
+        if np.isfinite(errors[0]):
+            yield f'  {name:<{width}}' + ''.join(f'{x:12.4g}' for x in errors)
+
+
+def drive_table(result: DynamicIdentification) -> Iterator[str]:
+    """Yield what the nodes are told about drives and efforts."""
+    width = max(map(len, (*result.joint_names, 'drive')))
+    names = ('armature', 'damping', 'coulomb', 'breakaway', 'scale', '95 % +-', 'offset')
+    yield f'  {"drive":<{width}}' + ''.join(f'{name:>11}' for name in names)
+    half = np.ptp(result.scale_intervals(), axis=1) / 2
+    for i, name in enumerate(result.joint_names):
+        drive = result.drives[name]
+        breakaway = drive.coulomb if drive.breakaway is None else drive.breakaway
+        values = (drive.armature, drive.damping, drive.coulomb, breakaway)
+        efforts = (result.effort_scale[i], half[i], result.effort_offset[i])
+        yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in (*values, *efforts))
+
+
+def parameter_table(result: DynamicIdentification) -> Iterator[str]:
+    """Yield each base parameter with its interval."""
+    width = max(map(len, (*result.parameters, 'base parameter')))
+    head = ('nominal', 'told by data', '95 % +-', 'identified')
+    yield f'  {"base parameter":<{width}}' + ''.join(f'{name:>13}' for name in head)
+    half = np.ptp(result.intervals(), axis=1) / 2
+    rows = zip(result.parameters, result.nominal, result.values, half, result.physical, result.told)
+    for (name, nominal, value, error, physical, told), unit in zip(rows, result.units):
+        data = f'{value:13.4g}{error:13.2g}' if told else f'{"no":>13}{"":>13}'
+        yield f'  {name:<{width}}{nominal:13.4g}{data}{physical:13.4g}  {unit}'
+
+
+def groups(result: DynamicIdentification) -> Iterator[str]:
+    """Yield which sums of parameters the base parameters are."""
+    for name, group in zip(result.parameters, result.groups):
+        if len(group) > 1:
+            yield f'{name} stands for {described({name: group[name], **group}, 20)}'
+
+
+def untold(result: DynamicIdentification) -> Iterator[str]:
+    """Yield the combinations that this motion does not tell."""
+    for combination in result.held[:MOST]:
+        yield f'HELD    near nominal values, not told: {described(combination, 5)}'
+    if len(result.held) > MOST:
+        yield f'HELD    and {len(result.held) - MOST} more'

@@ -1,0 +1,106 @@
+"""Other inertias and friction in the text of a URDF: meshes, comments and tags of others stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from xml.dom.minidom import Document, Element
+
+import numpy as np
+
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.urdf_origins import document_text
+from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+
+
+def with_dynamics(
+    text: str,
+    inertias: Mapping[str, Inertia],
+    friction: Mapping[str, tuple[float, float]] | None = None,
+) -> str:
+    r"""Return a URDF with the <inertial> of some links and the <dynamics> of some joints replaced.
+
+    Parameters
+    ----------
+    text : str
+        The URDF.
+    inertias : {link: Inertia}
+    friction : {joint: (damping, friction)}, optional
+        [N m s/rad, N m; N s/m, N]
+
+    Raises
+    ------
+    DescriptionError
+        The text is no URDF.
+    UnknownNameError
+        It has no such link or joint.
+
+    Examples
+    --------
+    >>> urdf = '<robot name="r"><link name="a"><!-- steel --></link></robot>'
+    >>> text = with_dynamics(urdf, {'a': Inertia(2.0, np.zeros(3), np.diag([0.1, 0.2, 0.2]))})
+    >>> print(text.replace('><', '>\n<'))
+    <?xml version="1.0"?>
+    <robot name="r">
+    <link name="a">
+    <inertial>
+    <origin xyz="0.0 0.0 0.0" rpy="0 0 0"/>
+    <mass value="2.0"/>
+    <inertia ixx="0.1" ixy="0.0" ixz="0.0" iyy="0.2" iyz="0.0" izz="0.2"/>
+    </inertial>
+    <!-- steel -->
+    </link>
+    </robot>
+    <BLANKLINE>
+    """
+    robot = robot_element(text)
+    document = robot.ownerDocument
+    if not isinstance(document, Document):
+        raise ArgumentError('the URDF has no document to be written')
+    links, joints = (
+        {each.getAttribute('name'): each for each in children(robot, kind)}
+        for kind in ('link', 'joint')
+    )
+    for names, there, kind in ((inertias, links, 'link'), (friction or {}, joints, 'joint')):
+        for name in names:
+            if name not in there:
+                raise UnknownNameError(f'no {kind} named {name!r}; there are {", ".join(there)}')
+    for name, inertia in inertias.items():
+        inertial = _emptied(document, links[name], 'inertial')
+        I = inertia.matrix  # noqa: E741
+        tensor = {f'i{"xyz"[i]}{"xyz"[j]}': I[i, j] for i in range(3) for j in range(i, 3)}
+        xyz = ' '.join(map(_number, inertia.com))
+        _add(document, inertial, 'origin', {'xyz': xyz, 'rpy': '0 0 0'})
+        _add(document, inertial, 'mass', {'value': _number(inertia.mass)})
+        _add(document, inertial, 'inertia', {key: _number(x) for key, x in tensor.items()})
+    for name, (damping, dry) in (friction or {}).items():
+        dynamics = child(joints[name], 'dynamics')
+        if dynamics is None:
+            dynamics = document.createElement('dynamics')
+            joints[name].appendChild(dynamics)
+        dynamics.setAttribute('damping', _number(damping))
+        dynamics.setAttribute('friction', _number(dry))
+    return document_text(document)
+
+
+def _emptied(document: Document, parent: Element, tag: str) -> Element:
+    """Return the child of that name without content, a new one if there is none."""
+    element = child(parent, tag)
+    if element is None:
+        element = document.createElement(tag)
+        parent.insertBefore(element, parent.firstChild)
+    while element.firstChild is not None:
+        element.removeChild(element.firstChild)
+    return element
+
+
+def _add(document: Document, parent: Element, tag: str, attributes: Mapping[str, str]) -> None:
+    element = document.createElement(tag)
+    for key, value in attributes.items():
+        element.setAttribute(key, value)
+    parent.appendChild(element)
+
+
+def _number(x: float) -> str:
+    """Return the shortest text that reads back as the same number; no negative zero."""
+    return repr(float(np.float64(x)) + 0.0)

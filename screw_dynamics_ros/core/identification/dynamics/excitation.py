@@ -1,0 +1,326 @@
+r"""Motions worth recording: they tell the dynamics of a robot best within its limits.
+
+Of `Series` through the joint ranges the one is sought whose equations determine the parameters
+best. With the columns W of base parameters, friction and offsets, scaled by the noise of efforts
+and the likely size of the parameters, the volume of the confidence ellipsoid is least where
+
+    log det (W^T W)
+
+is largest (D-optimal design). Any coefficients are feasible: each joint is scaled such that it uses
+as much of its limits of position, velocity and acceleration as they allow; only torques are a
+penalty. The search draws random series and improves the best ones by L-BFGS with differences.
+
+Sources: Swevers et al. 1997 (see `fourier_motion`); Armstrong 1989, *On finding exciting
+trajectories for identification experiments involving systems with nonlinear dynamics*, Int. Journal
+of Robotics Research 8(6) (condition number).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.arguments import check_count, check_number
+from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion, Series
+from screw_dynamics_ros.core.identification.dynamics.recording import DynamicModel
+from screw_dynamics_ros.core.identification.dynamics.unknowns import Model, Unknowns
+from screw_dynamics_ros.core.identification.least_squares import CUTOFF, Fit
+from screw_dynamics_ros.core.types import Array
+
+#: For joints without limits: half range [rad, m], speed [rad/s, m/s].
+FREE_RANGE, FREE_SPEED = np.pi, 1.0
+
+#: Accelerations that are allowed if no limit is given: full speed within this time [s].
+RAMP = 0.5
+
+#: Share of the limits that is used.
+USED = 0.95
+
+SAMPLES, PER_HARMONIC = 80, 10  # of a period, while searching
+PENALTY = 1e3  # per squared excess of torque, relative to the limit
+STEP = 1e-6  # of differences
+
+#: What an effort tells, by its limit: the noise that is assumed.
+NOISE = 1e-2
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """How far, how fast.
+
+    Attributes
+    ----------
+    range : float
+        Share of the joint ranges that is used, about their middles, 0 to 1.
+    speed : float
+        Share of the velocity limits, 0 to 1.
+    acceleration : float, optional
+        Largest acceleration of each joint [rad/s^2, m/s^2]; full speed within half a second if not
+        given.
+    effort : bool
+        Whether efforts of the nominal robot must stay within their limits.
+    joints : collection of str, optional
+        Those that move; all if not given. Others stand still in the middle of their ranges.
+    """
+
+    range: float = 1.0
+    speed: float = 1.0
+    acceleration: float | None = None
+    effort: bool = True
+    joints: Collection[str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion to be recorded.
+
+    Attributes
+    ----------
+    motion : FourierMotion
+        One period.
+    joint_names : tuple of n str
+    condition, random_condition : float
+        Condition numbers of the equations, with columns of unit length: of this motion, and the
+        median of random ones within the same limits.
+    parameters : tuple of str
+        Base parameters.
+    held : tuple of dict
+        What even this motion does not tell: changes relative to likely ones.
+    effort : (n,) array
+        Largest torques of the nominal robot [N m, N].
+    overloaded : tuple of str
+        Joints whose effort limits these exceed.
+    """
+
+    motion: FourierMotion
+    joint_names: tuple[str, ...]
+    condition: float
+    random_condition: float
+    parameters: tuple[str, ...]
+    held: tuple[dict[str, float], ...]
+    effort: Array
+    overloaded: tuple[str, ...]
+
+
+def excite(
+    robot: DynamicModel,
+    *,
+    period: float = 10.0,
+    harmonics: int = 5,
+    limits: MotionLimits | None = None,
+    model: Model | None = None,
+    restarts: int = 24,
+    improved: int = 2,
+    iterations: int = 40,
+    seed: int = 0,
+) -> Excitation:
+    """Return a motion that tells the dynamics of a robot.
+
+    Self-collisions and obstacles are not looked at: run it slowly or in simulation first, and use a
+    smaller `MotionLimits.range` where the robot could touch anything.
+
+    Parameters
+    ----------
+    robot : Robot
+        The nominal one, with gravity as it is.
+    period : float
+        Length of the motion [s].
+    harmonics : int
+        H; the highest frequency is H / period.
+    limits : MotionLimits
+    model : Model
+        What is to be identified.
+    restarts : int
+        Random motions that are drawn.
+    improved : int
+        How many of the best are improved.
+    iterations : int
+        Of each improvement.
+    seed : int
+
+    Raises
+    ------
+    ArgumentError
+        Limits that leave no motion, wrong numbers, joints with several freedoms.
+    UnknownNameError
+        No such joint.
+    """
+    for name, count in (('restarts', restarts), ('improved', improved), ('seed', seed)):
+        check_count(name, count)
+    problem = _Search(robot, Series(period, harmonics), limits or MotionLimits(), model or Model())
+    rng = np.random.default_rng(seed)
+    drawn = [rng.normal(size=problem.size) for _ in range(max(restarts, 1))]
+    costs = [problem.cost(y) for y in drawn]
+    order = np.argsort(costs)
+    best, least = drawn[order[0]], costs[order[0]]
+    for k in order[:improved]:
+        y, cost = problem.improve(drawn[k], iterations)
+        if cost < least:
+            best, least = y, cost
+    return problem.result(best, float(np.median([problem.condition(y) for y in drawn])))
+
+
+class _Search:
+    """How well motions tell the base parameters."""
+
+    def __init__(
+        self, robot: DynamicModel, series: Series, limits: MotionLimits, model: Model
+    ) -> None:
+        self.robot, self.series, self.limits = robot, series, limits
+        self.unknowns = Unknowns(robot, model)
+        self.moves = _chosen(robot, limits)
+        self.joints = np.flatnonzero(self.moves)
+        self.size = len(self.joints) * (series.size + 1)
+        self.middle, self.half, self.speed, self.acceleration = _bounds(robot, limits)
+        everywhere: NDArray[np.bool_] = np.ones(len(self.moves), dtype=bool)
+        self.columns, self.grouping = self.unknowns.base(self.moves, everywhere)
+        if not len(self.columns):
+            raise ArgumentError('nothing can be told by any motion of these joints')
+        count = max(SAMPLES, PER_HARMONIC * series.harmonics)
+        self.t = np.linspace(0.0, series.period, count, endpoint=False)
+        self.holds = 'inertia' not in model.estimate or bool(model.payload_link)
+        q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
+        torque = self.unknowns.rigid_torques(q, v, a, {})
+        rms = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), 1e-3)
+        effort = robot.limits.effort
+        self.effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, np.inf)
+        self.noise = NOISE * rms
+        self.L = self.unknowns.deviations(
+            rms, np.where(self.moves, self.speed, 1.0), np.where(self.moves, self.acceleration, 1.0)
+        )
+        self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
+
+    def motion(self, y: Array) -> FourierMotion:
+        """Return the motion of coordinates y (size,): any are within the limits."""
+        rows = y.reshape(len(self.joints), -1)
+        a, b = self.series.coefficients(rows[:, 1:])
+        unit = FourierMotion(self.series.period, np.zeros(len(rows)), a, b)
+        q, v, acceleration = unit.at(self.t)
+        low, high = q.min(axis=0), q.max(axis=0)
+        chosen = self.joints
+        tiny = 1e-12
+        scale = np.minimum.reduce(
+            [
+                2.0 * self.half[chosen] / np.maximum(high - low, tiny),
+                self.speed[chosen] / np.maximum(np.abs(v).max(axis=0), tiny),
+                self.acceleration[chosen] / np.maximum(np.abs(acceleration).max(axis=0), tiny),
+            ]
+        )
+        free = self.half[chosen] - scale * (high - low) / 2.0
+        center = self.middle.copy()
+        center[chosen] += free * np.tanh(rows[:, 0]) - scale * (high + low) / 2.0
+        full = np.zeros((2, len(self.moves), a.shape[1]))
+        full[:, chosen] = scale[:, None] * np.stack([a, b])
+        return FourierMotion(self.series.period, center, full[0], full[1])
+
+    def evaluated(self, y: Array) -> tuple[Array, Array]:
+        """Return the scaled columns (N n, p) and the torques (N, n) of the nominal robot."""
+        q, v, a = self.motion(y).at(self.t)
+        W = self.unknowns.columns(q, v, a)
+        torques = W @ self.unknowns.nominal
+        if self.holds:
+            torques = torques + self.unknowns.known_torques(q, v, a, {})
+        A = W[:, :, self.columns] * (self.likely / self.noise[:, None])
+        return A.reshape(-1, len(self.columns)), np.asarray(torques)
+
+    def fit(self, y: Array) -> Fit:
+        """Return the singular values and directions of the equations."""
+        return Fit(self.evaluated(y)[0], 0.0, largest_deviation=1.0)
+
+    def condition(self, y: Array) -> float:
+        """Return the condition number, with columns of unit length."""
+        s = Fit(self.evaluated(y)[0], CUTOFF).s
+        return float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
+
+    def cost(self, y: Array) -> float:
+        """Return minus log det of the information, what is likely anyway included."""
+        A, torques = self.evaluated(y)
+        _, logarithm = np.linalg.slogdet(A.T @ A + np.eye(A.shape[1]))
+        excess = 0.0
+        if self.limits.effort:
+            relative = np.abs(torques) / (USED * self.effort)
+            excess = float(np.mean(np.maximum(relative - 1.0, 0.0) ** 2))
+        return float(-logarithm) + PENALTY * excess
+
+    def improve(self, y: Array, iterations: int) -> tuple[Array, float]:
+        """Return better coordinates and their cost."""
+        from scipy.optimize import minimize  # slow to import
+
+        found = minimize(
+            self.cost, y, method='L-BFGS-B', options={'maxiter': iterations, 'eps': STEP}
+        )
+        return np.asarray(found.x), float(found.fun)
+
+    def result(self, y: Array, random_condition: float) -> Excitation:
+        """Return the motion of coordinates y, judged."""
+        fit = self.fit(y)
+        names = [self.unknowns.names[k] for k in self.columns]
+        effort = np.abs(self.evaluated(y)[1]).max(axis=0)
+        over = np.flatnonzero(effort > self.effort) if self.limits.effort else np.array([], int)
+        return Excitation(
+            self.motion(y),
+            self.robot.joint_names,
+            self.condition(y),
+            random_condition,
+            tuple(names),
+            tuple(
+                {name: x for name, x in each.items() if abs(x) > 0.1}
+                for each in fit.combinations(names)
+            ),
+            effort,
+            tuple(self.robot.joint_names[k] for k in over),
+        )
+
+
+def _chosen(robot: DynamicModel, limits: MotionLimits) -> NDArray[np.bool_]:
+    """Return which joints (n,) move."""
+    names = robot.joint_names
+    if robot.nq != robot.nv or robot.nv != len(names) or not names:
+        raise ArgumentError(
+            f'{robot.description.name!r}: a fixed base and joints of one freedom are needed'
+        )
+    if limits.joints is None:
+        return np.ones(len(names), dtype=bool)
+    unknown = [name for name in limits.joints if name not in names]
+    if unknown or not limits.joints:
+        raise UnknownNameError(
+            f'joints: no joint {unknown[0]!r}; there are {", ".join(names)}'
+            if unknown
+            else f'joints: none chosen of {", ".join(names)}'
+        )
+    return np.array([name in limits.joints for name in names])
+
+
+def _bounds(robot: DynamicModel, limits: MotionLimits) -> tuple[Array, Array, Array, Array]:
+    """Return middles, half ranges, speeds and accelerations (n,)."""
+    for name in ('range', 'speed'):
+        value = getattr(limits, name)
+        check_number(name, value, positive=True)
+        if value > 1.0:
+            raise ArgumentError(f'{name} = {value} is a share of the limits, at most 1')
+    if limits.acceleration is not None:
+        check_number('acceleration', limits.acceleration, positive=True)
+    lower, upper = robot.limits.lower, robot.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid='ignore'):
+        middle = np.where(bounded, (lower + upper) / 2, np.clip(0.0, lower, upper))
+        half = np.where(bounded, (upper - lower) / 2, FREE_RANGE)
+    half = USED * limits.range * np.minimum(half, FREE_RANGE)
+    # A joint with a limit on one side only stays on the right one.
+    one_sided = ~bounded & (np.isfinite(lower) | np.isfinite(upper))
+    middle = middle + np.where(one_sided, np.where(np.isfinite(lower), half, -half), 0.0)
+    velocity = robot.limits.velocity
+    speed = USED * limits.speed * np.where(np.isfinite(velocity), velocity, FREE_SPEED)
+    still = [name for name, s, h in zip(robot.joint_names, speed, half) if s <= 0.0 or h <= 0.0]
+    still = [name for name in still if limits.joints is None or name in limits.joints]
+    if still:
+        raise ArgumentError(
+            f'limits of position or velocity of {", ".join(still)} leave no motion; choose other '
+            'joints'
+        )
+    acceleration = speed / RAMP if limits.acceleration is None else limits.acceleration
+    return middle, half, speed, np.broadcast_to(acceleration, speed.shape)

@@ -1,0 +1,146 @@
+"""Recordings of simulated arms that are not what their description says, with known truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
+from screw_dynamics_ros.core.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion
+from screw_dynamics_ros.core.identification.dynamics.pseudo_inertia import (
+    inertia_of,
+    parameters_of,
+    physical,
+)
+from screw_dynamics_ros.core.simulation import SimulatedRobot
+from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor, SensorFaults
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo
+
+STEP = 2_000_000  # ns
+SMOOTHING = 0.02  # rad/s
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What a recording was made with: parameters by name, as `Unknowns` has them."""
+
+    robot: Robot
+    values: dict[str, float]
+
+    def of(self, group):
+        """Return the true value of a base parameter."""
+        return sum(x * self.values.get(name, 0.0) for name, x in group.items())
+
+
+def other_bodies(description, rng, size=0.15):
+    """Return a description whose links are others: heavier or lighter, wider, displaced."""
+
+    def other(link):
+        if link.inertia is None or link.inertia.mass == 0.0:
+            return link
+        parameters = inertial_parameters(description, (link.name,))
+        U = np.eye(4)
+        U[:3, :3] += rng.uniform(-size, size, (3, 3))
+        U[:3, 3] = rng.uniform(-size, size, 3) * 0.15  # m
+        U *= np.exp(rng.uniform(-size, size) / 2)
+        return replace(link, inertia=inertia_of(parameters_of(U @ physical(parameters) @ U.T)))
+
+    links = [other(link) for link in description.links]
+    return RobotDescription.from_parts(description.name, links, description.joints)
+
+
+def true_robot(nominal, rng, offsets, payload=None, size=0.15):
+    """Return a robot with other bodies and drives, and its parameters by name.
+
+    A `payload` {link: RigidBody} is part of the links of the robot that moves.
+    """
+    description = other_bodies(nominal.description, rng, size)
+    effort = np.minimum(nominal.limits.effort, 150.0)
+    drives = {
+        joint: Drive(
+            armature=rng.uniform(0.05, 0.4) * (0.2 + limit / 100),
+            damping=rng.uniform(0.02, 0.06) * limit,
+            coulomb=rng.uniform(0.02, 0.06) * limit,
+            smoothing=SMOOTHING,
+        )
+        for joint, limit in zip(nominal.joint_names, effort)
+    }
+    values = {}
+    for link in description.links:
+        for name, x in zip(
+            ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz'),
+            inertial_parameters(description, (link.name,)),
+        ):
+            values[f'{link.name}/{name}'] = float(x)
+    for (joint, drive), offset in zip(drives.items(), offsets):
+        values |= {f'{joint}/{kind}': getattr(drive, kind) for kind in KINDS}
+        values[f'{joint}/offset'] = float(offset)
+    for link, body in (payload or {}).items():
+        values |= loaded_values(body)
+        description = with_payload(description, link, body)
+    return Truth(Robot(description, drives=drives), values)
+
+
+KINDS = ('armature', 'damping', 'coulomb')
+
+
+def loaded_values(body):
+    """Return the parameters of a payload by name."""
+    m, h, I = body.mass, body.first_moment, body.inertia  # noqa: E741
+    numbers = (m, *h, I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2])
+    names = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz')
+    return {f'payload/{name}': float(x) for name, x in zip(names, numbers)}
+
+
+def with_payload(description, link, body):
+    """Return a description with a body added to a link."""
+
+    def loaded(each):
+        if each.name != link:
+            return each
+        own = each.inertia
+        total = body if own is None else RigidBody(own.mass, own.com, own.matrix) + body
+        return replace(each, inertia=total)
+
+    links = [loaded(each) for each in description.links]
+    return RobotDescription.from_parts(description.name, links, description.joints)
+
+
+def simulated_recording(truth, nominal, motion: FourierMotion, time, faults, offsets, seed):
+    """Return what a driver reports while servos follow a motion, at 500 Hz.
+
+    Efforts are the mean torques around each stamp, less the offsets: torque = effort + offset.
+    """
+    simulated = SimulatedRobot(truth.robot, motion.at(np.zeros(1))[0][0])
+    servo = JointServo(nominal, frequency=30.0)
+    sensor = JointSensor(truth.robot.joint_names, seed)
+    sensor.faults = faults
+    modes = ['position'] * nominal.nv
+    count = int(time * 1e9) // STEP
+    q, v, _ = motion.at(np.arange(count) * STEP * 1e-9)
+    before = None
+    for k in range(count):
+        tau = servo.torques(simulated.q, simulated.v, modes, q[k], v[k], np.zeros(nominal.nv))
+        if before is not None:
+            sensor.measure(k * STEP, simulated.q, simulated.v, (before + tau) / 2 - offsets)
+        simulated.step(tau, STEP * 1e-9)
+        before = tau
+    measured = sensor.arrived(count * STEP)
+    stamps = np.array([each.stamp for each in measured]) * 1e-9
+    values = np.stack([each.values for each in measured])
+    return JointRecording(stamps, values[:, 0], values[:, 1], values[:, 2])
+
+
+def noise(nominal, share=0.002):
+    """Return faults of sensors: encoders with 2e-5 rad, efforts with a share of their limits."""
+    limits = np.minimum(nominal.limits.effort, 150.0)
+    return SensorFaults(
+        position_noise=(2e-5,),
+        velocity_noise=(2e-3,),
+        effort_noise=tuple(float(share * x) for x in limits),
+    )
