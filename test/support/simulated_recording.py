@@ -83,7 +83,7 @@ def true_robot(nominal, rng, offsets, payload=None, size=0.15):
     for link, body in (payload or {}).items():
         values |= loaded_values(body)
         description = with_payload(description, link, body)
-    return Truth(Robot(description, drives=drives), values)
+    return Truth(Robot(description, drives=drives, gravity=nominal.gravity), values)
 
 
 KINDS = ('armature', 'damping', 'coulomb')

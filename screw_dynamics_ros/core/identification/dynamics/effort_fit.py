@@ -36,6 +36,9 @@ CUTOFF = 1e-12
 ROUNDS = 4  # of weights and autocorrelation times
 GAUGE = 1e6  # weight of the equation that fixes the scale of all joints together
 
+#: Noise by the standard deviation of efforts, at least: filters and models are not more exact.
+LEAST_NOISE = 1e-4
+
 #: Terms of a combination that cannot be told, by the largest one, that are mentioned.
 MENTIONED = 0.1
 
@@ -137,14 +140,15 @@ def fit_efforts(
     n = given.effort.shape[1]
     if not problem.joints or len(given.t) * len(problem.joints) < 2 * len(nominal):
         raise ArgumentError(
-            f'{len(given.t)} independent instants of {len(problem.joints)} joints for '
-            f'{len(nominal)} parameters; record longer'
+            f'too short: {len(given.t)} instants of {len(problem.joints)} joints for {len(nominal)} '
+            'parameters; record longer, 20 s and more'
         )
     x, gains = nominal.copy(), gains.copy()
     noise, correlation = np.full((2, n), np.nan)
     for i in problem.joints:
-        noise[i] = max(float(np.std(given.effort[:, i])), 1e-12)
+        noise[i] = max(float(np.std(given.effort[:, i])), 1e-9)
         correlation[i] = 1.0
+    least = LEAST_NOISE * noise
     share = (len(nominal) + len(free)) / len(problem.joints)
     for _ in range(ROUNDS):
         for _ in range(ITERATIONS):
@@ -159,7 +163,7 @@ def fit_efforts(
             for i in problem.joints:
                 e = problem.residual(i, x, gains[i])
                 freedom = max(problem.count - share, 1.0)
-                noise[i] = max(np.sqrt(float(e @ e) / freedom), 1e-12)
+                noise[i] = max(np.sqrt(float(e @ e) / freedom), least[i])
             change = np.nanmax(np.abs(noise / before - 1.0))
             if np.abs(step).max(initial=0.0) < TOLERANCE and change < TOLERANCE:
                 break

@@ -117,6 +117,8 @@ def divided(given: Equations, share: float, cutoff: float) -> tuple[Equations, E
             for k in range(BLOCKS):
                 if int((k + 1) * share) > int(k * share):
                     held[blocks[k]] = True
+            if not held[rows].any():
+                continue
             apart = np.abs(given.t[rows, None] - given.t[rows][held[rows]]).min(axis=1)
             near[rows] = (apart < 1.0 / cutoff) & ~held[rows]
     if share > 0.0 and not held.any():

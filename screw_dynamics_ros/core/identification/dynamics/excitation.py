@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion, Series
 from screw_dynamics_ros.core.identification.dynamics.recording import DynamicModel
-from screw_dynamics_ros.core.identification.dynamics.unknowns import Model, Unknowns
+from screw_dynamics_ros.core.identification.dynamics.unknowns import GROUPS, Model, Unknowns
 from screw_dynamics_ros.core.identification.least_squares import CUTOFF, Fit
 from screw_dynamics_ros.core.types import Array
 
@@ -41,7 +41,8 @@ RAMP = 0.5
 USED = 0.95
 
 SAMPLES, PER_HARMONIC = 80, 10  # of a period, while searching
-PENALTY = 1e3  # per squared excess of torque, relative to the limit
+PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample
+DENSE = 500  # samples of a period at which torques are checked in the end
 STEP = 1e-6  # of differences
 
 #: What an effort tells, by its limit: the noise that is assumed.
@@ -182,7 +183,7 @@ class _Search:
             raise ArgumentError('nothing can be told by any motion of these joints')
         count = max(SAMPLES, PER_HARMONIC * series.harmonics)
         self.t = np.linspace(0.0, series.period, count, endpoint=False)
-        self.holds = 'inertia' not in model.estimate or bool(model.payload_link)
+        self.holds = set(model.estimate) < set(GROUPS) or bool(model.payload_link)
         q, v, a = self.motion(np.random.default_rng(0).normal(size=self.size)).at(self.t)
         torque = self.unknowns.rigid_torques(q, v, a, {})
         rms = np.maximum(np.sqrt(np.mean(torque**2, axis=0)), 1e-3)
@@ -221,11 +222,17 @@ class _Search:
         """Return the scaled columns (N n, p) and the torques (N, n) of the nominal robot."""
         q, v, a = self.motion(y).at(self.t)
         W = self.unknowns.columns(q, v, a)
-        torques = W @ self.unknowns.nominal
+        torques = self.torques(q, v, a, W)
+        A = W[:, :, self.columns] * (self.likely / self.noise[:, None])
+        return A.reshape(-1, len(self.columns)), torques
+
+    def torques(self, q: Array, v: Array, a: Array, W: Array | None = None) -> Array:
+        """Return the torques (N, n) of the nominal robot; W are its columns, if they are known."""
+        columns = self.unknowns.columns(q, v, a) if W is None else W
+        torques = columns @ self.unknowns.nominal
         if self.holds:
             torques = torques + self.unknowns.known_torques(q, v, a, {})
-        A = W[:, :, self.columns] * (self.likely / self.noise[:, None])
-        return A.reshape(-1, len(self.columns)), np.asarray(torques)
+        return np.asarray(torques)
 
     def fit(self, y: Array) -> Fit:
         """Return the singular values and directions of the equations."""
@@ -243,7 +250,7 @@ class _Search:
         excess = 0.0
         if self.limits.effort:
             relative = np.abs(torques) / (USED * self.effort)
-            excess = float(np.mean(np.maximum(relative - 1.0, 0.0) ** 2))
+            excess = float(np.sum(np.maximum(relative - 1.0, 0.0) ** 2))
         return float(-logarithm) + PENALTY * excess
 
     def improve(self, y: Array, iterations: int) -> tuple[Array, float]:
@@ -259,7 +266,8 @@ class _Search:
         """Return the motion of coordinates y, judged."""
         fit = self.fit(y)
         names = [self.unknowns.names[k] for k in self.columns]
-        effort = np.abs(self.evaluated(y)[1]).max(axis=0)
+        q, v, a = self.motion(y).at(np.linspace(0.0, self.series.period, DENSE))
+        effort = np.abs(self.torques(q, v, a)).max(axis=0)
         over = np.flatnonzero(effort > self.effort) if self.limits.effort else np.array([], int)
         return Excitation(
             self.motion(y),

@@ -122,8 +122,11 @@ class _Problem:
         """Return where the function is least, by Newton steps with backtracking from y."""
         value = self.value(y, mu)
         for _ in range(STEPS):
-            gradient, hessian = self.derivatives(y, mu)
-            step = -np.linalg.solve(hessian, gradient)
+            try:
+                gradient, hessian = self.derivatives(y, mu)
+                step = -np.linalg.solve(hessian, gradient)
+            except np.linalg.LinAlgError:  # bodies on the border of what can exist
+                return y, False
             decrement = -float(gradient @ step)
             if decrement < 2.0 * DECREMENT:
                 return y, True

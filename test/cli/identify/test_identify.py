@@ -1,0 +1,202 @@
+"""The command `identify`: recordings to a URDF, parameters of the nodes, and a report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+
+from screw_dynamics_ros.cli.doctor.command import main as doctor
+from screw_dynamics_ros.cli.identify.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion, Series
+from screw_dynamics_ros.ros.parameter_files import read_parameter_file
+from support.paths import URDF
+
+PLANAR = URDF / 'planar_2r.urdf'
+GRAVITY = (0.0, -9.81, 0.0)
+DOWN = ['--gravity', '0', '-9.81', '0']
+DRIVES = {
+    'joint1': Drive(armature=0.3, damping=0.5, coulomb=1.0),
+    'joint2': Drive(armature=0.1, damping=0.2, coulomb=0.4),
+}
+
+
+@pytest.fixture(scope='module')
+def states():
+    """Return what a double pendulum with drives and sensors with noise records."""
+    series = Series(10.0, 5)
+    rng = np.random.default_rng(3)
+    a, b = series.coefficients(rng.normal(size=(2, series.size)))
+    motion = FourierMotion(10.0, np.zeros(2), 1.5 * a / np.abs(a).max(), 1.5 * b / np.abs(b).max())
+    robot = Robot.from_urdf(PLANAR, gravity=GRAVITY, drives=DRIVES)
+    t = np.arange(0.0, 15.0, 0.01)
+    q, v, acceleration = motion.at(t)
+    tau = robot.inverse_dynamics(q, v, acceleration) + 0.02 * rng.normal(size=q.shape)
+    load = {'link2': RigidBody(0.8, [0.1, 0.05, 0.0], np.zeros((3, 3)))}
+    return {
+        'joint_names': np.array(['joint1', 'joint2']),
+        't': t,
+        'q': q,
+        'v': v,
+        'tau': tau,
+        'loaded': tau + robot.payload_torques(q, v, acceleration, load),
+    }
+
+
+def saved(folder, states, name='run.npz', **changes):
+    """Return the path of an .npz file with some arrays changed; None leaves one out."""
+    content = {key: x for key, x in states.items() if key != 'loaded'} | changes
+    path = folder / name
+    np.savez(path, **{key: x for key, x in content.items() if x is not None})
+    return str(path)
+
+
+def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
+    run = saved(tmp_path, states)
+    folder = tmp_path / 'found'
+    assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(folder)]) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'held out' in out
+    assert doctor(['--strict', str(folder / 'identified.urdf')]) == 0
+    assert '<!--' in (folder / 'identified.urdf').read_text()
+
+    sections = read_parameter_file(folder / 'drives.yaml')
+    assert [section.pattern for section in sections] == ['/**']
+    parameters = yaml.safe_load((folder / 'drives.yaml').read_text())['/**']['ros__parameters']
+    drives = {name: Drive(**values) for name, values in parameters['drives'].items()}
+    assert parameters['drive_joints'] == parameters['effort_joints'] == list(drives)
+    for joint, drive in DRIVES.items():
+        assert drives[joint].coulomb == pytest.approx(drive.coulomb, rel=0.05)
+    assert parameters['effort_scale'] == [1.0, 1.0]
+    found = Robot.from_urdf(folder / 'identified.urdf', gravity=GRAVITY, drives=drives)
+    truth = Robot.from_urdf(PLANAR, gravity=GRAVITY, drives=DRIVES)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 50, 2))
+    expected = truth.inverse_dynamics(q, v, a)
+    assert np.abs(found.inverse_dynamics(q, v, a) - expected).max() < 0.03 * np.abs(expected).max()
+
+    report = (folder / 'report.md').read_text()
+    assert '![torques, residuals and parameters](report.png)' in report
+    assert 'link2/mx stands for' in report or 'link1/mx stands for' in report
+    assert (folder / 'report.png').stat().st_size > 10_000
+
+
+def test_a_recording_of_rosbag(tmp_path, states, capsys):
+    """Joints in another order, one of another robot, states twice, the description recorded."""
+    pytest.importorskip('rosbags')
+    from support.recordings import write_joint_states
+
+    order = [1, 0, 1]
+    t = np.round(states['t'] * 1e9).astype(np.int64) + 10**18
+    twice = np.r_[np.arange(50), np.arange(49, len(t))]
+    q, v, tau = (states[key][twice][:, order] for key in ('q', 'v', 'tau'))
+    names = ('joint2', 'joint1', 'wheel')
+    path = tmp_path / 'run'
+    write_joint_states(path, names, t[twice], q, v, tau, PLANAR.read_text())
+    assert main([str(path), *DOWN]) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'not joints of the robot, or mimic joints: wheel' in out
+    assert '1 of 1501 states repeat the stamp before' in out
+    assert 'link1/Izz' in out
+
+
+def test_faults_of_the_driver_are_named(tmp_path, states, capsys):
+    run = saved(tmp_path, states, tau=states['tau'] / [12.0, -1.0])
+    assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(tmp_path / 'out')]) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'joint joint1: efforts are no torques' in out
+    assert 'joint joint2: efforts have the other sign' in out
+    text = (tmp_path / 'out' / 'drives.yaml').read_text()
+    scale = yaml.safe_load(text)['/**']['ros__parameters']['effort_scale']
+    assert scale == pytest.approx([12.0, -1.0], rel=0.03)
+
+
+def test_a_known_payload(tmp_path, states, capsys):
+    factor = 7.0
+    run = saved(tmp_path, states, tau=states['tau'] / factor)
+    loaded = saved(tmp_path, states, 'loaded.npz', tau=states['loaded'] / factor)
+    known = ['--loaded', loaded, '--known-payload', 'link2', '0.8', '0.1', '0.05', '0']
+    assert main([run, '--urdf', str(PLANAR), *DOWN, *known, '--scale', 'all']) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'the scale of no joint is known' not in out
+    assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:2]]) == BROKEN
+    assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:-1], 'x']) == BROKEN
+
+
+def test_a_payload_that_is_looked_for(tmp_path, states):
+    run = saved(tmp_path, states, tau=states['loaded'])
+    options = [run, '--urdf', str(PLANAR), *DOWN, '--payload', 'link2', '-o', str(tmp_path / 'o')]
+    assert main(options) == WRITTEN
+    text = (tmp_path / 'o' / 'drives.yaml').read_text()
+    parameters = yaml.safe_load(text)['/**']['ros__parameters']
+    assert parameters['payload_link'] == 'link2'
+    assert parameters['payload_mass'] == pytest.approx(0.8, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'match'),
+    [
+        ({'t': np.zeros(1500)}, 'all 1500 stamps are 0 s'),
+        ({'t': np.r_[np.arange(1499) * 0.01, 3.0]}, 'stamps must increase'),
+        ({'joint_names': np.array(['a', 'b'])}, 'none of the joints of'),
+        ({'tau': np.zeros((1500, 2))}, 'efforts of joint1, joint2 are zero'),
+        ({'tau': np.full((1500, 2), np.nan)}, 'no joint reports efforts'),
+        ({'q': np.zeros((1500, 2)), 'v': None}, 'no joint moves'),
+    ],
+)
+def test_recordings_that_are_refused(tmp_path, states, changes, match, capsys):
+    assert main([saved(tmp_path, states, **changes), '--urdf', str(PLANAR)]) == REFUSED
+    assert match in capsys.readouterr().err
+
+
+def test_a_recording_that_is_too_short(tmp_path, states, capsys):
+    short = {key: states[key][:150] for key in ('t', 'q', 'v', 'tau')}
+    assert main([saved(tmp_path, states, **short), '--urdf', str(PLANAR)]) == REFUSED
+    assert 'too short' in capsys.readouterr().err
+
+
+def test_states_with_numbers_missing_are_left_out(tmp_path, states, capsys):
+    q = states['q'].copy()
+    q[700] = np.nan
+    assert main([saved(tmp_path, states, q=q), '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    assert '1 of 1500 states lack numbers' in capsys.readouterr().out
+
+
+def test_one_joint_of_two(tmp_path, states, capsys):
+    one = {key: states[key][:, 1:] for key in ('q', 'v', 'tau')}
+    run = saved(tmp_path, states, joint_names=np.array(['joint2']), **one)
+    assert main([run, '--urdf', str(PLANAR), *DOWN]) == WRITTEN
+    out = capsys.readouterr().out
+    assert 'not recorded, taken as still: joint1' in out
+    assert 'joint joint1: reports no efforts' in out
+
+
+@pytest.mark.parametrize(
+    ('changes', 'match'),
+    [
+        ({'tau': None}, "no array 'tau'"),
+        ({'v': np.zeros((3, 2))}, 'v in'),
+        ({'q': np.array(['x'])}, 'cannot read'),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, states, changes, match, capsys):
+    assert main([saved(tmp_path, states, **changes), '--urdf', str(PLANAR)]) == BROKEN
+    assert match in capsys.readouterr().err
+
+
+def test_what_is_missing_is_named(tmp_path, states, capsys):
+    assert main([str(tmp_path / 'none.mcap'), '--urdf', str(PLANAR)]) == BROKEN
+    assert 'there is no' in capsys.readouterr().err
+    (tmp_path / 'text.npz').write_text('nothing')
+    assert main([str(tmp_path / 'text.npz'), '--urdf', str(PLANAR)]) == BROKEN
+    run = saved(tmp_path, states)
+    assert main([run]) == BROKEN
+    assert 'give --urdf' in capsys.readouterr().err
+    assert main([run, '--urdf', str(tmp_path / 'none.urdf')]) == BROKEN
+    (tmp_path / 'file').write_text('')
+    assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(tmp_path / 'file')]) == BROKEN
+    assert 'cannot write' in capsys.readouterr().err
+    for wrong in (['--hold', 'mass'], ['--held-out', '0.9'], ['--cutoff', '-1']):
+        with pytest.raises(SystemExit):
+            main([run, *wrong])
