@@ -140,8 +140,8 @@ def fit_efforts(
     n = given.effort.shape[1]
     if not problem.joints or len(given.t) * len(problem.joints) < 2 * len(nominal):
         raise ArgumentError(
-            f'too short: {len(given.t)} instants of {len(problem.joints)} joints for {len(nominal)} '
-            'parameters; record longer, 20 s and more'
+            f'too short: {len(given.t)} instants of {len(problem.joints)} joints for '
+            f'{len(nominal)} parameters; record longer, 20 s and more'
         )
     x, gains = nominal.copy(), gains.copy()
     noise, correlation = np.full((2, n), np.nan)
