@@ -80,6 +80,9 @@ class IdentificationOptions:
     measured_velocities: bool = False
 
 
+#: How much larger friction and armature may be if the unit of efforts is not known.
+UNKNOWN_UNIT = 10.0
+
 DEFAULT = IdentificationOptions()
 
 
@@ -163,10 +166,6 @@ class _Fitting:
         self.fitted, self.options, self.checks = fitted, options, checks
         self.names = tuple(unknowns.names[k] for k in columns)
         self.nominal = grouping @ unknowns.nominal
-        torque = np.sqrt(np.mean(fitted.nominal**2, axis=0))
-        sizes = (np.sqrt(np.mean(x**2, axis=0)) for x in (fitted.v, fitted.a))
-        self.L = unknowns.deviations(np.maximum(torque, 1e-2 * torque.max() + 1e-6), *sizes)
-        self.likely = np.linalg.norm(grouping @ self.L, axis=1)
         self.by_nominal_masses = False
 
     def fit(self) -> EffortFit:
@@ -203,6 +202,8 @@ class _Fitting:
         return self._solve(gains, [i for i in free if i not in likely])
 
     def _solve(self, gains: Array, free: Sequence[int]) -> EffortFit:
+        self.L = self._deviations(gains, free)
+        self.likely = np.linalg.norm(self.grouping @ self.L, axis=1)
         reporting = np.flatnonzero(~np.isnan(self.fitted.effort).any(axis=0)).tolist()
         self.by_nominal_masses = (
             bool(free) and set(free) >= set(reporting) and not (self.fitted.known.any())
@@ -217,6 +218,19 @@ class _Fitting:
             self._gauge() if self.by_nominal_masses else None,
             self.options.robust,
         )
+
+    def _deviations(self, gains: Array, free: Sequence[int]) -> Array:
+        """Return the likely size of all parameters (see `Unknowns.deviations`)."""
+        nominal, effort = (
+            np.sqrt(np.mean(x**2, axis=0))
+            for x in (self.fitted.nominal, self.fitted.effort / gains)
+        )
+        torque = np.fmax(np.maximum(nominal, 1e-2 * nominal.max() + 1e-6), effort)
+        torque[list(free)] *= UNKNOWN_UNIT
+        speed, acceleration = (
+            np.sqrt(np.mean(x**2, axis=0)) for x in (self.fitted.v, self.fitted.a)
+        )
+        return self.unknowns.deviations(torque, speed, acceleration)
 
     def _gauge(self) -> Array:
         """Return what fixes the scale: the part of bodies in the nominal torques stays the same."""
