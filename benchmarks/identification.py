@@ -202,8 +202,8 @@ def main() -> None:
     """Write the table of the page."""
     measured = json.loads(RESULTS.read_text(encoding='utf-8'))['figures']
     page = PAGE.read_text(encoding='utf-8')
-    pattern = r'(<!-- table: simulated -->\n).*?(\n<!-- end of table -->)'
-    new = re.sub(pattern, lambda m: f'{m[1]}\n{table(measured)}\n{m[2]}', page, flags=re.DOTALL)
+    pattern = r'(<!-- table: simulated -->\n).*?(<!-- end of table -->)'
+    new = re.sub(pattern, lambda m: f'{m[1]}{table(measured)}\n{m[2]}', page, flags=re.DOTALL)
     PAGE.write_text(new, encoding='utf-8')
 
 

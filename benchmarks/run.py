@@ -44,7 +44,10 @@ MODULES = (
     'parameter_gap',
 )
 #: What takes long runs only if it is named.
-ON_DEMAND = ('all_solutions', 'identification')
+ON_DEMAND = (
+    'all_solutions',
+    'identification',
+)
 COMMITTED = ROOT / 'benchmarks' / 'results'
 #: Packages whose version the figures may depend on.
 PACKAGES = {

@@ -17,6 +17,7 @@ PAGES = (
     'doc/constrained_dynamics.md',
     'doc/dynamics_derivatives.md',
     'doc/formulations.md',
+    'doc/identification.md',
     'doc/integration.md',
     'doc/mobile_robots.md',
     'doc/redundancy.md',

@@ -21,7 +21,7 @@ STYLE = {
     'axes.axisbelow': True,
     'legend.frameon': False,
 }
-RESOLUTION = 110  # dots per inch
+RESOLUTION = 90  # dots per inch
 MOST_JOINTS = 12
 
 
@@ -54,7 +54,7 @@ def save_picture(result: DynamicIdentification, path: Path) -> None:
                 shade(axis, result)
                 axis.tick_params(labelbottom=row == rows - 1)
                 if row == rows - 1:
-                    axis.set_xlabel('instants kept [s of the recordings without gaps]')
+                    axis.set_xlabel('time without gaps [s]; shaded: held out')
             if row == 0:
                 left.legend(ncols=3, loc='lower left', bbox_to_anchor=(0, 1), borderaxespad=0.0)
                 residual.set_title('error of the torque [N m, N]')
@@ -118,5 +118,5 @@ def draw_parameters(axis: Any, result: DynamicIdentification) -> None:
     axis.set_yticks(place, [result.parameters[k] for k in chosen], fontsize=5)
     axis.set_ylim(-1, len(chosen))
     axis.set_xlim(-1.6, 1.6)
-    axis.set_title('base parameters by the larger of both, shaded on the left: held out')
-    axis.legend(loc='lower left', ncols=2)
+    axis.set_xlabel('base parameters, relative to the larger of both values')
+    axis.legend(ncols=2, loc='lower left', bbox_to_anchor=(0, 1), borderaxespad=0.0)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.identification.dynamics.effort_equations import Equations
 from screw_dynamics_ros.core.identification.dynamics.effort_fit import autocorrelation_times
-from screw_dynamics_ros.core.identification.dynamics.equations import Equations
 from screw_dynamics_ros.core.types import Array
 
 #: Gains between 1 / `FACTOR` and `FACTOR` may come from a wrong nominal model.

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.identification.dynamics.equations import Equations
+from screw_dynamics_ros.core.identification.dynamics.effort_equations import Equations
 from screw_dynamics_ros.core.identification.least_squares import Fit
 from screw_dynamics_ros.core.identification.outliers import huber_weights
 from screw_dynamics_ros.core.types import Array

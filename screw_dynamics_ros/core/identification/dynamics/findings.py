@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.identification.dynamics.effort_check import EffortCheck
+from screw_dynamics_ros.core.identification.dynamics.effort_equations import Equations
 from screw_dynamics_ros.core.identification.dynamics.effort_fit import EffortFit
-from screw_dynamics_ros.core.identification.dynamics.equations import Equations
 from screw_dynamics_ros.core.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
 

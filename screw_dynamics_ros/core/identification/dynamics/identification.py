@@ -28,12 +28,12 @@ from screw_dynamics_ros.core.identification.dynamics.effort_check import (
     EffortCheck,
     check_efforts,
 )
-from screw_dynamics_ros.core.identification.dynamics.effort_fit import EffortFit, fit_efforts
-from screw_dynamics_ros.core.identification.dynamics.equations import (
+from screw_dynamics_ros.core.identification.dynamics.effort_equations import (
     Equations,
     divided,
     equations,
 )
+from screw_dynamics_ros.core.identification.dynamics.effort_fit import EffortFit, fit_efforts
 from screw_dynamics_ros.core.identification.dynamics.filtering import chosen_cutoff
 from screw_dynamics_ros.core.identification.dynamics.findings import all_findings
 from screw_dynamics_ros.core.identification.dynamics.physical_fit import fit_bodies
