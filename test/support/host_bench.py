@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.nodes.hosting import host, output_group, state_pipeline
+from screw_dynamics_ros.nodes.hosting import gravity_source, host, output_group, state_pipeline
 from screw_dynamics_ros.nodes.model import effort_recording, payloads
 from screw_dynamics_ros.nodes.outputs import (
     command_channel,
@@ -21,6 +21,7 @@ from screw_dynamics_ros.nodes.outputs import (
     dynamics_outputs,
     reference_trajectory,
 )
+from screw_dynamics_ros.ros.topics import frame_chain
 
 DEADLINE = 30.0  # s
 
@@ -61,6 +62,8 @@ class Bench:
             state_pipeline,
             payloads,
             effort_recording,
+            gravity_source,
+            frame_chain,
             command_channel,
             commands,
             reference_trajectory,

@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
+from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, Channel, OutputGroup, planned
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
@@ -30,7 +31,7 @@ from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
-from screw_dynamics_ros.nodes.parameters import shared_parameters
+from screw_dynamics_ros.nodes.parameters import gravity_parameters, shared_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
@@ -48,6 +49,8 @@ from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
+
+GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
 
 #: What is built of a description: the model, its states, and how each group takes it over.
 Built = tuple[Model, JointStateMapper, list[BoundPlan]]
@@ -123,6 +126,7 @@ class ModelHost:
             self.effort_shares,
         )
         self.states.observe(self._estimation.recording.observe)
+        self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
         self.drawing = DrawingProcess()
 
@@ -229,8 +233,9 @@ class ModelHost:
         return self.states.status(timeout, self.scheduling_fault)
 
     def payload_status(self) -> Status:
-        """Report what is carried, and the requests that change it."""
+        """Report gravity, what is carried, and the requests that change it."""
         status = Status('payload')
+        self.gravity_source.report(status)
         self.payloads.report(status)
         self._estimation.report(status)
         self.immediate.report(status)
@@ -270,6 +275,7 @@ class ModelHost:
         self.states.look_for_listeners()
         self.payloads.load()
         self._payload_topics.publish()
+        self.gravity_source.keep_house()
 
     def _take_over(self, outcome: Outcome[Built]) -> None:
         """Use a new model, or keep the old one and remember why."""
@@ -334,6 +340,8 @@ class ModelHost:
 
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
         self.states.longest_delay = self._model_parameters.longest_delay
+        if values.keys() & GRAVITY:
+            self.gravity_source.follow()
         if self.mapper is not None:
             self._model_parameters.set_up(self.mapper)
         self.source.follow_parameter('robot_description' in values)

@@ -16,6 +16,7 @@ from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
+from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 
@@ -66,6 +67,7 @@ class ModelParameters:
         self.longest_delay = math.inf
         self.declared = Parameters(node, shared_parameters.TABLE, self._check, self._apply)
         self._follow()
+        self.gravity[:] = self.declared['gravity']
         shared_parameters.policies(self.declared)
         payload_parameters.check(self.declared, {}, None)
         payload_parameters.put(self.declared, payloads)
@@ -103,7 +105,8 @@ class ModelParameters:
         self._check_elsewhere(values)
 
     def _follow(self) -> None:
-        self.gravity[:] = self.declared['gravity']
+        if self.declared['gravity_source'] == PARAMETER:
+            self.gravity[:] = self.declared['gravity']
         self.effort_shares[:] = shared_parameters.effort_shares(self.declared)
         self.longest_delay = self.declared['max_delay'] or math.inf
 
@@ -117,6 +120,7 @@ class ModelParameters:
             payload_parameters.put(self.declared, self._payloads, duration)
             self._payloads.load()
         self._apply_elsewhere(values)
-        if 'gravity' in values:
+        steps = self.declared['gravity_source'] == PARAMETER
+        if steps and values.keys() & {'gravity', 'gravity_source'}:
             for stepped in self._step_callbacks:
                 stepped()

@@ -52,6 +52,8 @@ class StatePipeline:
         When this robot was taken over, on the monotonic clock [s].
     longest_delay : float
         States that come later than this after they were sent are not answered [s].
+    suspended : bool
+        Whether nothing is computed and published, as if no states came.
     load : Load
         Counts and times for diagnostics.
     deferred_work : DeferredWork
@@ -65,6 +67,7 @@ class StatePipeline:
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
         self.longest_delay = math.inf
+        self.suspended = False
         self.load = Load()
         self.deferred_work = DeferredWork(node)
         self._listened: list[Channel] = []
@@ -233,7 +236,9 @@ class StatePipeline:
         if self._listened:
             for prepare in self._preparations:
                 prepare()
-            if model.evaluate():
+            if self.suspended:
+                pass
+            elif model.evaluate():
                 for consume in self._consumers:
                     consume(mapper, sent)
                 self.publish()

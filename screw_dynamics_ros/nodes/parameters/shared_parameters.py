@@ -13,6 +13,7 @@ from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.parameters import (
     closure_parameters,
     drive_parameters,
+    gravity_parameters,
     payload_parameters,
 )
 from screw_dynamics_ros.ros.joint_states.policies import (
@@ -58,6 +59,7 @@ TABLE = (
         'Acceleration of free fall in the frame of the root link [m/s^2].',
         size=3,
     ),
+    *gravity_parameters.TABLE,
     Specification(
         'inertia_check',
         'warn',

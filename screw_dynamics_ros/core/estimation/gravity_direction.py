@@ -1,0 +1,112 @@
+"""The direction of free fall in a frame: from orientations, and from accelerometers at rest.
+
+A frame with the rotation matrix R in a world whose z axis points up has free fall along -R^T e_z.
+An accelerometer measures f = a - g: at rest that is -g, whose length shows whether it is at rest.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from screw_dynamics_ros.core.lie import quaternions, so3
+from screw_dynamics_ros.core.types import Array
+
+#: Share of the magnitude of gravity by which a specific force at rest may differ from it.
+REST_FORCE = 0.05
+
+#: Angular velocity up to which a sensor is at rest [rad/s].
+REST_RATE = 0.05
+
+#: Time that one step makes up for at most [s].
+LONGEST_STEP = 0.1
+
+UNIT = 1e-2  # deviation of the norm of a quaternion that is put down to rounding
+
+
+def down_by_orientation(quaternion: Array) -> Array | None:
+    """Return the unit vector of free fall in a frame, None if that is no unit quaternion.
+
+    `quaternion` (x, y, z, w) is the orientation of the frame in a world with the z axis up.
+
+    >>> down_by_orientation(np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])).round(6) + 0.0
+    array([ 0., -1.,  0.])
+    """
+    if not abs(np.linalg.norm(quaternion) - 1.0) <= UNIT:
+        return None
+    return -quaternions.to_matrix(quaternion)[2]
+
+
+def down_by_force(force: Array, rate: Array, magnitude: float) -> Array | None:
+    """Return the unit vector of free fall by an accelerometer (3,) [m/s^2], None unless at rest.
+
+    Parameters
+    ----------
+    force : (3,) array
+        Specific force: upwards at rest.
+    rate : (3,) array
+        Angular velocity [rad/s].
+    magnitude : float
+        Of gravity [m/s^2].
+
+    >>> down_by_force(np.array([0.0, 0.0, 9.8]), np.zeros(3), 9.81)
+    array([-0., -0., -1.])
+    >>> down_by_force(np.array([0.0, 6.0, 9.8]), np.zeros(3), 9.81) is None  # it accelerates
+    True
+    """
+    size = float(np.linalg.norm(force))
+    if not (abs(size - magnitude) <= REST_FORCE * magnitude and np.abs(rate).max() <= REST_RATE):
+        return None
+    return -force / size
+
+
+class TurningGravity:
+    """A gravity vector that turns into another one, by a share of the angle at each step.
+
+    A low pass of first order of angle and length.
+
+    Parameters
+    ----------
+    gravity : (3,) array
+        Written in place [m/s^2].
+    """
+
+    def __init__(self, gravity: Array) -> None:
+        self.gravity = gravity
+        self._last = 0.0
+
+    def turn(self, target: Array, cutoff: float, now: float) -> bool:
+        """Go on towards a target (3,) at a time [s]; return whether anything changed.
+
+        `cutoff` is the cut-off frequency [Hz]. After a pause it goes on where it was.
+        """
+        elapsed, self._last = min(max(0.0, now - self._last), LONGEST_STEP), now
+        if np.array_equal(self.gravity, target):
+            return False
+        moved = turned(self.gravity, target, -math.expm1(-2.0 * math.pi * cutoff * elapsed))
+        close = np.abs(moved - target).max() <= 1e-9 * max(1.0, float(np.abs(target).max()))
+        self.gravity[:] = target if close else moved
+        return True
+
+    def restart(self, now: float) -> None:
+        """Let the next step be one from `now` on."""
+        self._last = now
+
+
+def turned(start: Array, end: Array, share: float) -> Array:
+    """Return a vector (3,) turned towards another one by a share of the angle, and of the length.
+
+    >>> turned(np.array([2.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]), 0.5).round(3)
+    array([1.061, 1.061, 0.   ])
+    """
+    lengths = np.linalg.norm(start), np.linalg.norm(end)
+    if min(lengths) <= 1e-9:
+        return start + share * (end - start)
+    a, b = start / lengths[0], end / lengths[1]
+    normal = np.cross(a, b)
+    if np.linalg.norm(normal) < 1e-9:  # opposite to each other: around any axis
+        normal = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
+    angle = math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
+    axis = normal / np.linalg.norm(normal)
+    return (lengths[0] + share * (lengths[1] - lengths[0])) * (so3.exp(share * angle * axis) @ a)

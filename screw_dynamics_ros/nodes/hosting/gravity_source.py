@@ -1,0 +1,192 @@
+"""Gravity in the root frame from a parameter, /tf or an IMU, smoothly at each joint state."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+
+from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation.gravity_direction import (
+    TurningGravity,
+    down_by_force,
+    down_by_orientation,
+)
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.parameters.gravity_parameters import IMU, PARAMETER, STOP, TF
+from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
+
+LOOK = 0.02  # s between looks at the transforms
+
+
+class GravitySource:
+    """Writes the vector of gravity that the kernel reads.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+        Has the subscriptions.
+    parameters : Parameters
+        With those of `gravity_parameters` and `gravity`.
+    states : StatePipeline
+        Is stopped by a direction that is out of date, if it should be.
+    gravity : (3,) array
+        Written in place.
+    """
+
+    def __init__(
+        self, node: Node, parameters: Parameters, states: StatePipeline, gravity: Array
+    ) -> None:
+        self._node, self._parameters, self._states = node, parameters, states
+        self._turning = TurningGravity(gravity)
+        self._down: Array | None = None  # unit vector in the root frame, the last one
+        self._arrival = -math.inf
+        self._reason = ''
+        self._looked = -math.inf
+        self._chain: FrameChain | None = None
+        self._has_imu = False
+        states.prepare(self.prepare)
+        self.follow()
+
+    def follow(self) -> None:
+        """Follow the parameters: subscribe to what is needed; another source starts anew."""
+        source = self._parameters['gravity_source']
+        self._down, self._arrival, self._looked = None, -math.inf, -math.inf
+        self._reason = 'nothing has arrived yet'
+        self._turning.restart(time.monotonic())
+        if source == TF and self._chain is None:
+            self._subscribe_tf()
+        if source == IMU and not self._has_imu:
+            from sensor_msgs.msg import Imu
+
+            self._has_imu = True
+            self._node.create_subscription(
+                Imu, 'imu', FAULTS.guarded('an IMU message', self.receive), qos_profile_sensor_data
+            )
+        self.look()
+
+    def _subscribe_tf(self) -> None:
+        try:
+            from tf2_msgs.msg import TFMessage
+        except ImportError:
+            self._reason = 'the package tf2_msgs is not installed'
+            return
+        self._chain = FrameChain(self._node, TFMessage, '')
+
+    # --- sources --------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Take what the transforms say, and see whether the direction is out of date."""
+        source = self._parameters['gravity_source']
+        if source == TF and self._chain is not None and self._states.model is not None:
+            root = self._states.model.robot.description.root
+            self._chain.frame = self._parameters['frame_prefix'] + root
+            try:
+                R, age = self._chain.rotation(self._parameters['gravity_frame'])
+                self._take(-R[2], time.monotonic() - age)
+            except MissingStateError as error:
+                self._reason = str(error)
+        self._states.suspended = (
+            source != PARAMETER and self._parameters['on_gravity_loss'] == STOP and self.is_stale
+        )
+
+    def receive(self, message: Any) -> None:
+        """Take the direction that an IMU measures."""
+        if self._parameters['gravity_source'] != IMU:
+            return
+        model, mapper = self._states.model, self._states.mapper
+        if model is None:
+            self._reason = 'no robot description yet'
+            return
+        down = self._of_imu(message)
+        if down is None:
+            return
+        robot = model.robot
+        try:
+            link = link_of(robot, self._parameters['frame_prefix'], message.header.frame_id, 'imu')
+            R = relative_pose(model, mapper, robot.description.root, link)[:3, :3]
+        except ScrewDynamicsError as error:
+            self._reason = str(error)
+            return
+        self._take(R @ down, time.monotonic())
+
+    def _of_imu(self, message: Any) -> Array | None:
+        """Return free fall in the frame of the IMU, None with a reason if it does not tell."""
+        if message.orientation_covariance[0] != -1.0:
+            o = message.orientation
+            down = down_by_orientation(np.array([o.x, o.y, o.z, o.w]))
+            if down is None:
+                self._reason = 'the orientation is no unit quaternion'
+            return down
+        f, w = message.linear_acceleration, message.angular_velocity
+        rate = np.zeros(3)
+        if message.angular_velocity_covariance[0] != -1.0:
+            rate = np.array([w.x, w.y, w.z])
+        magnitude = float(np.linalg.norm(self._parameters['gravity']))
+        down = down_by_force(np.array([f.x, f.y, f.z]), rate, magnitude)
+        if down is None:
+            self._reason = 'it has no orientation and is not at rest, or its scale is wrong'
+        return down
+
+    def _take(self, down: Array, arrival: float) -> None:
+        if np.isfinite(down).all():
+            self._down, self._arrival, self._reason = down, arrival, ''
+
+    # --- what follows ---------------------------------------------------------------------------
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the direction is out of date, or there is none."""
+        timeout = self._parameters['gravity_timeout'] or math.inf
+        return self._down is None or time.monotonic() - self._arrival > timeout
+
+    def prepare(self) -> None:
+        """Turn gravity towards its source; to be called before each state."""
+        if self._parameters['gravity_source'] == PARAMETER:
+            return
+        now = time.monotonic()
+        if now - self._looked > LOOK:
+            self._looked = now
+            self.look()
+        if self._down is None:
+            self._turning.restart(now)
+            return
+        target = float(np.linalg.norm(self._parameters['gravity'])) * self._down
+        self._turning.turn(target, self._parameters['gravity_cutoff'], now)
+
+    def keep_house(self) -> None:
+        """Look at the source also without joint states, and let the robot know its gravity."""
+        if self._parameters['gravity_source'] != PARAMETER:
+            self.look()
+            model = self._states.model
+            if model is not None:
+                model.robot.gravity = self._turning.gravity
+
+    def report(self, status: Status) -> None:
+        """Say where gravity comes from, and what is wrong with it."""
+        source = self._parameters['gravity_source']
+        vector = ', '.join(f'{value:.4g}' for value in self._turning.gravity)
+        status.values['gravity [m/s^2]'] = f'{vector} ({source})'
+        if source == PARAMETER or not self.is_stale:
+            return
+        what = f'no direction of gravity by gravity_source {source}'
+        if self._down is not None:
+            what += f' for {time.monotonic() - self._arrival:.1f} s'
+        reason = f': {printable(self._reason)}' if self._reason else ''
+        consequence = (
+            'outputs have stopped (on_gravity_loss)'
+            if self._states.suspended
+            else f'{"the last one" if self._down is not None else "that of the parameter gravity"} '
+            'stays in force'
+        )
+        status.report(Level.ERROR, f'{what}{reason}; {consequence}')

@@ -1,0 +1,184 @@
+"""Gravity from /tf and from an IMU: direction, smoothness, what is said when it does not come."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('tf2_msgs.msg')
+
+import rclpy
+from geometry_msgs.msg import TransformStamped
+from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import Imu
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from screw_dynamics_ros.core.estimation.gravity_direction import LONGEST_STEP
+from screw_dynamics_ros.core.lie import quaternions, so3
+from screw_dynamics_ros.ros.status import Level
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
+
+PLANAR = urdf_path('planar_2r').read_text()
+TILT, YAW = so3.exp(np.array([0.5, -0.3, 0.0])), so3.exp(np.array([0.0, 0.0, 1.2]))
+DOWN = np.array([0.0, 0.0, -9.81])
+CUTOFF = 3.0  # Hz
+
+
+@pytest.fixture
+def bench(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = Bench(monkeypatch, max_delay=10.0, state_timeout=0.0, gravity_cutoff=CUTOFF)
+    made.host.source.receive(String(data=PLANAR))
+    made.finish()
+    yield made
+    made.close()
+    rclpy.shutdown()
+
+
+def configure(bench, **values):
+    result = bench.node.set_parameters_atomically(
+        [Parameter(name, value=value) for name, value in values.items()]
+    )
+    assert result.successful, result.reason
+
+
+def show(bench, q=(0.3, -0.5), seconds=0.004):
+    """Let a joint state come; return the gravity of the kernel, and whether it was answered."""
+    bench.clock.offset += seconds
+    bench.sent.clear()
+    bench.host.states.receive(serialized(('joint1', 'joint2'), q, bench.clock.time_ns()), {})
+    return bench.host.gravity.copy(), bool(bench.sent)
+
+
+def transform(parent, child, R):
+    each = TransformStamped()
+    each.header.frame_id, each.child_frame_id = parent, child
+    rotation = each.transform.rotation
+    rotation.x, rotation.y, rotation.z, rotation.w = quaternions.from_matrix(R).tolist()
+    return each
+
+
+def move(bench, *transforms, static=False):
+    message = TFMessage(transforms=[transform(*each) for each in transforms])
+    bench.host.gravity_source._chain.receive_bytes(serialize_message(message), static)
+
+
+def turned(bench, refresh, expected):
+    """Let gravity turn, and see that it does so without steps."""
+    before, times = bench.host.gravity.copy(), [-np.inf, bench.clock.monotonic()]
+    for _ in range(150):
+        refresh()
+        now, _ = show(bench, seconds=0.01)
+        times.append(bench.clock.monotonic())
+        elapsed = min(times[-1] - times[-3], LONGEST_STEP)  # since some time before the last turn
+        share = 1.0 - np.exp(-2.0 * np.pi * CUTOFF * elapsed)
+        distance = np.linalg.norm(expected - before)
+        assert np.linalg.norm(now - before) <= 1.1 * share * distance + 1e-6
+        before = now
+    np.testing.assert_allclose(now, expected, atol=1e-6)
+    q = [0.3, -0.5]
+    robot = bench.host.model.robot
+    bench.host.keep_house()
+    np.testing.assert_allclose(robot.gravity, expected, atol=1e-6)
+    results, terms = bench.host.model.results, bench.part.outputs.terms
+    np.testing.assert_allclose(results[terms.gravity], robot.gravity_torques(q), atol=1e-6)
+
+
+def status(bench):
+    return bench.host.payload_status()
+
+
+def test_by_transforms(bench):
+    """Rotations multiply along the chain world, lift, base; yaw does not matter."""
+    configure(bench, gravity_source='tf')
+    assert 'ends at' in ' '.join(status(bench).texts)
+    np.testing.assert_array_equal(show(bench)[0], DOWN)  # that of the parameter until then
+    move(bench, ('world', 'lift', YAW), static=True)
+    turned(
+        bench, lambda: move(bench, ('lift', 'base', TILT), ('base', 'link1', YAW)), TILT.T @ DOWN
+    )
+    assert status(bench).level == Level.OK
+    bench.clock.offset += 5.0  # the driver of the lift has died
+    now, answered = show(bench)
+    np.testing.assert_allclose(now, TILT.T @ DOWN, atol=1e-6)
+    assert answered
+    assert status(bench).level == Level.ERROR
+    assert 'the last one stays in force' in ' '.join(status(bench).texts)
+    configure(bench, on_gravity_loss='stop')
+    assert not show(bench)[1]
+    assert 'outputs have stopped' in ' '.join(status(bench).texts)
+    move(bench, ('lift', 'base', TILT))
+    show(bench, seconds=0.03)
+    assert show(bench)[1]
+    configure(bench, gravity_source='parameter')
+    np.testing.assert_array_equal(show(bench)[0], DOWN)
+    assert status(bench).level == Level.OK
+
+
+def imu(frame, R=None, force=None):
+    message = Imu()
+    message.header.frame_id = frame
+    message.orientation_covariance[0] = -1.0 if R is None else 0.0
+    if R is not None:
+        o = message.orientation
+        o.x, o.y, o.z, o.w = quaternions.from_matrix(R).tolist()
+    if force is not None:
+        a = message.linear_acceleration
+        a.x, a.y, a.z = force
+    return message
+
+
+def test_by_an_imu_on_a_link_that_moves(bench):
+    """Its frame is turned back to the root by the joints in between."""
+    configure(bench, gravity_source='imu')
+    show(bench)
+    source, link = bench.host.gravity_source, so3.exp(np.array([0.0, 0.0, -0.2]))  # q1 + q2
+    turned(bench, lambda: source.receive(imu('tip', R=TILT @ link)), TILT.T @ DOWN)
+    force = -link.T @ (YAW @ TILT).T @ DOWN
+    turned(bench, lambda: source.receive(imu('tip', force=force)), TILT.T @ DOWN)
+    other = so3.exp(np.array([0.2, 0.0, 0.0]))
+    turned(bench, lambda: source.receive(imu('base', R=other)), other.T @ DOWN)
+    assert status(bench).level == Level.OK
+
+
+def test_an_imu_that_does_not_tell(bench):
+    configure(bench, gravity_source='imu', on_gravity_loss='stop')
+    assert not show(bench)[1]  # nothing has arrived
+    source = bench.host.gravity_source
+    for message, reason in (
+        (imu('nose', R=TILT), "no link 'nose'"),
+        (imu('base', force=[0.0, 0.0, 1.0]), 'not at rest, or its scale is wrong'),
+        (imu('base', R=np.full((3, 3), np.nan)), 'no unit quaternion'),
+    ):
+        source.receive(message)
+        assert reason in ' '.join(status(bench).texts)
+        assert not show(bench)[1]
+    source.receive(imu('base', R=TILT))
+    show(bench, seconds=0.03)
+    assert show(bench)[1]
+
+
+def test_the_magnitude_is_that_of_the_parameter(bench):
+    configure(bench, gravity_source='imu', gravity=[0.0, 1.62, 0.0])
+    np.testing.assert_array_equal(show(bench)[0], DOWN)  # turns only when it is told where
+    source = bench.host.gravity_source
+    turned(bench, lambda: source.receive(imu('base', R=TILT)), TILT.T @ DOWN / 9.81 * 1.62)
+
+
+def test_transforms_in_any_order_and_bad_ones(bench):
+    configure(bench, gravity_source='tf', gravity_frame='map')
+    chain = bench.host.gravity_source._chain
+    move(bench, ('map', 'odom', np.eye(3)), ('odom', 'base', TILT))  # odom comes before base
+    bench.host.gravity_source.look()
+    assert "ends at 'odom'" in ' '.join(status(bench).texts)
+    move(bench, ('map', 'odom', np.eye(3)))
+    np.testing.assert_allclose(chain.rotation('map')[0], TILT, atol=1e-12)
+    bad = TFMessage(transforms=[transform('odom', 'base', TILT)])
+    bad.transforms[0].transform.rotation.w = float('nan')
+    chain.receive(bad, False)
+    np.testing.assert_allclose(chain.rotation('map')[0], TILT, atol=1e-12)
+    move(bench, ('base', 'odom', np.eye(3)))  # a circle ends somewhere
+    bench.host.gravity_source.look()
+    assert 'does not connect' in bench.host.gravity_source._reason
