@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.estimation.low_pass import weights
 from screw_dynamics_ros.nodes.hosting import output_group
 from screw_dynamics_ros.nodes.outputs import observable_wrenches, torque_covariance
 from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
-from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS
+from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 

@@ -42,7 +42,8 @@ from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.conversions import MOMENTUM_ROWS, swap_linear_angular
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.labels import MOMENTUM_ROWS
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

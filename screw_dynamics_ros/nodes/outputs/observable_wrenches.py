@@ -18,7 +18,8 @@ from screw_dynamics_ros.nodes.outputs.contacts import Contact
 from screw_dynamics_ros.nodes.outputs.output_filters import wrench_outside_bands
 from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS, swap_linear_angular
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from screw_dynamics_ros.ros.parameters import Parameters
 
 VALIDITY_LABELS = (

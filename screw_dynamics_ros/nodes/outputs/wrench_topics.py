@@ -31,7 +31,7 @@ from screw_dynamics_ros.nodes.outputs.wrench_plan import WrenchPlan
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.conversions import WRENCH_ROWS
+from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.publishers import Publishers

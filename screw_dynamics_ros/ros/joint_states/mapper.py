@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.completion import Completion
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason, Record
@@ -202,6 +203,52 @@ class JointStateMapper:
         self._whole = self.stamp = message.stamp
         self.restarted = False
         return True
+
+    def update_run(
+        self,
+        layout: JointStateLayout,
+        numbers: Array,
+        stamps: NDArray[np.int64],
+        clocks: NDArray[np.int64],
+    ) -> Array:
+        """Process the first ones of some messages together, as far as they are regular.
+
+        The rest is for `update`, which would make the same states of those that are taken.
+
+        Parameters
+        ----------
+        layout : JointStateLayout
+        numbers : (N, layout.size) array
+        stamps, clocks : (N,) arrays of int
+            Stamp of each message, and time of the clock at its arrival [ns].
+
+        Returns
+        -------
+        (k, 3, n) array
+            The states of the k <= N messages that are taken.
+        """
+        names, nothing = self.maps[layout], np.zeros((0, 3, len(self.measured_joints)))
+        if names.whole is None or self._completion is not None or self._whole != self.stamp:
+            return nothing
+        steps, ages = np.diff(stamps, prepend=self.stamp), clocks - stamps
+        regular = (steps > 0) & (steps <= self._timeout) & (np.abs(ages) <= self._max_age)
+        regular &= np.isfinite(numbers.sum(axis=1))
+        states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
+        if self._effort.is_calibrated:
+            states[:, 2] = self._effort.torque(states[:, 2])
+            regular &= np.isfinite(states[:, 2]).all(axis=1)
+        count = len(regular) if regular.all() else int(np.argmin(regular))
+        if not count:
+            return nothing
+        last = count - 1
+        self._arrival, self._age = int(clocks[last]) * 1e-9, int(ages[last])
+        self._measured[:] = states[last]
+        self._whole = self.stamp = int(stamps[last])
+        self.restarted, self.last_accepted = False, self._arrival
+        self.accepted += count
+        if names.unknown:
+            self._note(Reason.UNKNOWN_JOINTS, names.unknown)
+        return states[:count]
 
     def update_carefully(self, names: NameMap, message: JointStateMessage, stamp: int) -> bool:
         """Merge a message joint by joint, by the policies."""

@@ -6,6 +6,10 @@ Four bytes tell the encoding; alignment counts from their end. Source: OMG DDS-X
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.types import Array
 
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
@@ -30,3 +34,31 @@ def align(offset: int, size: int) -> int:
 def packed(stamp: int) -> bytes:
     """Return a stamp [ns] as the bytes of builtin_interfaces/Time, the nearest that there is."""
     return STAMP_FORMAT.pack(*divmod(min(max(stamp, EARLIEST), LATEST), 1_000_000_000))
+
+
+def find_all(data: bytes, pattern: bytes) -> list[int]:
+    """Return the offsets of `pattern` in `data`."""
+    found, offset = [], data.find(pattern)
+    while offset >= 0:
+        found.append(offset)
+        offset = data.find(pattern, offset + len(pattern))
+    return found
+
+
+def number_offsets(data: bytes, numbers: Array) -> list[int]:
+    """Return where each of the numbers stands in `data`."""
+    offsets: list[int] = []
+    after = 0
+    for number in numbers:
+        offset = data.find(number.tobytes(), after)
+        if offset < 0 or (offsets and (offset - offsets[0]) % 8):
+            raise ScrewDynamicsError('the middleware does not store float64 in the usual way (CDR)')
+        offsets.append(offset)
+        after = offset + 8
+    return offsets
+
+
+def runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the contiguous stretches (first, last + 1) of numbers at some offsets."""
+    edges = [i for i in range(1, len(offsets)) if offsets[i] != offsets[i - 1] + 8]
+    return list(zip([0, *edges], [*edges, len(offsets)])) if offsets else []

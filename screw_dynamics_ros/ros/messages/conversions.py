@@ -19,15 +19,6 @@ from screw_dynamics_ros.ros.messages.transformations import (
     quaternion_matrix,
 )
 
-#: Rows of twists and Jacobians in ROS order, as labels.
-TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
-
-#: Rows of momenta in the same order: linear, then angular.
-MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')
-
-#: Rows of wrenches in the same order: force, then moment.
-WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
-
 #: Largest deviation of the norm of a quaternion in a message that is put down to rounding.
 UNIT = 1e-2
 

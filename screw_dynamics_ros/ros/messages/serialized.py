@@ -17,7 +17,14 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.cdr import STAMP, STAMP_FORMAT, packed
+from screw_dynamics_ros.ros.messages.cdr import (
+    STAMP,
+    STAMP_FORMAT,
+    find_all,
+    number_offsets,
+    packed,
+    runs,
+)
 
 MOST_LEFT = 16  # bytes at the end of a message that the middleware did not need
 
@@ -157,31 +164,3 @@ def padding(data: bytes, layout: Sequence[str]) -> set[int]:
                 size = length()
                 place += size
     return {*gaps, *range(place, len(data))} if 0 <= len(data) - place <= MOST_LEFT else set()
-
-
-def find_all(data: bytes, pattern: bytes) -> list[int]:
-    """Return the offsets of `pattern` in `data`."""
-    found, offset = [], data.find(pattern)
-    while offset >= 0:
-        found.append(offset)
-        offset = data.find(pattern, offset + len(pattern))
-    return found
-
-
-def number_offsets(data: bytes, numbers: Array) -> list[int]:
-    """Return where each of the numbers stands in `data`."""
-    offsets: list[int] = []
-    after = 0
-    for number in numbers:
-        offset = data.find(number.tobytes(), after)
-        if offset < 0 or (offsets and (offset - offsets[0]) % 8):
-            raise ScrewDynamicsError('the middleware does not store float64 in the usual way (CDR)')
-        offsets.append(offset)
-        after = offset + 8
-    return offsets
-
-
-def runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the contiguous stretches (first, last + 1) of numbers at some offsets."""
-    edges = [i for i in range(1, len(offsets)) if offsets[i] != offsets[i - 1] + 8]
-    return list(zip([0, *edges], [*edges, len(offsets)])) if offsets else []

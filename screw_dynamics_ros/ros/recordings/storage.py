@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
+from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
 
 BLOCK = 8192  # messages
 
@@ -51,6 +53,15 @@ class Block(NamedTuple):
         return bytes(self.data[start : start + int(self.sizes[index])])
 
 
+class Definition(NamedTuple):
+    """A topic: its type, the text and the hash of the definition, and the quality of service."""
+
+    kind: str
+    text: str
+    digest: str
+    qos: Any
+
+
 class RecordingReader:
     """The topics of a recording; to be used in a `with` statement.
 
@@ -83,6 +94,7 @@ class RecordingReader:
             name: topic.connections[0].msgtype for name, topic in topics.items()
         }
         self.counts: dict[str, int] = {name: topic.msgcount for name, topic in topics.items()}
+        self.mcap = self._indexed_file()
 
     def __enter__(self) -> RecordingReader:
         return self
@@ -93,7 +105,19 @@ class RecordingReader:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self.mcap is not None:
+            self.mcap.close()
         self._reader.close()
+
+    def _indexed_file(self) -> McapFile | None:
+        """Return the file if it is a single MCAP whose chunks can be read one by one."""
+        files = [self.path] if self.path.is_file() else sorted(self.path.glob('*.mcap'))
+        if len(files) != 1 or files[0].suffix != '.mcap' or self._reader.compression_mode:
+            return None
+        try:
+            return McapFile(files[0])
+        except McapError:
+            return None
 
     def topics_of(self, kind: str) -> list[str]:
         """Return the topics of a type."""
@@ -112,6 +136,10 @@ class RecordingReader:
 
     def blocks(self, topic: str) -> Iterator[Block]:
         """Yield the messages of a topic in the order of their recording."""
+        chunks = self._chunks(topic)
+        if chunks is not None:
+            yield from self._blocks_of_chunks(*chunks)
+            return
         connections = [each for each in self._reader.connections if each.topic == topic]
         messages = self._reader.messages(connections) if connections else iter(())
         while True:
@@ -126,6 +154,47 @@ class RecordingReader:
                 np.cumsum(sizes) - sizes,
                 sizes,
             )
+
+    def _chunks(self, topic: str) -> tuple[int, list[ChunkIndex]] | None:
+        """Return the channel of a topic and its chunks, None if they cannot be read in turn."""
+        if self.mcap is None:
+            return None
+        channels = [key for key, each in self.mcap.channels.items() if each.topic == topic]
+        if len(channels) != 1:
+            return None
+        chunks = [chunk for chunk in self.mcap.chunks if channels[0] in chunk.lists]
+        chunks.sort(key=lambda chunk: chunk.first_time)
+        overlap = any(after.first_time < chunk.last_time for chunk, after in pairwise(chunks))
+        return None if overlap else (channels[0], chunks)
+
+    def _blocks_of_chunks(self, channel: int, chunks: list[ChunkIndex]) -> Iterator[Block]:
+        assert self.mcap is not None
+        for chunk in chunks:
+            with readable(self.path):
+                content = self.mcap.content(chunk)
+                received, places = self.mcap.messages(chunk, channel)
+                sizes = sizes_at(content, places)
+            yield Block(received, content, places + MESSAGE_HEAD.size, sizes)
+
+    def messages(self) -> Iterator[tuple[str, int, bytes]]:
+        """Yield topic, time of recording [ns] and content of all messages, one by one."""
+        messages = self._reader.messages()
+        while True:
+            with readable(self.path):
+                some = list(islice(messages, BLOCK))
+            if not some:
+                return
+            for connection, received, data in some:
+                yield connection.topic, received, data
+
+    def definitions(self) -> dict[str, Definition]:
+        """Return what there is to know of each topic."""
+        return {
+            each.topic: Definition(
+                each.msgtype, each.msgdef.data, each.digest, each.ext.offered_qos_profiles
+            )
+            for each in self._reader.connections
+        }
 
     def last(self, topic: str) -> bytes | None:
         """Return the last message of a topic, None if there is none."""

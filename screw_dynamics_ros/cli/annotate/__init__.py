@@ -1,0 +1,1 @@
+"""Outputs of the nodes, added to recordings; `annotate --help`."""

@@ -1,0 +1,214 @@
+"""One recording: its joint states are read, outputs computed and written beside what it has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from screw_dynamics_ros.cli.annotate.request import Request
+from screw_dynamics_ros.cli.annotate.tables import ParquetTable
+from screw_dynamics_ros.cli.annotate.topics import Topics
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.annotation import Annotator
+from screw_dynamics_ros.core.annotation.annotate import MotionArrays
+from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import Reason, Record
+from screw_dynamics_ros.ros.recordings.outputs import open_output
+from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE, read_description
+from screw_dynamics_ros.ros.recordings.states import StateMaker, States
+from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+
+Progress = Callable[[float], None]
+
+#: Shares of the time that reading takes.
+READING = 0.3
+
+#: The last one that was made: recordings of a folder mostly show one robot.
+ANNOTATORS: dict[tuple[str, str], Annotator] = {}
+
+
+class Report(NamedTuple):
+    """What was done with a recording.
+
+    Attributes
+    ----------
+    messages, states : int
+        Joint states recorded, and complete states made of them.
+    records : dict
+        What was wrong with joint states, by reason.
+    topics : tuple of str
+        Those that were added.
+    """
+
+    messages: int
+    states: int
+    records: dict[Reason, Record]
+    topics: tuple[str, ...]
+
+
+def annotate_recording(
+    source: Path,
+    target: Path | None,
+    request: Request,
+    parquet: Path | None = None,
+    progress: Progress = lambda share: None,
+) -> Report:
+    """Add outputs to a recording; see `annotate --help`.
+
+    Raises
+    ------
+    ScrewDynamicsError
+        The recording cannot be read or written, has no joint states or no description, or the
+        description is refused.
+    """
+    with RecordingReader(source) as reader:
+        reader.check(request.topic, JOINT_STATE)
+        annotator = annotator_for(description(reader, request), request)
+        robot = annotator.robot
+        mapper = joint_state_mapper(robot, policies=request.policies)
+        states = read_states(reader, request.topic, mapper, lambda s: progress(READING * s))
+        if not len(states.stamps):
+            raise RecordingError(f'{source}: no state of the robot can be made: {why(mapper)}')
+        motion = whole_motion(annotator, states)
+        table = ParquetTable.open(parquet, robot, annotator) if parquet is not None else None
+        count = reader.counts[request.topic]
+        added: tuple[str, ...] = ()
+        if target is not None:
+            added = write_recording(
+                reader, target, request, annotator, motion, states, table, progress
+            )
+        elif table is not None:
+            for part, results in annotator.blocks(motion):
+                table.add(motion, part, results)
+                progress(READING + (1.0 - READING) * part.stop / len(motion.t))
+        if table is not None:
+            table.finish()
+        return Report(count, len(motion.t), dict(mapper.records), added)
+
+
+def description(reader: RecordingReader, request: Request) -> str:
+    """Return the description that counts; raises `RecordingError` if there is none."""
+    if request.urdf is not None:
+        return request.urdf
+    text = read_description(reader, request.description_topic)
+    if text is None:
+        raise RecordingError(
+            f'{reader.path}: {request.description_topic} is not recorded; give --urdf'
+        )
+    return text
+
+
+def annotator_for(text: str, request: Request) -> Annotator:
+    """Return what computes the outputs for a description."""
+    key = text, repr(request)
+    if key not in ANNOTATORS:
+        robot = Robot.from_urdf(text, gravity=request.value('gravity'))
+        ANNOTATORS.clear()
+        ANNOTATORS[key] = Annotator(
+            robot,
+            request.outputs,
+            request.frames or leaf_links(robot),
+            request.payloads,
+            request.settings,
+        )
+    return ANNOTATORS[key]
+
+
+def read_states(
+    reader: RecordingReader, topic: str, mapper: JointStateMapper, progress: Progress
+) -> States:
+    """Return all states of a recording; memory is taken once, for all messages."""
+    total, n = reader.counts[topic], len(mapper.joints)
+    whole = States(
+        np.empty(total, np.int64),
+        np.empty(total, np.int64),
+        np.empty((total, n)),
+        np.empty((total, n)),
+        np.empty((total, n)),
+        np.empty(total, dtype=bool),
+    )
+    count = 0
+    for part in StateMaker(mapper).states(reader.blocks(topic)):
+        end = count + len(part.stamps)
+        for target, values in zip(whole, part):
+            target[count:end] = values
+        count = end
+        progress(count / max(total, 1))
+    return whole.first(count)
+
+
+def why(mapper: JointStateMapper) -> str:
+    """Return why messages were refused, as text."""
+    return '; '.join(
+        f'{reason.value} ({record.count} times, {record.detail})'
+        for reason, record in mapper.records.items()
+    )
+
+
+def whole_motion(annotator: Annotator, states: States) -> MotionArrays:
+    """Return the motion of all joints; those that joint states cannot carry are at zero."""
+    robot = annotator.robot
+    joints = ScalarJoints(robot)
+    q, v, tau = states.q, states.v, states.tau
+    if joints.held:
+        count = len(states.stamps)
+        q, v, tau = np.tile(robot.neutral(), (count, 1)), *np.zeros((2, count, robot.nv))
+        q[:, joints.q_places] = states.q
+        v[:, joints.v_places], tau[:, joints.v_places] = states.v, states.tau
+    return annotator.motion(states.stamps, q, v, tau, states.restarted)
+
+
+def write_recording(
+    reader: RecordingReader,
+    target: Path,
+    request: Request,
+    annotator: Annotator,
+    motion: MotionArrays,
+    states: States,
+    table: ParquetTable | None,
+    progress: Progress,
+) -> tuple[str, ...]:
+    """Write the recording with outputs; return the topics that were added."""
+    topics: Topics | None = None
+    with open_output(target, reader, request.compression, str(os.getpid())) as output:
+        for part, results in annotator.blocks(motion):
+            if topics is None:
+                topics = topics_for(annotator, list(results), request, reader)
+                for topic in topics.topics.values():
+                    output.add_topic(topic.name, topic.form.kind)
+                static = topics.static_transforms(int(motion.t[0]))
+                has_tf = '/tf' in topics.names and '/tf_static' not in reader.types
+                if static is not None and has_tf:
+                    output.add_topic('/tf_static', static[0], latched=True)
+                    output.write_message('/tf_static', int(states.received[0]), static[1])
+            output.write(states.received[part], motion.t[part], topics.stacks(results))
+            if table is not None:
+                table.add(motion, part, results)
+            progress(READING + (1.0 - READING) * part.stop / len(motion.t))
+        output.finish()
+    return topics.names if topics is not None else ()
+
+
+def topics_for(
+    annotator: Annotator, outputs: list[str], request: Request, reader: RecordingReader
+) -> Topics:
+    """Return the topics of outputs; raises `RecordingError` if one of them is recorded already.
+
+    Transforms that somebody else has published are left out, as the node does.
+    """
+    if '/tf' in reader.types:
+        outputs = [name for name in outputs if name != 'transforms']
+    topics = Topics(annotator.robot, outputs, request.namespace)
+    for name in topics.names:
+        if name in reader.types:
+            raise RecordingError(
+                f'{reader.path}: {name} is recorded already; leave it out by --outputs, or give '
+                '--namespace'
+            )
+    return topics

@@ -1,0 +1,136 @@
+"""Add the outputs of the nodes to a recording of rosbag2.
+
+    annotate run.mcap -o annotated.mcap --outputs gravity,external_torque --set observer=momentum
+
+For every joint state of the recording the outputs are computed and added as topics, with the names
+and types of the nodes' and the original stamps; what was recorded is copied byte for byte. The
+description is taken from the recording, or given by --urdf. RECORDING is a .mcap or .db3 file, or a
+folder with metadata.yaml; the output NAME.mcap is one MCAP file, any other name a folder with
+SQLite and metadata.yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from screw_dynamics_ros.cli.annotate.annotation import Report, annotate_recording
+from screw_dynamics_ros.cli.annotate.request import Request, parameter_values, read_text
+from screw_dynamics_ros.cli.command_line import UnusableError, names, own_arguments
+from screw_dynamics_ros.cli.progress import ProgressBar
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.annotation.settings import DEFAULT, OUTPUTS
+from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+
+WRITTEN, REFUSED, BROKEN = 0, 1, 3
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
+    f'(nothing is written), {BROKEN} an argument cannot be used, {INTERRUPTED} it was interrupted'
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the annotated recording; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        if options.output is None and options.parquet is None:
+            raise UnusableError('argument -o: name the output, or a table by --parquet')
+        request = request_of(options)
+        with ProgressBar('annotate') as progress:
+            report = annotate_recording(
+                options.recording, options.output, request, options.parquet, progress.show
+            )
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except (UnusableError, OSError) as error:
+        print(f'annotate: {error}', file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        print('\nannotate: interrupted', file=sys.stderr)
+        return INTERRUPTED
+    print('\n'.join(lines(report)))
+    return WRITTEN
+
+
+def lines(report: Report) -> list[str]:
+    """Return a report as text."""
+    text = [f'{report.states} states of {report.messages} joint states']
+    text += [
+        f'  {record.count} times: {reason.value} {record.detail}'.rstrip()
+        for reason, record in report.records.items()
+    ]
+    return text + [f'  {topic}' for topic in report.topics]
+
+
+def request_of(options: argparse.Namespace) -> Request:
+    """Return what is asked for; raises `UnusableError`."""
+    unknown = [name for name in options.outputs if name not in OUTPUTS]
+    if unknown:
+        raise UnusableError(
+            f'argument --outputs: {", ".join(unknown)}: choose of {", ".join(OUTPUTS)}'
+        )
+    return Request(
+        options.topic,
+        options.description_topic,
+        read_text(options.urdf),
+        options.outputs,
+        options.frames,
+        parameter_values(options.set),
+        options.namespace,
+        options.compression,
+    )
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what folders are asked for, too."""
+    add = parser.add_argument
+    add(
+        '--outputs',
+        type=names,
+        default=DEFAULT,
+        metavar='A,B',
+        help=f'of {", ".join(OUTPUTS)} (default: all but matrices)',
+    )
+    add(
+        '--frames',
+        type=names,
+        default=(),
+        metavar='A,B',
+        help='links for outputs of links (default: the moving ends of the tree)',
+    )
+    add('--urdf', type=Path, metavar='FILE', help='description in place of the recorded one')
+    add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
+    add('--description-topic', default='/robot_description', metavar='TOPIC')
+    add(
+        '--set',
+        action='append',
+        default=[],
+        metavar='NAME=VALUE',
+        help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
+    )
+    add('--namespace', default='', help='put before the names of topics')
+    add(
+        '--compression',
+        choices=COMPRESSIONS,
+        default='none',
+        help='of the chunks with outputs (default: none)',
+    )
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='annotate',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('recording', type=Path, metavar='RECORDING')
+    parser.add_argument('-o', '--output', type=Path, metavar='NAME', help='NAME.mcap or a folder')
+    parser.add_argument('--parquet', type=Path, metavar='FILE', help='a table of the outputs')
+    add_options(parser)
+    return parser.parse_args(own_arguments(arguments))

@@ -1,0 +1,149 @@
+"""What `annotate` is asked for: the same for all recordings of a folder, and for all processes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.core.annotation.settings import DEFAULT, AnnotationSettings
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.joint_states.policies import Policies
+
+#: Parameters of the nodes that are not part of the settings, and their defaults.
+FURTHER: dict[str, Any] = {
+    'position_policy': 'reject',
+    'velocity_policy': 'differentiate',
+    'effort_policy': 'reject',
+    'velocity_cutoff': 0.0,
+    'max_stamp_age': 0.0,
+    'gravity': [0.0, 0.0, -9.81],
+    'payload_link': '',
+    'payload_mass': 0.0,
+    'payload_center_of_mass': [0.0] * 3,
+    'payload_inertia': [0.0] * 6,
+}
+
+SETTINGS = {each.name: each.default for each in dataclasses.fields(AnnotationSettings)}
+SINGULARITY_RATE = 50.0  # Hz, as the default of the node
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done with each recording.
+
+    Attributes
+    ----------
+    topic, description_topic : str
+    urdf : str or None
+        The text of a description that counts in place of those in recordings.
+    outputs, frames : tuple of str
+        As for `annotate_arrays`; without frames the moving ends of the tree.
+    values : dict
+        Parameters by name, see `SETTINGS` and `FURTHER`.
+    namespace : str
+        Put before the names of topics.
+    compression : {'none', 'lz4', 'zstd'}
+        Of the chunks with outputs.
+    """
+
+    topic: str = '/joint_states'
+    description_topic: str = '/robot_description'
+    urdf: str | None = None
+    outputs: tuple[str, ...] = DEFAULT
+    frames: tuple[str, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+    namespace: str = ''
+    compression: str = 'none'
+
+    def value(self, name: str) -> Any:
+        """Return the value of a parameter."""
+        return self.values.get(name, FURTHER[name])
+
+    @property
+    def settings(self) -> AnnotationSettings:
+        """How outputs are computed; raises `ScrewDynamicsError`."""
+        given = {name: value for name, value in self.values.items() if name in SETTINGS}
+        return AnnotationSettings(**{'singularity_rate': SINGULARITY_RATE, **given})
+
+    @property
+    def policies(self) -> Policies:
+        """The rules for incomplete joint states; raises `ScrewDynamicsError`."""
+        return Policies(
+            position=self.value('position_policy'),
+            velocity=self.value('velocity_policy'),
+            effort=self.value('effort_policy'),
+            state_timeout=self.settings.state_timeout,
+            max_stamp_age=self.value('max_stamp_age'),
+            velocity_cutoff=self.value('velocity_cutoff'),
+        )
+
+    @property
+    def payloads(self) -> dict[str, RigidBody]:
+        """The payload by its link; raises `ScrewDynamicsError`."""
+        if not (self.value('payload_link') and self.value('payload_mass')):
+            return {}
+        xx, xy, xz, yy, yz, zz = self.value('payload_inertia')
+        body = RigidBody(
+            self.value('payload_mass'),
+            np.array(self.value('payload_center_of_mass'), dtype=float),
+            np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+        )
+        return {self.value('payload_link'): body}
+
+
+def parameter_values(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the values of NAME=VALUE; raises `UnusableError`."""
+    known = {**SETTINGS, **FURTHER}
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, given = text.partition('=')
+        if not equals or name not in known:
+            raise UnusableError(
+                f'argument --set: {text!r} is no NAME=VALUE with one of {", ".join(known)}'
+            )
+        values[name] = converted(name, given.strip(), known[name])
+    try:
+        request = Request(values=values)
+        assert request.settings
+        assert request.policies
+        assert request.payloads is not None
+    except ScrewDynamicsError as error:
+        raise UnusableError(f'argument --set: {error}') from None
+    return values
+
+
+def converted(name: str, given: str, default: Any) -> Any:
+    """Return a value of the kind of the default; raises `UnusableError`."""
+    if isinstance(default, str):
+        return given
+    if isinstance(default, tuple):
+        return tuple(word.strip() for word in given.split(',') if word.strip())
+    try:
+        if isinstance(default, list):
+            numbers = [float(word) for word in given.split(',')]
+            if len(numbers) != len(default):
+                raise ValueError
+            return numbers
+        return float(given)
+    except ValueError:
+        size = f'{len(default)} numbers separated by commas' if isinstance(default, list) else ''
+        raise UnusableError(
+            f'argument --set: {name}={given!r} is not {size or "a number"}'
+        ) from None
+
+
+def read_text(path: Path | None) -> str | None:
+    """Return the text of the file of --urdf; raises `UnusableError`."""
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnusableError(f'argument --urdf: cannot read {path}: {error}') from None

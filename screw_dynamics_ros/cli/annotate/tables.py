@@ -1,0 +1,100 @@
+"""Outputs as a Parquet table, a row for each state.
+
+Columns: `timestamp` [s since the first state], `stamp` [ns], `observation.state`, the positions of
+the joints as LeRobot data sets call them, `observation.velocity`, `observation.effort`, and
+`annotation.<output>`: lists of fixed length, matrices row by row, in the conventions of the core,
+angular part first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.annotation import Annotator
+from screw_dynamics_ros.core.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.recordings.outputs import Temporary
+from screw_dynamics_ros.ros.recordings.storage import RecordingError
+
+INSTALL = 'pip install pyarrow'
+
+
+class ParquetTable:
+    """Writes a table block by block, to a temporary name until it is whole.
+
+    Parameters
+    ----------
+    path : Path
+    robot : Robot
+        Its names of joints go into the metadata of the file.
+
+    Raises
+    ------
+    RecordingError
+        The file is there already, or `pyarrow` is not installed.
+    """
+
+    def __init__(self, path: Path, robot: Robot) -> None:
+        try:
+            self._arrow, self._parquet = import_module('pyarrow'), import_module('pyarrow.parquet')
+        except ImportError:
+            raise RecordingError(
+                f'tables are written by pyarrow, which is not installed; install it with '
+                f'"{INSTALL}"'
+            ) from None
+        if path.exists():
+            raise RecordingError(f'{path} is there already; name another table, or remove it')
+        self._place = Temporary(path, 'table')
+        self._names = ','.join(robot.joint_names)
+        self._writer: Any = None
+
+    @classmethod
+    def open(cls, path: Path, robot: Robot, annotator: Annotator) -> ParquetTable:
+        """Return a table for the outputs of an annotator."""
+        return cls(path, robot)
+
+    def add(self, motion: MotionArrays, part: slice, results: Mapping[str, Array]) -> None:
+        """Add the rows of some states."""
+        stamps = motion.t[part]
+        columns = {
+            'timestamp': (stamps - motion.t[0]) * 1e-9,
+            'stamp': stamps,
+            'observation.state': motion.q[part],
+            'observation.velocity': motion.v[part],
+            'observation.effort': motion.tau[part],
+            **{f'annotation.{name}': values for name, values in results.items()},
+        }
+        table = self._arrow.table({name: self._column(each) for name, each in columns.items()})
+        table = table.replace_schema_metadata({'joint_names': self._names})
+        if self._writer is None:
+            self._writer = self._parquet.ParquetWriter(
+                self._place.temporary, table.schema, compression='zstd'
+            )
+        self._writer.write_table(table)
+
+    def _column(self, values: Array) -> Any:
+        """Return an array (N, ...) as a column, lists of fixed length if it has several numbers."""
+        flat = np.ascontiguousarray(values).reshape(len(values), -1)
+        if values.ndim == 1:
+            return self._arrow.array(values)
+        return self._arrow.FixedSizeListArray.from_arrays(
+            self._arrow.array(flat.ravel()), flat.shape[1]
+        )
+
+    def finish(self) -> None:
+        """Take the wanted name."""
+        if self._writer is not None:
+            self._writer.close()
+            self._place.take_name()
+
+    def abandon(self) -> None:
+        """Remove what has been written."""
+        if self._writer is not None:
+            self._writer.close()
+        self._place.remove()

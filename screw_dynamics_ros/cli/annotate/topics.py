@@ -1,0 +1,162 @@
+"""The topics of `annotate`: names, types and labels are those of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.annotation.singularities import LABELS
+from screw_dynamics_ros.core.description import Joint
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.running_model import velocity_labels
+from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.messages.labels import MOMENTUM_ROWS, TWIST_ROWS
+from screw_dynamics_ros.ros.names import topic_tokens, twist_frame
+from screw_dynamics_ros.ros.recordings import forms
+from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
+from screw_dynamics_ros.ros.recordings.outputs import Stack
+
+FREE = ('floating', 'planar')  # joint states cannot say where they are
+LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
+
+#: Node and last part of the topic of each output of the whole robot.
+OF_ROBOT = {
+    'gravity': 'dynamics/gravity',
+    'coriolis': 'dynamics/coriolis',
+    'friction': 'dynamics/friction',
+    'inertia': 'dynamics/inertia',
+    'payload': 'dynamics/payload',
+    'energy': 'dynamics/energy',
+    'momentum': 'dynamics/momentum',
+    'mass_matrix': 'dynamics/mass_matrix',
+    'external_torque': 'wrench_estimator/external_torque',
+    'external_torque_covariance': 'wrench_estimator/external_torque_covariance',
+}
+NODES = {
+    'twist': 'kinematics',
+    'jacobian': 'kinematics',
+    'singularity': 'kinematics',
+    'wrench': 'wrench_estimator',
+}
+
+
+class Topic(NamedTuple):
+    """Where an output goes.
+
+    Attributes
+    ----------
+    name : str
+    form : Form
+    order : array of int or None
+        Rows, or columns with one-dimensional outputs, in the order of the message; None for all.
+    """
+
+    name: str
+    form: Form
+    order: NDArray[np.intp] | None = None
+
+
+class Topics:
+    """The topics for the outputs of one robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    outputs : sequence of str
+        Names of outputs as `annotate_arrays` returns them.
+    namespace : str
+        Put before the names of the nodes.
+    """
+
+    def __init__(self, robot: Robot, outputs: Sequence[str], namespace: str = '') -> None:
+        self._scalar, self._root = ScalarJoints(robot), robot.description.root
+        self._labels = velocity_labels(robot)
+        self._space = '/' + namespace.strip('/') if namespace.strip('/') else ''
+        tokens = topic_tokens(
+            dict.fromkeys(name.split('/', 1)[1] for name in outputs if '/' in name)
+        )
+        self._moving = [joint for joint in robot.description.joints if is_moving(joint)]
+        self._fixed = [joint for joint in robot.description.joints if joint.type == 'fixed']
+        self._places = np.array(
+            [
+                place
+                for place, name in enumerate(robot.transform_joints)
+                if name in {joint.name for joint in self._moving}
+            ],
+            dtype=np.intp,
+        )
+        self.topics: dict[str, Topic] = {}
+        for name in outputs:
+            topic = self._topic(name, tokens)
+            if topic is not None:
+                self.topics[name] = topic
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all topics but /tf_static."""
+        return tuple(topic.name for topic in self.topics.values())
+
+    def _topic(self, name: str, tokens: Mapping[str, str]) -> Topic | None:
+        kind, _, link = name.partition('/')
+        if kind == 'acceleration':
+            return None  # no message of the nodes has it
+        if kind == 'transforms':
+            if not self._moving:
+                return None
+            frames = [(joint.parent, joint.child) for joint in self._moving]
+            return Topic('/tf', forms.transforms(frames), self._places)
+        if link:
+            return self._topic_of_link(kind, link, f'{NODES[kind]}/{kind}/{tokens[link]}')
+        topic = f'{self._space}/{OF_ROBOT[name]}'
+        if name == 'energy':
+            return Topic(topic, forms.matrix(('kinetic', 'potential')))
+        if name == 'momentum':
+            return Topic(topic, forms.matrix(MOMENTUM_ROWS), LINEAR_FIRST)
+        if name == 'mass_matrix':
+            return Topic(topic, forms.matrix(self._labels, self._labels))
+        joints, places = self._scalar.joints, self._scalar.v_places
+        if name == 'external_torque_covariance':
+            return Topic(topic, forms.matrix(joints, joints))
+        return Topic(topic, forms.joint_efforts(joints), places)
+
+    def _topic_of_link(self, kind: str, link: str, name: str) -> Topic:
+        topic = f'{self._space}/{name}'
+        if kind == 'twist':
+            return Topic(topic, forms.twist(twist_frame('hybrid', self._root, link)), LINEAR_FIRST)
+        if kind == 'wrench':
+            return Topic(topic, forms.wrench(link), LINEAR_FIRST)
+        if kind == 'singularity':
+            return Topic(topic, forms.matrix(LABELS))
+        return Topic(topic, forms.matrix(TWIST_ROWS, self._labels), LINEAR_FIRST)
+
+    def stacks(self, results: Mapping[str, Array]) -> list[Stack]:
+        """Return the messages for some states; those with a NaN are left out."""
+        made = []
+        for name, topic in self.topics.items():
+            values = results[name]
+            if topic.order is not None:
+                values = values[:, topic.order]
+            numbers = values.reshape(len(values), -1)
+            checked = numbers[:, [0, 2, 3]] if name.startswith('singularity') else numbers
+            present = np.isfinite(checked.sum(axis=1))
+            made.append(Stack(topic.name, topic.form, numbers, present))
+        return made
+
+    def static_transforms(self, stamp: int) -> tuple[str, bytes] | None:
+        """Return type and content of a message for /tf_static, None if nothing is fixed."""
+        if not self._fixed:
+            return None
+        form = forms.transforms([(joint.parent, joint.child) for joint in self._fixed])
+        poses = np.array([forms.pose(joint.origin) for joint in self._fixed])
+        row = np.frombuffer(form.data, np.uint8).copy()[None]
+        form.fill(row, 0, packed_stamps(np.array([stamp])), poses.reshape(1, -1))
+        return form.kind, row.tobytes()
+
+
+def is_moving(joint: Joint) -> bool:
+    """Whether joint states tell where the child of a joint is."""
+    return joint.type != 'fixed' and joint.type not in FREE

@@ -1,0 +1,162 @@
+"""The records of MCAP files.
+
+Source: MCAP file format specification (mcap.dev/spec): kinds of records and their fields.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+MAGIC = b'\x89MCAP0\r\n'
+HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
+STATISTICS, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0E, 0x0F
+
+#: Head of a record: its kind and the length of what follows.
+HEAD = struct.Struct('<BQ')
+#: Head of a message: that of the record, channel, sequence number, times of log and publication.
+MESSAGE_HEAD = struct.Struct('<BQHIQQ')
+FOOTER_FORMAT = struct.Struct('<QQI')
+
+COMPRESSIONS = ('none', 'lz4', 'zstd')
+
+
+class McapError(ValueError):
+    """A file is not laid out as is needed here."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A type of messages."""
+
+    name: str
+    encoding: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A topic."""
+
+    schema: int
+    topic: str
+    encoding: str
+    metadata: bytes
+
+
+@dataclass(frozen=True)
+class ChunkIndex:
+    """Where a chunk stands, and where in it the messages of each channel are listed."""
+
+    first_time: int
+    last_time: int
+    offset: int
+    length: int
+    lists: dict[int, int]
+    lists_length: int
+    compression: str
+    compressed_size: int
+    size: int
+
+    def with_offset(self, offset: int) -> ChunkIndex:
+        """Return the index of the same chunk at another place."""
+        moved = offset - self.offset
+        lists = {channel: place + moved for channel, place in self.lists.items()}
+        return ChunkIndex(**{**self.__dict__, 'offset': offset, 'lists': lists})
+
+
+class Fields:
+    """Reads the fields of a record one after the other."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data, self._place = data, 0
+
+    def number(self, code: str) -> int:
+        """Return a number: 'H', 'I' or 'Q'."""
+        (value,) = struct.unpack_from(f'<{code}', self._data, self._place)
+        self._place += struct.calcsize(f'<{code}')
+        return int(value)
+
+    def bytes(self) -> bytes:
+        """Return bytes after their number."""
+        size = self.number('I')
+        if self._place + size > len(self._data):
+            raise McapError('a record is truncated')
+        self._place += size
+        return bytes(self._data[self._place - size : self._place])
+
+    def text(self) -> str:
+        """Return a text."""
+        return self.bytes().decode()
+
+
+def chunk_index(fields: Fields) -> ChunkIndex:
+    """Return a ChunkIndex after its head."""
+    first, last, offset, length = (fields.number('Q') for _ in range(4))
+    pairs = np.frombuffer(fields.bytes(), np.dtype([('k', '<u2'), ('place', '<u8')]))
+    lists = dict(zip(pairs['k'].tolist(), pairs['place'].tolist()))
+    lists_length, compression = fields.number('Q'), fields.text()
+    return ChunkIndex(
+        first, last, offset, length, lists, lists_length, compression,
+        fields.number('Q'), fields.number('Q'),
+    )  # fmt: skip
+
+
+def decompressed(data: memoryview, compression: str, size: int) -> Any:
+    """Return the content of a chunk; raises `McapError`."""
+    if compression == '':
+        content: Any = data
+    elif compression == 'zstd':
+        content = zstd().decompress(bytes(data))
+    elif compression == 'lz4':
+        content = lz4().decompress(bytes(data))
+    else:
+        raise McapError(f'unknown compression {compression!r}')
+    if len(content) != size:
+        raise McapError('a chunk has another size than it should have')
+    return content
+
+
+def zstd() -> Any:
+    """Return the module for zstd that Python or `rosbags` brings."""
+    return import_module('compression.zstd' if sys.version_info >= (3, 14) else 'backports.zstd')
+
+
+def lz4() -> Any:
+    """Return the module for LZ4 that `rosbags` brings."""
+    return import_module('lz4.frame')
+
+
+def sized(data: bytes) -> bytes:
+    """Return bytes after their number."""
+    return struct.pack('<I', len(data)) + data
+
+
+def schema_fields(number: int, schema: Schema) -> bytes:
+    """Return the fields of a Schema record."""
+    names = sized(schema.name.encode()) + sized(schema.encoding.encode())
+    return struct.pack('<H', number) + names + sized(schema.data)
+
+
+def channel_fields(number: int, channel: Channel) -> bytes:
+    """Return the fields of a Channel record."""
+    names = sized(channel.topic.encode()) + sized(channel.encoding.encode())
+    return struct.pack('<HH', number, channel.schema) + names + sized(channel.metadata)
+
+
+def index_fields(chunk: ChunkIndex) -> bytes:
+    """Return the fields of a ChunkIndex record."""
+    places = b''.join(struct.pack('<HQ', *item) for item in chunk.lists.items())
+    times = chunk.first_time, chunk.last_time, chunk.offset, chunk.length
+    return (
+        struct.pack('<QQQQ', *times)
+        + sized(places)
+        + struct.pack('<Q', chunk.lists_length)
+        + sized(chunk.compression.encode())
+        + struct.pack('<QQ', chunk.compressed_size, chunk.size)
+    )

@@ -1,0 +1,413 @@
+"""Recordings that are written: what was recorded, and further topics beside it.
+
+`McapOutput` writes one MCAP file, in chunks of arrays; `FolderOutput` a folder with SQLite and
+metadata.yaml, by `rosbags`, message by message. Both write to a temporary name and take the wanted
+one at the end: what has that name is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.recordings.forms import (
+    Form,
+    column,
+    definition,
+    packed_stamps,
+    type_store,
+)
+from screw_dynamics_ros.ros.recordings.mcap_records import (
+    HEAD,
+    MESSAGE,
+    MESSAGE_HEAD,
+    Channel,
+    Schema,
+    sized,
+)
+from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
+from screw_dynamics_ros.ros.recordings.storage import (
+    RecordingError,
+    RecordingReader,
+    rosbags_module,
+)
+
+LARGEST_CHUNK = 4_000_000  # bytes
+MOST_RUNS = 8  # of states with the same topics in a block, that are written as rows
+
+#: What transient local publishers offer, as rosbag2 writes it.
+LATCHED = """- history: keep_last
+  depth: 1
+  reliability: reliable
+  durability: transient_local
+  deadline:
+    sec: 9223372036
+    nsec: 854775807
+  lifespan:
+    sec: 9223372036
+    nsec: 854775807
+  liveliness: automatic
+  liveliness_lease_duration:
+    sec: 9223372036
+    nsec: 854775807
+  avoid_ros_namespace_conventions: false"""
+
+
+class Stack(NamedTuple):
+    """Messages of one topic: numbers (k, count) for the form, and in which states they are."""
+
+    topic: str
+    form: Form
+    numbers: Array
+    present: NDArray[np.bool_]
+
+
+class Output(Protocol):
+    """Where further topics are written."""
+
+    def add_topic(self, topic: str, kind: str, *, latched: bool = False) -> None:
+        """Add a topic before anything is written on it."""
+
+    def write(
+        self, received: NDArray[np.int64], stamps: NDArray[np.int64], stacks: Sequence[Stack]
+    ) -> None:
+        """Write messages of several topics for some states, in the order of time."""
+
+    def write_message(self, topic: str, received: int, data: bytes) -> None:
+        """Write one message."""
+
+    def finish(self) -> None:
+        """Write what is left, and take the wanted name."""
+
+
+def open_output(path: Path, reader: RecordingReader, compression: str, prefix: str) -> Any:
+    """Return the output for a path: a file NAME.mcap, or a folder.
+
+    What was recorded on `reader` is copied as time goes on. `prefix` tells temporary names of this
+    process from others.
+    """
+    if path.exists():
+        raise RecordingError(f'{path} is there already; name another output, or remove it')
+    if path.suffix == '.mcap':
+        return McapOutput(path, reader, compression, prefix)
+    return FolderOutput(path, reader, prefix)
+
+
+class Temporary:
+    """A path beside another one, renamed to it at the end, removed if that does not come."""
+
+    def __init__(self, path: Path, prefix: str) -> None:
+        self.path = path
+        self.temporary = path.with_name(f'.{path.name}.{prefix}.part')
+        self.remove()
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def remove(self) -> None:
+        """Remove what is there."""
+        if self.temporary.is_dir():
+            shutil.rmtree(self.temporary)
+        else:
+            self.temporary.unlink(missing_ok=True)
+
+    def take_name(self) -> None:
+        """Let the file or folder have its name."""
+        self.temporary.rename(self.path)
+
+
+class McapOutput:
+    """One MCAP file with what was recorded, its chunks copied as they are where that can be."""
+
+    def __init__(self, path: Path, reader: RecordingReader, compression: str, prefix: str) -> None:
+        self._reader, self._place = reader, Temporary(path, prefix)
+        self._file = self._place.temporary.open('wb', buffering=1 << 20)
+        self._writer = McapWriter(self._file, compression)
+        self._channels: dict[str, int] = {}
+        self._rows: dict[tuple[str, ...], Rows] = {}
+        self._pending = Pending(self._writer)
+        if reader.mcap is not None:
+            for key, schema in reader.mcap.schemas.items():
+                self._writer.add_schema(schema, key)
+            for key, channel in reader.mcap.channels.items():
+                self._writer.add_channel(channel, key)
+            self._chunks = list(reader.mcap.chunks)
+        else:
+            self._chunks = []
+            for topic, each in reader.definitions().items():
+                text = each.text or definition_or_nothing(each.kind)
+                self._add(topic, each.kind, text, dumped(each.qos))
+            self._messages = reader.messages()
+            self._next = next(self._messages, None)
+
+    def __enter__(self) -> McapOutput:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        self._place.remove()
+
+    def add_topic(self, topic: str, kind: str, *, latched: bool = False) -> None:
+        """Add a topic before anything is written on it."""
+        self._add(topic, kind, definition(kind), LATCHED if latched else '')
+
+    def _add(self, topic: str, kind: str, text: str, qos: str) -> None:
+        encoding = 'ros2idl' if text.startswith('=' * 80 + '\nIDL:') else 'ros2msg'
+        schema = self._writer.add_schema(Schema(kind, encoding, text.encode()))
+        metadata = sized(b'offered_qos_profiles') + sized(qos.encode())
+        self._channels[topic] = self._writer.add_channel(Channel(schema, topic, 'cdr', metadata))
+
+    def _copy_until(self, time: float) -> None:
+        """Copy what was recorded before a time."""
+        mcap = self._reader.mcap
+        while self._chunks and self._chunks[0].first_time <= time:
+            assert mcap is not None
+            chunk = self._chunks.pop(0)
+            self._pending.flush()
+            counts = {channel: mcap.count(chunk, channel) for channel in chunk.lists}
+            self._writer.copy(mcap.raw(chunk), chunk, counts)
+        if mcap is None:
+            while self._next is not None and self._next[1] <= time:
+                topic, received, data = self._next
+                self._pending.add(self._channels[topic], received, data)
+                self._next = next(self._messages, None)
+
+    def write(
+        self, received: NDArray[np.int64], stamps: NDArray[np.int64], stacks: Sequence[Stack]
+    ) -> None:
+        """Write messages of several topics for some states."""
+        self._copy_until(float(received[-1]))
+        self._pending.flush()
+        packed = packed_stamps(stamps)
+        for group, chosen in grouped(stacks):
+            rows = self._rows_of(group)
+            step = max(1, LARGEST_CHUNK // rows.size)
+            for first in range(0, len(chosen), step):
+                part = chosen[first : first + step]
+                numbers = [stack.numbers[part] for stack in group]
+                self._writer.write(*rows.chunk(received[part], packed[part], numbers))
+
+    def write_message(self, topic: str, received: int, data: bytes) -> None:
+        """Write one message."""
+        self._copy_until(received)
+        self._pending.add(self._channels[topic], received, data)
+
+    def finish(self) -> None:
+        """Write what is left, and take the wanted name."""
+        self._copy_until(np.inf)
+        self._pending.flush()
+        self._writer.close()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._place.take_name()
+
+    def _rows_of(self, group: Sequence[Stack]) -> Rows:
+        key = tuple(stack.topic for stack in group)
+        if key not in self._rows:
+            self._rows[key] = Rows([(self._channels[stack.topic], stack.form) for stack in group])
+        return self._rows[key]
+
+
+class Pending:
+    """Single messages that wait until a chunk is full."""
+
+    def __init__(self, writer: McapWriter) -> None:
+        self._writer = writer
+        self._clear()
+
+    def _clear(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._lists: dict[int, list[tuple[int, int]]] = {}
+
+    def add(self, channel: int, received: int, data: bytes) -> None:
+        """Add a message."""
+        self._lists.setdefault(channel, []).append((received, self._size))
+        self._pieces.append(message_head(channel, len(data), received) + data)
+        self._size += len(self._pieces[-1])
+        if self._size > LARGEST_CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the chunk, if there is something in it."""
+        if self._pieces:
+            lists = {
+                channel: np.array(sorted(pairs), dtype=np.int64)
+                for channel, pairs in self._lists.items()
+            }
+            self._writer.write([b''.join(self._pieces)], lists)
+            self._clear()
+
+
+class Rows:
+    """The records of one state on several topics, as a row of bytes.
+
+    Parameters
+    ----------
+    forms : sequence of (int, Form)
+        Channels and their messages.
+    """
+
+    def __init__(self, forms: Sequence[tuple[int, Form]]) -> None:
+        records = [message_head(key, len(form.data), 0) + form.data for key, form in forms]
+        self._row = np.frombuffer(b''.join(records), np.uint8)
+        self.size = len(self._row)
+        starts = np.cumsum([0, *(len(record) for record in records)]).tolist()
+        self._forms = [(key, form, start) for (key, form), start in zip(forms, starts)]
+        self._buffer = np.zeros((0, self.size), np.uint8)
+
+    def chunk(
+        self, received: NDArray[np.int64], stamps: Array, numbers: Sequence[Array]
+    ) -> tuple[list[Any], dict[int, Array]]:
+        """Return the records of k states, and times and places by channel, for `McapWriter`.
+
+        Valid until the next call.
+        """
+        count = len(received)
+        if count > len(self._buffer):
+            self._buffer = np.tile(self._row, (count, 1))
+        rows, places = self._buffer[:count], np.arange(count) * self.size
+        times = np.repeat(received[:, None], 2, axis=1)  # of log and of publication
+        lists = {}
+        for (key, form, start), values in zip(self._forms, numbers):
+            column(rows, start + MESSAGE_HEAD.size - 16, '<i8', 2)[:] = times
+            form.fill(rows, start + MESSAGE_HEAD.size, stamps, values)
+            lists[key] = np.stack([received, places + start], axis=1)
+        return [rows.data.cast('B')], lists
+
+
+def message_head(channel: int, size: int, received: int) -> bytes:
+    """Return what stands before the content of a message in a chunk."""
+    length = size + MESSAGE_HEAD.size - HEAD.size
+    return MESSAGE_HEAD.pack(MESSAGE, length, channel, 0, received, received)
+
+
+def grouped(stacks: Sequence[Stack]) -> Iterator[tuple[list[Stack], NDArray[np.intp]]]:
+    """Yield topics that are written together, and the states in which they are.
+
+    Those that are in all states with the same others: rows of one kind. Where the topics change
+    often, and for those in few of the states, each topic by itself.
+    """
+    total = len(stacks[0].present) if stacks else 0
+    shares = {id(stack): stack.present.mean() if total else 0.0 for stack in stacks}
+    dense = [stack for stack in stacks if shares[id(stack)] > 0.5]
+    sparse = [stack for stack in stacks if 0.0 < shares[id(stack)] <= 0.5]
+    if dense:
+        present = np.stack([stack.present for stack in dense], axis=1)
+        edges = np.flatnonzero((present[1:] != present[:-1]).any(axis=1)) + 1
+        if len(edges) < MOST_RUNS:
+            for first, end in zip([0, *edges], [*edges, total]):
+                group = [stack for stack in dense if stack.present[first]]
+                if group:
+                    yield group, np.arange(first, end)
+        else:
+            sparse = dense + sparse
+    for stack in sparse:
+        yield [stack], np.flatnonzero(stack.present)
+
+
+class FolderOutput:
+    """A folder with SQLite and metadata.yaml, written by `rosbags`."""
+
+    def __init__(self, path: Path, reader: RecordingReader, prefix: str) -> None:
+        rosbag2 = rosbags_module('rosbags.rosbag2')
+        self._place = Temporary(path, prefix)
+        self._writer = rosbag2.Writer(
+            self._place.temporary, version=9, storage_plugin=rosbag2.StoragePlugin.SQLITE3
+        )
+        self._writer.open()
+        self._connections: dict[str, Any] = {}
+        for topic, each in reader.definitions().items():
+            self._connections[topic] = self._writer.add_connection(
+                topic,
+                each.kind,
+                msgdef=each.text or definition_or_nothing(each.kind),
+                rihs01=each.digest or 'unknown',
+                offered_qos_profiles=each.qos,
+            )
+        self._messages = reader.messages()
+        self._next = next(self._messages, None)
+
+    def __enter__(self) -> FolderOutput:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.abort()
+        self._place.remove()
+
+    def add_topic(self, topic: str, kind: str, *, latched: bool = False) -> None:
+        """Add a topic before anything is written on it."""
+        profiles: Sequence[Any] = ()
+        if latched:
+            metadata = rosbags_module('rosbags.rosbag2.metadata')
+            profiles = metadata.parse_qos(LATCHED)
+        self._connections[topic] = self._writer.add_connection(
+            topic, kind, typestore=type_store(), offered_qos_profiles=profiles
+        )
+
+    def _copy_until(self, time: float) -> None:
+        while self._next is not None and self._next[1] <= time:
+            topic, received, data = self._next
+            self._writer.write(self._connections[topic], received, data)
+            self._next = next(self._messages, None)
+
+    def write(
+        self, received: NDArray[np.int64], stamps: NDArray[np.int64], stacks: Sequence[Stack]
+    ) -> None:
+        """Write messages of several topics for some states."""
+        packed, rows = packed_stamps(stamps), []
+        for stack in stacks:
+            filled = np.tile(np.frombuffer(stack.form.data, np.uint8), (len(received), 1))
+            stack.form.fill(filled, 0, packed, stack.numbers)
+            rows.append(filled)
+        for k, time in enumerate(received.tolist()):
+            self._copy_until(time)
+            for stack, filled in zip(stacks, rows):
+                if stack.present[k]:
+                    self._writer.write(self._connections[stack.topic], time, filled[k].tobytes())
+
+    def write_message(self, topic: str, received: int, data: bytes) -> None:
+        """Write one message."""
+        self._copy_until(received)
+        self._writer.write(self._connections[topic], received, data)
+
+    def finish(self) -> None:
+        """Write what is left, and take the wanted name."""
+        self._copy_until(np.inf)
+        self._writer.close()
+        name = self._place.temporary.name
+        data, wanted = self._place.temporary / f'{name}.db3', f'{self._place.path.name}.db3'
+        metadata = self._place.temporary / 'metadata.yaml'
+        metadata.write_text(metadata.read_text().replace(data.name, wanted))
+        data.rename(data.with_name(wanted))
+        self._place.take_name()
+
+
+def definition_or_nothing(kind: str) -> str:
+    """Return the definition of a type that a recording does not define; '' if it is not known."""
+    return definition(kind) if kind in type_store().types else ''
+
+
+def dumped(qos: Any) -> str:
+    """Return quality of service as text, as rosbag2 writes it."""
+    if not qos:
+        return ''
+    text = rosbags_module('rosbags.rosbag2.metadata').dump_qos_v8(list(qos))
+    return text if isinstance(text, str) else ''
