@@ -57,6 +57,7 @@ setup(
                 'calibrate',
                 'identify',
                 'excite',
+                'annotate',
                 'compile',
                 'bench',
                 'integration_study',

@@ -62,8 +62,8 @@ ORDER = """
     nodes.parallel
     nodes.trajectory
     nodes
-    cli.command_line
-    cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite
+    cli.command_line  cli.progress
+    cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite  cli.annotate
     cli
     cli.demo  cli.integration_study
 """

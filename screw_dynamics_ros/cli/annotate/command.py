@@ -116,8 +116,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         '--compression',
         choices=COMPRESSIONS,
-        default='none',
-        help='of the chunks with outputs (default: none)',
+        default='lz4',
+        help='of the chunks with outputs (default: lz4)',
     )
 
 

@@ -60,7 +60,7 @@ class Request:
     frames: tuple[str, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
     namespace: str = ''
-    compression: str = 'none'
+    compression: str = 'lz4'
 
     def value(self, name: str) -> Any:
         """Return the value of a parameter."""

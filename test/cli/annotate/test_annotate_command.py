@@ -1,0 +1,320 @@
+"""`annotate`: outputs as topics of recordings, read back by `rosbags`, an independent reader."""
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rosbags')
+
+from rosbags.rosbag2 import Reader
+
+from screw_dynamics_ros.cli.annotate.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
+from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
+from support.robots import urdf_path
+
+PANDA = urdf_path('panda').read_text()
+TIP = 'panda_hand_tcp'
+START = 1_700_000_000_000_000_000
+COUNT = 120
+OBSERVER = ('--set', 'observer=momentum', '--set', 'observer_time_constant=0.01')
+
+
+@pytest.fixture(scope='module')
+def motion():
+    """Return names, stamps, positions, velocities and efforts of a motion of the arm."""
+    robot = Robot.from_urdf(PANDA)
+    random = np.random.default_rng(2)
+    t = START + np.cumsum(random.integers(900_000, 1_100_000, COUNT))
+    s = (t - START)[:, None] * 1e-9 * 3.0 + np.arange(robot.nv)
+    q, v, a = 0.3 * np.sin(s), 0.9 * np.cos(s), -2.7 * np.sin(s)
+    return robot.joint_names, t, q, v, robot.drive_torques(q, v, a) + random.normal(size=q.shape)
+
+
+@pytest.fixture
+def recorded(tmp_path, motion):
+    """Return a function that writes the motion with a text on the side; joints in reverse order."""
+
+    def write(name='run', drop=(), description=PANDA, **options):
+        names, t, q, v, tau = motion
+        topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING, '/log': STRING}
+        fields = dict(zip(('position', 'velocity', 'effort'), (q, v, tau)))
+        with writing(tmp_path / name, topics, **options) as put:
+            if description:
+                put('/robot_description', START, string(description))
+            for k, stamp in enumerate(t.tolist()):
+                values = {key: each[k, ::-1] for key, each in fields.items() if key not in drop}
+                put('/joint_states', stamp + 70_000, joint_state(stamp, names[::-1], **values))
+                if k % 10 == 0:
+                    put('/log', stamp + 80_000, string(f'line {k}'))
+        return tmp_path / name
+
+    return write
+
+
+def contents(path):
+    """Return times and serialized messages of each topic, by rosbags."""
+    found = {}
+    with Reader(path) as reader:
+        for connection, time, data in reader.messages():
+            found.setdefault(connection.topic, []).append((time, bytes(data), connection.msgtype))
+    return found
+
+
+def numbers_of(messages):
+    """Return stamps and numbers of the messages of a topic."""
+    stamps, numbers = [], []
+    for _, data, kind in messages:
+        message = STORE.deserialize_cdr(data, kind)
+        if kind.endswith('Float64MultiArray'):
+            stamps.append(None)
+            numbers.append(message.data)
+            continue
+        if kind.endswith('TFMessage'):
+            stamps.append(message.transforms[0].header.stamp)
+            parts = [
+                [getattr(each, axis) for axis in axes]
+                for one in message.transforms
+                for each, axes in (
+                    (one.transform.translation, 'xyz'),
+                    (one.transform.rotation, 'xyzw'),
+                )
+            ]
+            numbers.append(np.concatenate(parts))
+            continue
+        stamps.append(message.header.stamp)
+        if kind == JOINT_STATE:
+            numbers.append(message.effort)
+        else:
+            content = getattr(message, 'twist', None) or message.wrench
+            first, second = (
+                (content.linear, content.angular)
+                if 'Twist' in kind
+                else (content.force, content.torque)
+            )
+            numbers.append([first.x, first.y, first.z, second.x, second.y, second.z])
+    return [s and s.sec * 10**9 + s.nanosec for s in stamps], np.array(numbers)
+
+
+@pytest.mark.parametrize('compression', ['none', 'lz4', 'zstd'])
+def test_all_outputs_are_those_of_the_core(tmp_path, motion, recorded, compression):
+    """Byte for byte what was recorded, and the outputs with the stamps of the states."""
+    source, target = recorded(), tmp_path / 'out.mcap'
+    outputs = (
+        'gravity,coriolis,friction,inertia,payload,energy,momentum,mass_matrix,transforms,'
+        'external_torque,twist,jacobian,singularity,wrench'
+    )
+    options = ['--outputs', outputs, '--compression', compression, *OBSERVER]
+    options += ['--set', 'singularity_rate=inf', '--set', 'payload_mass=1.5']
+    options += ['--set', f'payload_link={TIP}', '--set', 'payload_center_of_mass=0,0,0.1']
+    assert main([str(source), '-o', str(target), *options]) == WRITTEN
+    before, after = contents(source), contents(target)
+    for topic, messages in before.items():
+        assert after[topic] == messages
+
+    from screw_dynamics_ros.core.description.rigid_body import RigidBody
+
+    _, t, q, v, tau = motion
+    robot = Robot.from_urdf(PANDA)
+    expected = annotate_arrays(
+        robot, t, q, v, tau, outputs=outputs.split(','), frames=[TIP],
+        payloads={TIP: RigidBody(1.5, np.array([0.0, 0.0, 0.1]), np.zeros((3, 3)))},
+        settings=AnnotationSettings(observer='momentum', observer_time_constant=0.01),
+    )  # fmt: skip
+    linear_first = [3, 4, 5, 0, 1, 2]
+    moving = [
+        k
+        for k, name in enumerate(robot.transform_joints)
+        if not name.endswith(('joint8', 'hand_joint', 'tcp_joint'))
+    ]
+    orders = {
+        'momentum': linear_first,
+        f'twist/{TIP}': linear_first,
+        f'jacobian/{TIP}': linear_first,
+        f'wrench/{TIP}': linear_first,
+        'transforms': moving,
+    }
+    nodes = {'external_torque': 'wrench_estimator', 'wrench': 'wrench_estimator'}
+    nodes |= dict.fromkeys(('twist', 'jacobian', 'singularity'), 'kinematics')
+    for name, values in expected.items():
+        node = nodes.get(name.split('/')[0], 'dynamics')
+        topic = '/tf' if name == 'transforms' else f'/{node}/{name}'
+        stamps, found = numbers_of(after[topic])
+        values = values[:, orders.get(name, slice(None))].reshape(COUNT, -1)
+        present = np.isfinite(values).all(axis=1)
+        assert found.shape[0] == present.sum()
+        np.testing.assert_allclose(found, values[present], rtol=1e-12, atol=1e-12, err_msg=topic)
+        assert set(stamps) in ({None}, set(t[present].tolist()))
+        assert [time for time, _, _ in after[topic]] == (t[present] + 70_000).tolist()
+    assert 40 < len(after['/wrench_estimator/external_torque']) < COUNT  # it has to settle first
+    assert set(after) == {
+        *before, '/tf_static', '/tf',
+        *(f'/{nodes.get(n.split("/")[0], "dynamics")}/{n}' for n in expected if n != 'transforms'),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('kind', 'compression', 'output'),
+    [
+        ('mcap', 'storage', 'a.mcap'),
+        ('mcap', 'message', 'a.mcap'),
+        ('sqlite3', 'none', 'a.mcap'),
+        ('sqlite3', 'none', 'folder'),
+        ('mcap', 'none', 'folder'),
+    ],
+)
+def test_all_kinds_of_recordings_give_the_same_messages(
+    tmp_path, recorded, kind, compression, output
+):
+    main([str(recorded()), '-o', str(tmp_path / 'plain.mcap'), *OBSERVER])
+    expected = contents(tmp_path / 'plain.mcap')
+    source = recorded('other', storage=kind, compression=compression)
+    assert main([str(source), '-o', str(tmp_path / output), *OBSERVER]) == WRITTEN
+    assert contents(tmp_path / output) == expected
+
+
+def test_repeated_it_is_identical(tmp_path, recorded):
+    source = recorded()
+    for name in ('a.mcap', 'b.mcap'):
+        assert main([str(source), '-o', str(tmp_path / name)]) == WRITTEN
+    assert (tmp_path / 'a.mcap').read_bytes() == (tmp_path / 'b.mcap').read_bytes()
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith('.')]
+
+
+def test_an_annotated_recording_can_be_annotated_again(tmp_path, recorded, capsys):
+    first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
+    main([str(recorded()), '-o', str(first), '--outputs', 'gravity'])
+    assert main([str(first), '-o', str(second), '--outputs', 'gravity']) == REFUSED
+    assert '/dynamics/gravity is recorded already' in capsys.readouterr().err
+    options = ['--outputs', 'gravity', '--namespace', 'again']
+    assert main([str(first), '-o', str(second), *options]) == WRITTEN
+    found = contents(second)
+    assert found['/again/dynamics/gravity'] == found['/dynamics/gravity']
+
+
+def test_without_efforts_nothing_is_said_of_them(tmp_path, recorded):
+    """And velocities are differentiated, as by the nodes."""
+    target = tmp_path / 'out.mcap'
+    main([str(recorded(drop=('velocity', 'effort'))), '-o', str(target)])
+    found = contents(target)
+    assert len(found['/dynamics/gravity']) == COUNT
+    assert len(found['/dynamics/coriolis']) == COUNT - 1
+    assert '/wrench_estimator/external_torque' not in found
+
+
+def test_transforms_of_somebody_else_are_left_alone(tmp_path, motion):
+    names, t, q, v, tau = motion
+    topics = {'/joint_states': JOINT_STATE, '/tf': 'tf2_msgs/msg/TFMessage'}
+    with writing(tmp_path / 'run', topics) as put:
+        put('/joint_states', t[0], joint_state(t[0], names, q[0], v[0], tau[0]))
+    options = ['--urdf', str(urdf_path('panda'))]
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == WRITTEN
+    assert {'/tf', '/tf_static'}.isdisjoint(contents(tmp_path / 'out.mcap'))
+
+
+def test_a_table(tmp_path, recorded, motion):
+    parquet = pytest.importorskip('pyarrow.parquet')
+    table = tmp_path / 'out.parquet'
+    options = ['--parquet', str(table), '--outputs', 'gravity,acceleration,mass_matrix']
+    assert main([str(recorded()), *options]) == WRITTEN
+    read = parquet.read_table(table)
+    names, t, q, _, _ = motion
+    assert read.column('stamp').to_pylist() == t.tolist()
+    np.testing.assert_array_equal(read.column('observation.state').to_pylist(), q)
+    robot = Robot.from_urdf(PANDA)
+    np.testing.assert_allclose(
+        read.column('annotation.gravity').to_pylist(), robot.gravity_torques(q), atol=1e-12
+    )
+    assert len(read.column('annotation.mass_matrix').to_pylist()[0]) == robot.nv**2
+    assert read.schema.metadata[b'joint_names'].decode().split(',') == list(names)
+
+
+# --- what cannot be used --------------------------------------------------------------------------
+
+
+def test_no_description(tmp_path, recorded, capsys):
+    source = recorded(description=None)
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert '/robot_description is not recorded; give --urdf' in capsys.readouterr().err
+    options = ['--urdf', str(urdf_path('panda'))]
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap'), *options]) == WRITTEN
+
+
+def test_a_description_of_another_robot(tmp_path, recorded, capsys):
+    options = ['--urdf', str(urdf_path('planar_2r'))]
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == REFUSED
+    assert 'names no joint of this robot' in capsys.readouterr().err
+    assert not (tmp_path / 'out.mcap').exists()
+
+
+@pytest.mark.parametrize('share', [0.4, 0.95])
+def test_truncated_recordings_are_named(tmp_path, recorded, share, capsys):
+    data = (recorded() / 'run.mcap').read_bytes()
+    (tmp_path / 'cut.mcap').write_bytes(data[: int(share * len(data))])
+    assert main([str(tmp_path / 'cut.mcap'), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert 'cut.mcap' in capsys.readouterr().err
+    assert not list(tmp_path.glob('*out*'))
+
+
+def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, capsys):
+    source = recorded() / 'run.mcap'
+    data = bytearray(source.read_bytes())
+    with Reader(source) as reader:
+        chunk = reader.storage.chunks[0]
+    assert chunk.compression == ''
+    place = chunk.message_index_offsets[1]
+    data[place : place + 9] = bytes(9)
+    source.write_bytes(data)
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert 'cannot read the recording' in capsys.readouterr().err
+    assert not list(tmp_path.glob('*out*'))
+
+
+def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
+    (tmp_path / 'out.mcap').write_text('precious')
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert 'is there already' in capsys.readouterr().err
+    assert (tmp_path / 'out.mcap').read_text() == 'precious'
+
+
+@pytest.mark.parametrize(
+    ('options', 'text'),
+    [
+        (['--outputs', 'grafity'], 'grafity: choose of gravity'),
+        (['--set', 'observer=kalmann'], "no observer 'kalmann'"),
+        (['--set', 'observr=kalman'], 'no NAME=VALUE with one of effort_terms'),
+        (['--set', 'gravity=0,0'], '3 numbers separated by commas'),
+        (['--set', 'payload_mass=heavy'], 'is not a number'),
+        (['--urdf', '/none.urdf'], 'cannot read /none.urdf'),
+        (['--set', 'state_timeout=-1'], 'state_timeout must be a finite number >= 0'),
+    ],
+)
+def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == BROKEN
+    assert text in capsys.readouterr().err
+
+
+def test_frames_that_do_not_exist(tmp_path, recorded, capsys):
+    options = ['--frames', 'tip']
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == REFUSED
+    assert "no link named 'tip'" in capsys.readouterr().err
+
+
+def test_pyarrow_is_named_when_it_is_missing(tmp_path, recorded, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'pyarrow', None)
+    assert main([str(recorded()), '--parquet', str(tmp_path / 'a.parquet')]) == REFUSED
+    assert 'install it with "pip install pyarrow"' in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
+    from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
+
+    def fail(*_):
+        raise OSError(28, 'No space left on device')
+
+    source = recorded()
+    monkeypatch.setattr(McapWriter, 'close', fail)
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == BROKEN
+    assert 'No space left' in capsys.readouterr().err
+    assert not list(tmp_path.glob('*out*'))
