@@ -47,6 +47,7 @@ MODULES = (
 ON_DEMAND = (
     'all_solutions',
     'identification',
+    'node_kilohertz',
 )
 COMMITTED = ROOT / 'benchmarks' / 'results'
 #: Packages whose version the figures may depend on.

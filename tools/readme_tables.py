@@ -68,6 +68,8 @@ BRIEF_ROWS = (
 )
 
 
+KILOHERTZ = 'node_kilohertz'  # in the table of nodes, once it has been measured
+
 #: Parts whose tables are on other pages: `tools/solution_tables.py`.
 OTHER_PAGES = ('all_solutions', 'all_solutions_speed')
 
@@ -331,6 +333,8 @@ def inverse_kinematics(folder: Path, brief: bool = False) -> str:
 def nodes(folder: Path, brief: bool = False) -> str:
     """Return the table of the nodes."""
     parts = ('node_latency', 'node_endurance', 'node_beside_requests', 'parameter_gap')
+    if (folder / f'{KILOHERTZ}.json').exists():
+        parts += (KILOHERTZ,)
     results = Results(folder, *parts)
     rows = []
     for figure in results.figures:
@@ -341,6 +345,8 @@ def nodes(folder: Path, brief: bool = False) -> str:
             name = f'500 Hz, state to last output {name}'
         if figure['group'].startswith('A driver'):
             name = f'500 Hz: {name}'
+        if figure['group'].startswith('1 kHz'):
+            name = f'1 kHz, {name}'
         rows.append(
             (
                 name,
@@ -367,6 +373,10 @@ def nodes(folder: Path, brief: bool = False) -> str:
     if beside:
         told = '; '.join(f'{f["name"]}, {note(f)}' for f in beside)
         lines.append(f'Without an output, which counts as the longest time of all: {told}.\n')
+    counted = [f for f in results.figures if f['group'] == '1 kHz' and 'states' in f['name']]
+    if counted:
+        told = '; '.join(f'{f["name"]} {f["ours"]:g} beside {f["peer"]} {note(f)}' for f in counted)
+        lines.append(f'At 1 kHz one node after the other, best effort, depth 5: {told}.\n')
     return text + ''.join(lines) + verdict(results)
 
 
