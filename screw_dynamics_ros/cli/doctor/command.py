@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.cli.command_line import (
     LONGEST,
@@ -21,7 +22,11 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.cli.doctor.description_report import description_sections
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.entry import INTERRUPTED
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.cli.doctor.session import Heard
 
 HEALTHY, ILL, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -36,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(given)
     try:
         if options.description is None:
-            sections = examine_running_robot(given, options.seconds, options.wait)
+            sections = examine_running_robot(given, options.seconds, options.wait, options.suggest)
         else:
             text = read_description(options.description)
             sections = description_sections(Robot.from_urdf(text), text)
@@ -95,21 +100,51 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help=(f'longest time to wait for the first messages, at most {LONGEST:g} (default: 5)'),
     )
     parser.add_argument('--strict', action='store_true', help='warnings count as errors')
-    return parser.parse_args(own_arguments(arguments))
+    parser.add_argument(
+        '--suggest',
+        nargs='?',
+        type=Path,
+        const=Path('suggested.yaml'),
+        metavar='FILE',
+        help='write a parameter file for the robot that runs here (default: suggested.yaml)',
+    )
+    options = parser.parse_args(own_arguments(arguments))
+    if options.suggest is not None and options.description is not None:
+        parser.error('--suggest is for a robot that runs; leave out the description')
+    return options
 
 
 def examine_running_robot(
     arguments: Sequence[str],
     seconds: float,
     patience: float,
+    suggested: Path | None,
 ) -> list[Section]:
-    """Return the report on the robot that runs here; empty if none does."""
+    """Return the report on the robot that runs here; empty if none does.
+
+    A parameter file is written to `suggested`.
+    """
     from screw_dynamics_ros.cli.doctor import session, topics
 
     heard = session.listen(arguments, seconds, patience)
     if heard is None:
         return []
-    return [*description_sections(heard.robot, heard.text), *topics.topic_sections(heard)]
+    sections = [*description_sections(heard.robot, heard.text), *topics.topic_sections(heard)]
+    if suggested is not None:
+        sections.append(written_suggestion(heard, sections, suggested))
+    return sections
+
+
+def written_suggestion(heard: Heard, sections: Sequence[Section], path: Path) -> Section:
+    """Write a parameter file for a robot; return what was written."""
+    from screw_dynamics_ros.cli.doctor import suggestion, suggestions
+
+    made = suggestions.suggest(heard, sections)
+    suggestion.write(made, heard.robot.description.name, path)
+    section = Section('suggested parameters', [f'written to {path}'])
+    section.lines += [f'{line.name}: {suggestion.written(line.value)}' for line in made.lines]
+    section.findings += [Finding('info', name, f'not told: {reason}') for name, reason in made.left]
+    return section
 
 
 def verdict(sections: Sequence[Section], strict: bool) -> int:

@@ -5,12 +5,14 @@ SIGINT ends the recording at the next turn.
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import rclpy
 from rclpy.node import Node
@@ -56,6 +58,12 @@ class Heard:
         What the nodes of this package are told of the efforts, if there are any.
     joint_state_senders, transform_senders : list of str
         Full names of nodes.
+    lacking : {'velocity' | 'effort': {joint: int}}
+        In how many messages the field of a joint was missing or not finite.
+    topics : {topic: list of types}
+        All there are.
+    nodes : list of str
+        Full names of all nodes.
     """
 
     text: str
@@ -66,6 +74,9 @@ class Heard:
     configuration: Configuration
     joint_state_senders: list[str]
     transform_senders: list[str]
+    lacking: dict[str, Counter[str]] = field(default_factory=dict)
+    topics: dict[str, list[str]] = field(default_factory=dict)
+    nodes: list[str] = field(default_factory=list)
 
 
 class Session:
@@ -167,9 +178,12 @@ def hear(session: Session, seconds: float, patience: float) -> Heard | None:
     robot = Robot.from_urdf(text)
     mapper = joint_state_mapper(robot)
     arrivals, states = list[float](), list[tuple[Array, ...]]()
+    lacking = {'velocity': Counter[str](), 'effort': Counter[str]()}
 
     def take(message: JointState) -> None:
         arrivals.append(time.monotonic())
+        for field_name, count in lacking.items():
+            count.update(without(message.name, getattr(message, field_name)))
         if mapper.update(from_message(message)) and mapper.has_effort:
             states.append(tuple(mapper.state.copy()))
 
@@ -189,7 +203,19 @@ def hear(session: Session, seconds: float, patience: float) -> Heard | None:
         configuration,
         senders_of_states,
         session.senders('/tf', patience),
+        lacking,
+        dict(node.get_topic_names_and_types()),
+        sorted(
+            f'{space.rstrip("/")}/{name}' for name, space in node.get_node_names_and_namespaces()
+        ),
     )
+
+
+def without(names: Sequence[str], values: Sequence[float]) -> Iterator[str]:
+    """Yield the joints of a message that have no finite value in one of its fields."""
+    for k, name in enumerate(names):
+        if k >= len(values) or not math.isfinite(values[k]):
+            yield name
 
 
 def senders(node: Node, topic: str, turns: Iterator[None]) -> list[str]:

@@ -23,8 +23,11 @@ def topic_sections(heard: Heard) -> Iterator[Section]:
     yield transforms_section(heard.transform_senders)
 
 
-def efforts(heard: Heard) -> Efforts:
-    """Return the efforts that were measured, and those of the model as it is configured."""
+def efforts(heard: Heard, *, calibrated: bool = True) -> Efforts:
+    """Return the efforts that were measured, and those of the model as it is configured.
+
+    They are `calibrated` as the nodes do, or as the driver reports them.
+    """
     configuration, robot = heard.configuration, heard.robot
     if configuration.gravity is not None:
         robot.gravity = configuration.gravity
@@ -40,7 +43,7 @@ def efforts(heard: Heard) -> Efforts:
     return Efforts(
         joints,
         v,
-        configuration.calibrated(joints, tau),
+        configuration.calibrated(joints, tau) if calibrated else tau,
         robot.gravity_torques(whole)[:, velocities],
         payload[:, velocities],
         configuration,

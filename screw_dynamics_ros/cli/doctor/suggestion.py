@@ -1,0 +1,140 @@
+"""A parameter file with the reason of each line, and what the data do not tell."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.ros.names import printable
+
+SHARED, BRINGUP = '/**', '/**/bringup'
+KINEMATICS, DYNAMICS, WRENCHES = '/**/kinematics', '/**/dynamics', '/**/wrench_estimator'
+SECTIONS = (SHARED, BRINGUP, KINEMATICS, DYNAMICS, WRENCHES)
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Line:
+    """One parameter.
+
+    Attributes
+    ----------
+    section : str
+        One of `SECTIONS`.
+    name : str
+    value : object
+        As in a parameter file: text, number, bool, or a list of one kind of these.
+    reason : str
+    """
+
+    section: str
+    name: str
+    value: Any
+    reason: str
+
+
+@dataclass
+class Suggestion:
+    """Parameters for a running robot.
+
+    Attributes
+    ----------
+    lines : list of Line
+    left : list of (parameters, reason)
+        What is left to its default because the data do not tell it, and how to find out.
+    notes : list of str
+        What else is worth knowing of this robot.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    left: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def set(self, section: str, name: str, value: Any, reason: str) -> None:
+        """Suggest a parameter."""
+        self.lines.append(Line(section, name, value, reason))
+
+    def leave(self, parameters: str, reason: str) -> None:
+        """Say what is not told."""
+        self.left.append((parameters, reason))
+
+    def text(self, robot: str) -> str:
+        """Return the parameter file."""
+        return '\n'.join(self._text(robot)) + '\n'
+
+    def _text(self, robot: str) -> Iterator[str]:
+        yield from comment(
+            f'Parameters for the robot {robot}, found by doctor from its topics. Check each line '
+            'before torques are enabled.',
+            '',
+        )
+        yield '#'
+        yield '#   ros2 launch screw_dynamics_ros bringup.launch.py params_file:=this_file.yaml'
+        if self.left:
+            yield '#'
+            yield '# Left to their defaults, because the data do not tell them:'
+            for parameters, reason in self.left:
+                yield from comment(f'* {parameters}: {reason}', '', '#   ')
+        if self.notes:
+            yield '#'
+            yield '# Also:'
+            for note in self.notes:
+                yield from comment(f'* {note}', '', '#   ')
+        for section in SECTIONS:
+            lines = [line for line in self.lines if line.section == section]
+            if lines:
+                yield ''
+                yield f'{section}:'
+                yield '  ros__parameters:'
+            for line in lines:
+                yield from comment(line.reason, '    ')
+                yield f'    {line.name}: {written(line.value)}'
+
+
+def comment(text: str, indent: str, further: str | None = None) -> list[str]:
+    """Return a text as lines of comments, those after the first one with another beginning."""
+    return textwrap.wrap(
+        printable(text, 1000),
+        WIDTH,
+        initial_indent=f'{indent}# ',
+        subsequent_indent=f'{indent}# ' if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def written(value: Any) -> str:
+    """Return a value as ROS 2 reads it: numbers of lists with a point, no empty list of names.
+
+    >>> written(['a', 'b']), written([]), written([1, 2.5]), written(True)
+    ("['a', 'b']", "['']", '[1.0, 2.5]', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, (list, tuple)):
+        return f'[{", ".join(map(written, value))}]' if value else "['']"
+    return repr(float(value))
+
+
+def write(suggestion: Suggestion, robot: str, path: Path) -> None:
+    """Write the parameter file; one that is there already is not touched.
+
+    Raises `UnusableError` if that cannot be done.
+    """
+    try:
+        with path.open('x', encoding='utf-8') as file:
+            file.write(suggestion.text(robot))
+    except FileExistsError:
+        raise UnusableError(
+            f'argument --suggest: {path} is there already and is not overwritten; name another one'
+        ) from None
+    except OSError as error:
+        raise UnusableError(
+            f'argument --suggest: cannot write {path}: {error.strerror or error}'
+        ) from None

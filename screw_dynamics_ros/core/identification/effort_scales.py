@@ -1,0 +1,82 @@
+"""Scale and offset of reported efforts, from several poses at rest.
+
+At rest a joint holds the torque of gravity, so that a driver that reports currents, other units or
+another sign shows a straight line: torque = scale effort + offset. One pose does not tell a scale
+from an offset, from static friction or from a contact; several do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+FEWEST = 3  # poses: two points lie on a line, whatever they are
+
+
+@dataclass(frozen=True)
+class EffortScale:
+    """What makes torques of reported efforts: torque = scale effort + offset.
+
+    Attributes
+    ----------
+    scale : float
+        [N m, N per reported unit].
+    offset : float
+        [N m, N].
+    misfit : float
+        Root mean square of what is left, relative to that of the change of the torque.
+    """
+
+    scale: float
+    offset: float
+    misfit: float
+
+
+def effort_scale(torque: ArrayLike, effort: ArrayLike, least: float = 0.0) -> EffortScale | None:
+    """Return scale and offset of one joint by least squares, None where they are not told.
+
+    Parameters
+    ----------
+    torque, effort : (k,) array-like
+        What the joint holds by the model [N m, N], and what is reported, in k poses at rest.
+    least : float
+        Smallest difference between the largest and the smallest torque that tells something.
+
+    Returns
+    -------
+    EffortScale or None
+        None also if a number is not finite.
+
+    Raises
+    ------
+    ArgumentError
+        If the lengths differ.
+
+    Examples
+    --------
+    >>> torque = np.array([-10.0, 0.0, 5.0])
+    >>> found = effort_scale(torque, (torque - 1.0) / 8.0)
+    >>> round(found.scale, 12), round(found.offset, 12), round(found.misfit, 12)
+    (8.0, 1.0, 0.0)
+    >>> effort_scale([1.0, 2.0], [0.1, 0.2]) is None  # two points are always on a line
+    True
+    """
+    tau, e = float_array('torque', torque), float_array('effort', effort)
+    if tau.ndim != 1 or tau.shape != e.shape:
+        raise ArgumentError(
+            f'torque and effort must have the same shape (k,), got {tau.shape} and {e.shape}'
+        )
+    if len(tau) < FEWEST or not np.isfinite([tau, e]).all():
+        return None
+    if np.ptp(tau) < least or not np.ptp(tau) or not np.ptp(e):
+        return None
+    columns: Array = np.column_stack([e, np.ones_like(e)])
+    (scale, offset), *_ = np.linalg.lstsq(columns, tau, rcond=None)
+    rest = tau - columns @ [scale, offset]
+    return EffortScale(float(scale), float(offset), float(np.std(rest) / np.std(tau)))

@@ -1,0 +1,272 @@
+"""`doctor --suggest`: what can be told is written, what cannot be told is left and named."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import yaml
+from sensor_msgs.msg import JointState
+
+from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.cli.doctor import suggestion, suggestions
+from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
+from screw_dynamics_ros.cli.doctor.session import Heard, without
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
+from screw_dynamics_ros.ros.joint_states.reader import from_message
+from support.paths import CONFIG
+from support.robots import urdf_path
+
+PANDA = urdf_path('panda')
+URDF = PANDA.read_text()
+CURRENT = (5.0, -8.0, 6.0, 12.0, 3.0, 4.0, 2.0)  # N m/A
+CONTROLLER = 'control_msgs/msg/JointTrajectoryControllerState'
+MODEL = yaml.safe_load((CONFIG / 'model.yaml').read_text())
+ARRAY = 'std_msgs/msg/Float64MultiArray'
+
+
+@pytest.fixture(scope='module')
+def panda():
+    return Robot.from_urdf(URDF, backend='python')
+
+
+def poses(robot, count, seed=3):
+    """Return configurations far from the limits."""
+    rng, limits = np.random.default_rng(seed), robot.limits
+    middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
+    return middle + 0.6 * half * rng.uniform(-1.0, 1.0, (count, robot.nv))
+
+
+def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, **others):
+    """Return what doctor hears of a robot that rests in some poses; `effort` is of (q, g)."""
+    mapper = joint_state_mapper(robot)
+    states, stamp = [], 10**18
+    lacking = {'velocity': Counter(), 'effort': Counter()}
+    for q in poses(robot, count):
+        tau = effort(robot.gravity_torques(q))
+        for _ in range(20):
+            stamp += round(1e9 * gap)
+            message = JointState(name=list(robot.joint_names), position=q.tolist())
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+            message.velocity = [0.0] * robot.nv if velocity else []
+            message.effort = [] if tau is None else np.asarray(tau).tolist()
+            for field, counter in lacking.items():
+                counter.update(without(message.name, getattr(message, field)))
+            if mapper.update(from_message(message)) and mapper.has_effort:
+                states.append(tuple(mapper.state.copy()))
+    arrivals = (gap * np.arange(20 * count)).tolist()
+    return Heard(
+        text, robot, mapper, arrivals, states, Configuration(), ['/driver'],
+        others.pop('senders', []), lacking, **others,
+    )  # fmt: skip
+
+
+def suggested(panda, effort, **options):
+    return suggestions.suggest(heard(panda, URDF, effort, **options))
+
+
+def parameters(made):
+    """Return {section: {name: value}} of the text that is written, as ROS reads it."""
+    content = yaml.safe_load(made.text('panda'))
+    found = {section: value['ros__parameters'] for section, value in content.items()}
+    for section, values in found.items():
+        assert set(values) <= set(MODEL[section]['ros__parameters'])
+    return found
+
+
+def left(made):
+    return ' '.join(f'{name}: {reason}' for name, reason in made.left)
+
+
+def test_torques_of_motors(panda):
+    made = suggested(panda, lambda g: g)
+    found = parameters(made)
+    assert found['/**']['effort_terms'] == list(TERMS)
+    assert 'effort_scale' not in found['/**']
+    assert found['/**/bringup']['nodes'] == ['kinematics', 'dynamics', 'wrench_estimator']
+    assert 'compensated_terms' in left(made)
+    assert '/**/dynamics' not in found
+
+
+def test_efforts_without_gravity(panda):
+    """What they lack is told; whether they are external torques is not."""
+    made = suggested(panda, lambda g: 0.0 * g)
+    found = parameters(made)
+    assert found['/**']['effort_terms'] == ['coriolis', 'friction', 'inertia']
+    assert 'external torques' in left(made)
+    assert 'wrench_estimator' not in found['/**/bringup']['nodes']
+
+
+def currents(g):
+    """Efforts as currents with another constant for each joint, and an offset."""
+    return g / np.resize(CURRENT, len(g)) + 0.05
+
+
+def test_one_pose_does_not_tell_a_scale(panda):
+    made = suggested(panda, currents)
+    found = parameters(made)
+    assert not {'effort_terms', 'effort_scale'} & set(found['/**'])
+    assert 'three or more poses' in left(made)
+    assert 'wrench_estimator' not in found['/**/bringup']['nodes']
+
+
+def test_several_poses_tell_currents(panda):
+    """Against the constants; joints that gravity does not load are named and left."""
+    made = suggested(panda, currents, count=6)
+    shared = parameters(made)['/**']
+    named = dict(zip(shared['effort_joints'], shared['effort_scale']))
+    offsets = dict(zip(shared['effort_joints'], shared['effort_offset']))
+    assert {'panda_joint2', 'panda_joint4'} <= set(named)
+    for k, joint in enumerate(panda.joint_names):
+        if joint in named:
+            constant = np.resize(CURRENT, panda.nv)[k]
+            assert named[joint] == pytest.approx(constant, rel=1e-3)
+            assert offsets[joint] == pytest.approx(-0.05 * constant, abs=2e-3)
+    assert 'effort_scale of panda_joint1' in left(made)
+    assert 'wrench_estimator' not in parameters(made)['/**/bringup']['nodes']
+
+
+def test_small_currents_are_not_taken_for_efforts_without_gravity(panda):
+    made = suggested(panda, lambda g: 0.1 * g)
+    assert 'effort_terms' not in parameters(made)['/**']
+    assert 'currents' in left(made)
+
+
+def test_efforts_that_are_no_line_are_left(panda):
+    rng = np.random.default_rng(1)
+    made = suggested(panda, lambda g: rng.uniform(-40, 40, len(g)), count=6)
+    assert 'effort_scale' not in parameters(made)['/**']
+    assert 'no multiple of the torques' in left(made)
+
+
+@pytest.mark.parametrize('count', [1, 6])
+def test_the_other_sign_may_be_gravity(panda, count):
+    made = suggested(panda, lambda g: -g, count=count)
+    assert 'effort_scale' not in parameters(made)['/**']
+    assert ('gravity points the other way' if count > 1 else 'another sign') in left(made)
+
+
+def test_fields_that_never_come(panda):
+    made = suggested(panda, lambda g: None, velocity=False)
+    found = parameters(made)
+    assert found['/**']['velocity_policy'] == 'differentiate'
+    reason = next(line.reason for line in made.lines if line.name == 'velocity_policy')
+    assert 'in none of 20 joint states a velocity of' in reason
+    assert 'no joint state has the efforts' in left(made)
+    assert found['/**/bringup']['nodes'] == ['kinematics', 'dynamics']
+
+
+def test_a_slow_driver(panda):
+    made = suggested(panda, lambda g: g, gap=0.4)
+    assert parameters(made)['/**']['state_timeout'] == pytest.approx(0.8)
+    assert any('too slow to command torques' in note for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    ('graph', 'expected'),
+    [
+        ({'nodes': ['/arm/robot_state_publisher']}, False),
+        ({}, True),
+        ({'senders': ['/mapper']}, None),
+    ],
+)
+def test_transforms(panda, graph, expected):
+    made = suggested(panda, lambda g: g, **graph)
+    assert parameters(made).get('/**/kinematics', {}).get('publish_tf') == expected
+
+
+def test_controllers(panda):
+    """One is followed, of two none is chosen."""
+    topics = {
+        '/jtc/controller_state': [CONTROLLER],
+        '/jtc/state': [CONTROLLER],
+        '/forward_effort_controller/commands': [ARRAY],
+    }
+    made = suggested(panda, lambda g: g, topics=topics)
+    assert parameters(made)['/**/dynamics']['controller_state_topic'] == '/jtc/controller_state'
+    assert any('/forward_effort_controller/commands may be' in note for note in made.notes)
+    topics['/other/controller_state'] = [CONTROLLER]
+    made = suggested(panda, lambda g: g, topics=topics)
+    assert '/**/dynamics' not in parameters(made)
+    assert 'there are /jtc/controller_state, /other/controller_state' in left(made)
+
+
+def test_a_known_driver():
+    """By names and frames; what it compensates is not measured, but documented."""
+    text = URDF
+    for old, new in (('panda_', 'left_fr3_'),):
+        text = text.replace(old, new)
+    robot = Robot.from_urdf(text, backend='python')
+    made = suggestions.suggest(heard(robot, text, lambda g: g))
+    found = parameters(made)
+    assert found['/**/dynamics']['compensated_terms'] == ['gravity', 'friction']
+    assert found['/**/dynamics']['joints'] == [f'left_fr3_joint{k}' for k in range(1, 8)]
+    assert found['/**/kinematics']['frames'] == ['left_fr3_link8']
+    assert found['/**']['effort_terms'] == ['gravity', 'coriolis', 'inertia', 'payload']
+    assert any('with the prefix left_' in note for note in made.notes)
+
+
+def test_nothing_is_overwritten(panda, tmp_path):
+    made, path = suggested(panda, lambda g: g), tmp_path / 'mine.yaml'
+    suggestion.write(made, 'panda', path)
+    before = path.read_text()
+    with pytest.raises(UnusableError, match='is there already'):
+        suggestion.write(made, 'panda', path)
+    with pytest.raises(UnusableError, match='cannot write'):
+        suggestion.write(made, 'panda', tmp_path / 'no' / 'where.yaml')
+    assert path.read_text() == before
+
+
+def test_texts_of_others_stay_comments():
+    """Names that a driver sends cannot become lines of the file."""
+    made = suggestion.Suggestion()
+    made.set('/**', 'frame_prefix', "it's", 'two\nlines: 3')
+    made.leave('x', 'a\n/**:\n  b: 1')
+    content = yaml.safe_load(made.text('a\nrobot: 1'))
+    assert content == {'/**': {'ros__parameters': {'frame_prefix': "it's"}}}
+
+
+# --- through DDS ----------------------------------------------------------------------------------
+
+
+def test_a_file_for_the_simulator_starts_the_nodes(start, connect, ros_domain, tmp_path):
+    """Currents instead of torques and no velocities: nothing is guessed, and bringup starts."""
+    faults = {
+        'rate': 100.0,
+        'motion_amplitude': 0.0,
+        'faults.torque_constants': [5.0],
+        'faults.nan_joints': [f'panda_joint{k}' for k in range(1, 8)],
+        'faults.nan_quantities': ['velocity'],
+    }
+    start('simulator', faults, ['-r', '__ns:=/suggested'])
+    file = tmp_path / 'suggested.yaml'
+    run = subprocess.run(
+        [
+            *(sys.executable, '-m', 'screw_dynamics_ros.cli.doctor', '--suggest', str(file)),
+            *('--seconds', '1', '--wait', '30', '--ros-args', '-r', '__ns:=/suggested'),
+        ],
+        env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
+        capture_output=True,
+        text=True,
+        timeout=90.0,
+        check=False,
+    )
+    assert f'written to {file}' in run.stdout, run.stdout + run.stderr
+    content = yaml.safe_load(file.read_text())
+    shared = content['/**']['ros__parameters']
+    assert shared['velocity_policy'] == 'differentiate'
+    assert 'effort_terms' not in shared
+    assert content['/**/bringup']['ros__parameters']['nodes'] == ['kinematics', 'dynamics']
+    assert 'a velocity of panda_joint1' in file.read_text().replace('\n    #', '')
+    start('bringup', {'max_delay': 0.02}, ['-r', '__ns:=/suggested', '--params-file', str(file)])
+    client = connect('suggested')
+    client.expect('suggested/bringup: robot description', 0)
+    assert client.parameters('bringup')['velocity_policy'] == 'differentiate'
+    assert list(client.parameters('bringup')['nodes']) == ['kinematics', 'dynamics']
