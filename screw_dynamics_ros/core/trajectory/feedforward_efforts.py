@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,20 @@ from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
+
+STANDING = 1e-6  # rad/s, m/s; what velocities at rest are by rounding
+
+
+def held_at_end(motion: Motion) -> Motion:
+    """Return a motion whose last sample is one at rest, if it has no velocity there.
+
+    Controllers go on with the last efforts: they have to be those that hold the robot.
+    """
+    if (np.abs(motion.v[-1]) > STANDING).any():
+        return motion
+    v, a = motion.v.copy(), motion.a.copy()
+    v[-1] = a[-1] = 0.0
+    return replace(motion, v=v, a=a)
 
 
 def feedforward_efforts(

@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError
 from screw_dynamics_ros.core.trajectory import feasible_motion, feedforward_efforts, sampled_motion
 from screw_dynamics_ros.core.trajectory.completed_path import completed_path, refined
+from screw_dynamics_ros.core.trajectory.feedforward_efforts import held_at_end
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.trajectory.motion import Motion
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
@@ -142,13 +143,12 @@ def change(goal: Any, queried: QueriedRobot, settings: Settings, now: int) -> st
         effort_limit_factor=settings.effort_limit_factor,
         is_measured=is_measured,
     )
-    efforts = feedforward_efforts(
-        robot, feasible.motion, queried.payloads, settings.compensated_terms
-    )
+    moved = held_at_end(feasible.motion)
+    efforts = feedforward_efforts(robot, moved, queried.payloads, settings.compensated_terms)
     if not np.isfinite(efforts).all():
         raise NotFiniteError('efforts along the trajectory are not finite')
-    check_time(goal.trajectory, float(feasible.motion.time[-1]), now)
-    write(goal.trajectory, queried, given, feasible.motion, settings.effort_share * efforts, first)
+    check_time(goal.trajectory, float(moved.time[-1]), now)
+    write(goal.trajectory, queried, given, moved, settings.effort_share * efforts, first)
     if not settings.effort_share:
         for point in goal.trajectory.points:
             point.effort = []

@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.process.timers import every
 PERIOD = 0.05  # s between looks at the action server of the controller
 
 # Of action_msgs/GoalStatus.
-SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
+ACCEPTED, SUCCEEDED, CANCELED, ABORTED = 1, 4, 5, 6
 
 
 class Phase(Enum):
@@ -249,9 +249,14 @@ class GoalRelay:
         if relay is self.running:
             self.running = None
         result = FollowJointTrajectory.Result(error_code=code, error_string=text)
-        self._server.notify_execute(
-            relay.handle, lambda handle: self._finished(handle, status, result)
-        )
+
+        def finish(handle: Any) -> Any:
+            return self._finished(handle, status, result)
+
+        if relay.handle.status == ACCEPTED:
+            relay.handle.execute(finish)
+        else:
+            self._server.notify_execute(relay.handle, finish)
         for other in relay.stopped_by:
             if other.phase is not Phase.ENDED:
                 self._end(other, SUCCEEDED, SUCCESSFUL, '')
@@ -309,7 +314,8 @@ def mark_executing(handle: Any) -> None:
     """Let clients see that a goal is worked on.
 
     `ServerGoalHandle.execute` does so, too, but has the executor run a function until the goal has
-    ended, in a thread of its own or over and over again.
+    ended, in a thread of its own or over and over again. Where rclpy has changed, goals are marked
+    at their end.
     """
     with suppress(ImportError, AttributeError):
         from rclpy.impl.implementation_singleton import rclpy_implementation
