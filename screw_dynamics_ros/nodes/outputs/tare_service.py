@@ -1,9 +1,13 @@
-"""The services `~/tare` and `~/reset`: which external torque is taken as zero."""
+"""The services `~/tare` and `~/reset`: which external torque is taken as zero.
+
+What is taken off is the residual that the map in force tells for the present pose, if there is one,
+and a constant that `~/tare` sets.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from rclpy.node import Node
@@ -14,6 +18,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_torque import external_torque
+from screw_dynamics_ros.nodes.outputs.residual_offsets import ResidualOffsets
 from screw_dynamics_ros.nodes.outputs.tare import TareStates
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -31,6 +36,12 @@ class Tare:
     states : StatePipeline
     reset : callable
         What `~/reset` does besides.
+    effort_terms : callable
+        Returns the parameter of that name.
+
+    Attributes
+    ----------
+    residuals : ResidualOffsets
     """
 
     def __init__(
@@ -39,33 +50,65 @@ class Tare:
         parameters: Parameters,
         states: StatePipeline,
         reset: Callable[[], None],
+        effort_terms: Callable[[], Sequence[str]],
     ) -> None:
         self._reset = reset
         self._model: Model | None = None
         self._mapper: JointStateMapper | None = None
-        self._offset, self._is_tared = np.zeros(0), False
+        self._offset, self._constant, self._is_tared = np.zeros(0), np.zeros(0), False
+        self.residuals = ResidualOffsets(
+            node, parameters, self.mean_torque, self._on_map, effort_terms
+        )
         self._states = TareStates(parameters)
         states.observe(self._states.observe)
+        states.prepare(self._follow_pose)
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
 
     def bind(self, model: Model, mapper: JointStateMapper, offset: Array) -> None:
         """Take over a new model, which reads `offset` (n,); another robot starts without tare."""
-        before, self._offset = self._offset, offset
-        if mapper is not self._mapper:
-            self._is_tared = False
+        is_new = mapper is not self._mapper
+        self._offset, self._model, self._mapper = offset, model, mapper
+        if is_new:
+            self._constant, self._is_tared = np.zeros(len(offset)), False
             self._states.forget()
-        else:
-            self._offset[:] = before
-        self._model, self._mapper = model, mapper
+        self.residuals.bind(model, mapper)
+        self._set_offset()
 
-    def resize(self) -> None:
-        """Follow the parameters as they are now."""
+    def _follow_pose(self) -> None:
+        """Take the residual of the present pose, before anything is computed for it."""
+        self.residuals.take_over()
+        if self.residuals.map is not None:
+            self._set_offset()
+
+    def _set_offset(self) -> None:
+        """Write what is taken as zero where the program reads it."""
+        told = self.residuals.map
+        self._offset[:] = self._constant
+        if told is not None and self._mapper is not None:
+            self._offset += told.residual(self._mapper.q)
+
+    def _on_map(self) -> None:
+        """Follow another map in force: a new one has what the tare before it has taken off."""
+        if self.residuals.map is not None:
+            self._constant[:], self._is_tared = 0.0, False
+        self._set_offset()
+
+    def fill_offset(self, numbers: Array) -> bool:
+        """Write what is taken as zero in the present state, (n,); always valid."""
+        numbers[:] = self._offset
+        return True
+
+    def follow(self, changed: Collection[str]) -> None:
+        """Follow the parameters, of which some have changed."""
         self._states.resize()
+        if 'residual_map' in changed:
+            self.residuals.load()
 
     def report(self, status: Status) -> None:
         """Say whether there is a tare."""
         status.values['tared'] = 'yes' if self._is_tared else 'no'
+        self.residuals.report(status)
 
     def mean_torque(self, service: str) -> Array:
         """Return the mean external torque (n,) of the latest states, without tare.
@@ -108,15 +151,20 @@ class Tare:
         Raises `ScrewDynamicsError`, with nothing changed, if it cannot be told or is not at rest.
         """
         offset = self.mean_torque('~/tare')
-        self._offset[:], self._is_tared = offset, True
         assert self._model is not None
+        assert self._mapper is not None
+        told = self.residuals.map
+        self._constant[:] = offset if told is None else offset - told.residual(self._mapper.q)
+        self._is_tared = True
+        self._set_offset()
         return f'offset of {len(self._states.states)} states: ' + ', '.join(
             f'{name} {torque:.4g}' for name, torque in zip(self._model.joints, offset)
         )
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._offset[:] = 0.0
-        self._is_tared = False
+        self._constant[:], self._is_tared = 0.0, False
+        self.residuals.drop()
+        self._set_offset()
         self._states.forget()
         self._reset()
         response.success, response.message = True, 'no offset'

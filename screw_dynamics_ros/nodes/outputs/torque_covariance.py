@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class TorqueCovariance:
     observation : Observation
     filters : sequence of LowPassSteps
         What the torques pass.
+    residuals : callable
+        Returns the variances (n,) of what is taken as zero, None if they are not known.
     """
 
     def __init__(
@@ -42,9 +44,11 @@ class TorqueCovariance:
         observer: TorqueObserver,
         observation: Observation,
         filters: Sequence[LowPassSteps],
+        residuals: Callable[[], Array | None],
     ) -> None:
         self._model, self._mapper, self._parameters = model, mapper, parameters
         self._observer, self._observation, self._filters = observer, observation, filters
+        self._residuals = residuals
         self._efforts, self._momenta = NoiseVariance(), NoiseVariance()
 
     def fill(self, numbers: Array) -> bool:
@@ -54,6 +58,12 @@ class TorqueCovariance:
 
     def now(self) -> Array:
         """Return the covariance, (n, n); to be asked in states whose torques may be used."""
+        variances = self._residuals()
+        noise = self._of_noise()
+        return noise if variances is None else noise + np.diag(variances)
+
+    def _of_noise(self) -> Array:
+        """Return the covariance without that of the residuals."""
         observed, results = self._observation, self._model.results
         if observed.covariance is not None:
             n = len(self._model.joints)

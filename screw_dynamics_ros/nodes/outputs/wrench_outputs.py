@@ -20,6 +20,7 @@ from screw_dynamics_ros.nodes.outputs import (
     contact_flags,
     marker_topic,
     output_filters,
+    residual_offsets,
     tare,
     torque_observer,
     wrench_markers,
@@ -69,6 +70,7 @@ TABLE = (
     *output_filters.TABLE,
     *contact_flags.TABLE,
     *tare.TABLE,
+    *residual_offsets.TABLE,
     *marker_topic.TABLE,
     *wrench_markers.TABLE,
 )
@@ -102,7 +104,13 @@ class WrenchEstimator:
         self._filters = OutputFilters(self._parameters, host.states)
         self._flags = ContactFlags(self._parameters)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
-        self._tare = Tare(node, self._parameters, host.states, self._flags.reset)
+        self._tare = Tare(
+            node,
+            self._parameters,
+            host.states,
+            self._flags.reset,
+            lambda: host.parameters['effort_terms'],
+        )
         self._check({})
         self._apply({})
 
@@ -135,6 +143,7 @@ class WrenchEstimator:
                 self._publishers,
                 self._parameters,
                 self._observer,
+                self._tare,
                 self._host.parameters['frame_prefix'],
             )
             flags = self._flags.bind(
@@ -229,6 +238,7 @@ class WrenchEstimator:
     def _check(self, values: dict[str, Any]) -> None:
         robot = self._host.model.robot if self._host.model else None
         frame_parameters.check(values, robot)
+        residual_offsets.check(values or self._parameters.values)
         contact_flags.check(self._parameters.values | values, robot if values else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
@@ -243,6 +253,6 @@ class WrenchEstimator:
             self._host.reload()
         elif values.keys() & DRAWN:
             self._markers.redraw(self._pictures(), self._parameters['marker_rate'])
-        self._tare.resize()
+        self._tare.follow(values)
         if self._topics is not None:
             self._topics.follow()

@@ -25,6 +25,7 @@ from screw_dynamics_ros.nodes.outputs.observable_wrenches import (
 )
 from screw_dynamics_ros.nodes.outputs.output_filters import BANDS
 from screw_dynamics_ros.nodes.outputs.singularity_measures import random_samples
+from screw_dynamics_ros.nodes.outputs.tare_service import Tare
 from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
 from screw_dynamics_ros.nodes.outputs.wrench_plan import WrenchPlan
@@ -48,6 +49,7 @@ class WrenchTopics:
     publishers : Publishers
     parameters : Parameters
     observer : TorqueObserver
+    tare : Tare
     prefix : str
         Of frames in messages.
 
@@ -64,10 +66,12 @@ class WrenchTopics:
         publishers: Publishers,
         parameters: Parameters,
         observer: TorqueObserver,
+        tare: Tare,
         prefix: str,
     ) -> None:
         self._model, self._mapper, self._publishers = model, mapper, publishers
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
+        self._tare = tare
         self.channels: list[Channel] = []
         self._checks: list[Finite] = []
         self._wrenches: list[ObservableWrench] = []
@@ -97,6 +101,17 @@ class WrenchTopics:
             f'{topic}_covariance',
             templates.matrix(joints, joints),
             covariance.fill,
+        )
+        efforts = templates.joint_efforts(joints)
+        self._add_computed(
+            JointState, '~/residual', efforts, self._tare.fill_offset, of_positions=True
+        )
+        self._add_computed(
+            Float64MultiArray,
+            '~/residual_confidence',
+            templates.matrix(('confidence', *joints)),
+            self._tare.residuals.fill_confidence,
+            of_positions=True,
         )
 
     def _add_wrench(
@@ -145,6 +160,7 @@ class WrenchTopics:
             self._observer,
             plan.observer.observation,
             [plan.filters.steps[k] for k in sorted({0, number})],
+            self._tare.residuals.variances,
         )
 
     def _add(

@@ -1,0 +1,166 @@
+r"""External torques of an arm that nothing touches, as a function of its pose: Gaussian processes.
+
+Errors of masses, springs, cables and torque sensors leave a residual that depends on the pose. It
+is recorded in some poses and told in between by one Gaussian process for each joint,
+
+    r_j(q) = m_j + f_j(q) + e,    f_j ~ GP(0, s_j^2 k),    e ~ N(0, lambda s_j^2)                (1)
+
+with the mean m_j of what was recorded, the plain offset, and the kernel
+
+    k(q, q') = exp(-|x(q) - x(q')|^2 / (2 l^2)),                                                 (2)
+
+x being (cos q_i, sin q_i) for each joint that turns, which makes the kernel periodic,
+exp(-2 sin^2((q_i - q_i') / 2) / l^2), and q_i divided by half of the range that was recorded for
+each one that slides. With K of the recorded poses and their y_j = r_j - m_j,
+
+    f_j(q) = k(q)^T (K + lambda)^-1 y_j,    var f_j(q) = s_j^2 (1 - c(q)),                       (3)
+    c(q) = k(q)^T (K + lambda)^-1 k(q).                                                          (4)
+
+c is the confidence: near 1 at recorded poses; far from them it is 0, and what is told is the plain
+offset. l and lambda are those of `LENGTHS` and `NOISES` with the largest likelihood, all joints
+together, s_j^2 in closed form.
+
+>>> import math
+>>> q = np.linspace(-2.0, 2.0, 9)[:, None]
+>>> found = fitted(q, 3.0 + 0.5 * np.sin(q), turning=np.array([True]))
+>>> found.residual(np.array([0.3])).round(3), round(3.0 + 0.5 * math.sin(0.3), 3)
+(array([3.148]), 3.148)
+
+Source: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), (2.23) to (2.26),
+(4.31), (5.8).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+LENGTHS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)  # l; longer ones would tell of poses far away
+NOISES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # lambda
+LEAST = 5  # poses
+TINY = 1e-12  # variation of a residual, relative to its size, that counts as none
+
+
+@dataclass(frozen=True)
+class ResidualMap:
+    """The residuals of n joints by m recorded poses.
+
+    Attributes
+    ----------
+    plain : (n,) array
+        m_j, the plain offset [N m, N].
+    length, noise : float
+        l and lambda.
+    deviations : (n,) array
+        s_j [N m, N].
+    """
+
+    plain: Array
+    length: float
+    noise: float
+    deviations: Array
+    _turning: Array  # (n,) bool
+    _scales: Array  # of sliding joints
+    _centers: Array  # (m, d): x of (2)
+    _weights: Array  # (m, n): (K + lambda)^-1 y
+    _inverse: Array  # (m, m): (K + lambda)^-1
+
+    def residual(self, q: Array) -> Array:
+        """Return what is told for joint positions (n,): m_j + f_j(q), (n,) [N m, N]."""
+        told: Array = self.plain + self._kernel(q) @ self._weights
+        return told
+
+    def confidence(self, q: Array) -> float:
+        """Return c(q) of (4), 0 to 1."""
+        k = self._kernel(q)
+        return min(max(float(k @ self._inverse @ k), 0.0), 1.0)
+
+    def deviation(self, q: Array) -> Array:
+        """Return the standard deviations of f_j(q), (n,) [N m, N]."""
+        told: Array = self.deviations * np.sqrt(1.0 - self.confidence(q))
+        return told
+
+    def _kernel(self, q: Array) -> Array:
+        """Return k of (2) with all recorded poses, (m,)."""
+        difference = self._centers - embedded(q[None], self._turning, self._scales)
+        k: Array = np.exp(-0.5 / self.length**2 * np.einsum('ij,ij->i', difference, difference))
+        return k
+
+
+def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
+    """Return the map of recorded residuals.
+
+    Parameters
+    ----------
+    q : (m, n) array
+        Joint positions [rad, m].
+    residuals : (m, n) array
+        [N m, N].
+    turning : (n,) array of bool
+        Which joints turn; the others slide.
+
+    Raises
+    ------
+    ArgumentError
+        Fewer poses than `LEAST`, numbers that are not finite, or other shapes.
+    """
+    q, residuals = np.asarray(q, float), np.asarray(residuals, float)
+    if q.ndim != 2 or q.shape != residuals.shape or q.shape[1:] != np.shape(turning):
+        raise ArgumentError(
+            f'positions and residuals must both be (m, n) with n joints, got {q.shape}, '
+            f'{residuals.shape} and {np.shape(turning)}'
+        )
+    if len(q) < LEAST:
+        raise ArgumentError(f'a map needs at least {LEAST} poses, got {len(q)}')
+    if not (np.isfinite(q).all() and np.isfinite(residuals).all()):
+        raise ArgumentError('positions and residuals must be finite')
+    ranges = np.ptp(q, axis=0)
+    scales = np.where(ranges > 0.0, 0.5 * ranges, 1.0)
+    centers = embedded(q, turning, scales)
+    plain = residuals.mean(axis=0)
+    y = residuals - plain
+    varies = y.std(axis=0) > TINY * np.abs(residuals).max(axis=0)
+    best = max(
+        (choice for length in LENGTHS for choice in likelihoods(centers, y[:, varies], length)),
+        key=lambda choice: choice[0],
+    )
+    _, length, noise, inverse = best
+    variances = np.einsum('ij,ik,kj->j', y, inverse, y) / len(y)
+    return ResidualMap(
+        plain,
+        length,
+        noise,
+        np.sqrt(np.where(varies, variances, 0.0)),
+        np.asarray(turning),
+        scales,
+        centers,
+        inverse @ np.where(varies, y, 0.0),
+        inverse,
+    )
+
+
+def embedded(q: Array, turning: Array, scales: Array) -> Array:
+    """Return x of (2) for positions (m, n): (m, d)."""
+    turned, slid = q[:, turning], q[:, ~turning] / scales[~turning]
+    return np.hstack([np.cos(turned), np.sin(turned), slid])
+
+
+def likelihoods(x: Array, y: Array, length: float) -> list[tuple[float, float, float, Array]]:
+    """Return log likelihood, l, lambda and (K + lambda)^-1 for each of `NOISES`.
+
+    Of y (m, n) over all joints, without constants, at the most likely s_j.
+    """
+    square = np.square(x).sum(axis=1)
+    distance = square[:, None] + square - 2.0 * x @ x.T
+    w, Q = np.linalg.eigh(np.exp(-0.5 / length**2 * np.maximum(distance, 0.0)))
+    along, m, found = Q.T @ y, len(x), []
+    for noise in NOISES:
+        values = np.maximum(w, 0.0) + noise
+        variances = (np.square(along) / values[:, None]).sum(axis=0) / m
+        log = -0.5 * float((m * np.log(variances) + np.log(values).sum()).sum())
+        found.append((log, length, noise, (Q / values) @ Q.T))
+    return found

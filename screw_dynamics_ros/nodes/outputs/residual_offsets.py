@@ -1,0 +1,317 @@
+"""Residuals by pose: `~/record_residual`, `~/fit_residual_map`, the map in force."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation.residual_map import LEAST, ResidualMap, fitted
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.outputs.residual_recordings import MOST, Recordings, read, write
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+TABLE = (
+    Specification(
+        'residual_map',
+        '',
+        'File of the recorded residuals (YAML), read at start and when this changes, written by '
+        '~/fit_residual_map. Empty: none, what is recorded is lost at the end.',
+        rule='a file in an existing folder, or empty',
+    ),
+)
+FAR = 0.5  # confidence below which it is said
+
+
+def check(values: dict[str, Any]) -> None:
+    """Refuse a file in a folder that does not exist; raises `ArgumentError`."""
+    path = Path(values.get('residual_map', ''))
+    if values.get('residual_map') and (path.is_dir() or not path.parent.is_dir()):
+        raise ArgumentError(f'residual_map: {path} is not a file in an existing folder')
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was read or fitted in the background.
+
+    Attributes
+    ----------
+    recordings : Recordings or None
+        None, if there were none to be had.
+    map : ResidualMap or None
+    fault : str
+    """
+
+    recordings: Recordings | None = None
+    map: ResidualMap | None = None
+    fault: str = ''
+
+
+class Background:
+    """Runs one task after the other in threads; only the newest one counts."""
+
+    def __init__(self) -> None:
+        self._number, self._lock = 0, threading.Lock()
+        self._made: Made | None = None
+        self.is_busy = False
+
+    def ask(self, task: Callable[[], Made]) -> None:
+        """Have a task done; what was asked for before is dropped."""
+        with self._lock:
+            self._number, self._made, self.is_busy = self._number + 1, None, True
+        threading.Thread(
+            target=self._run, args=(self._number, task), name='residuals', daemon=True
+        ).start()
+
+    def cancel(self) -> None:
+        """Drop what was asked for."""
+        with self._lock:
+            self._number, self._made, self.is_busy = self._number + 1, None, False
+
+    def _run(self, number: int, task: Callable[[], Made]) -> None:
+        try:
+            made = task()
+        except ScrewDynamicsError as error:
+            made = Made(fault=str(error))
+        except Exception as error:  # whatever it is, it is told
+            made = Made(fault=f'{type(error).__name__}: {error}')
+        with self._lock:
+            if number == self._number:
+                self._made, self.is_busy = made, False
+
+    def poll(self) -> Made | None:
+        """Return what has been made since the last call, once."""
+        if self._made is None:
+            return None
+        with self._lock:
+            made, self._made = self._made, None
+        return made
+
+
+class ResidualOffsets:
+    """The residuals that were recorded of one robot, and the map of them.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    parameters : Parameters
+        With the values of `TABLE`.
+    mean_torque : callable
+        Returns the mean external torque at rest without any offset, see `Tare.mean_torque`.
+    changed : callable
+        Called when another map is in force.
+    effort_terms : callable
+        Returns the parameter of that name.
+
+    Attributes
+    ----------
+    map : ResidualMap or None
+        The one in force.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: Parameters,
+        mean_torque: Callable[[str], Array],
+        changed: Callable[[], None],
+        effort_terms: Callable[[], Sequence[str]],
+    ) -> None:
+        self._parameters, self._mean_torque, self._changed = parameters, mean_torque, changed
+        self._effort_terms = effort_terms
+        self.map: ResidualMap | None = None
+        self._mapper: JointStateMapper | None = None
+        self._recordings = Recordings((), ())
+        self._background, self._fault = Background(), ''
+        node.create_service(Trigger, '~/record_residual', self._answer(self._record))
+        node.create_service(Trigger, '~/fit_residual_map', self._answer(self._fit))
+
+    def bind(self, model: Model, mapper: JointStateMapper) -> None:
+        """Take over a new model; for another robot the file is read anew."""
+        is_new = mapper is not self._mapper
+        self._model, self._mapper = model, mapper
+        if is_new:
+            self._turning = turning_joints(model)
+            self.load()
+
+    def load(self) -> None:
+        """Take the recordings of the file, and none without one."""
+        if self._mapper is None:
+            return
+        self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
+        self._use(None)
+        self._fault, name = '', self._parameters['residual_map']
+        if name:
+            nothing, turning = self._recordings, self._turning
+
+            def task() -> Made:
+                found = read(Path(name), nothing.joints, nothing.effort_terms)
+                enough = len(found) >= LEAST
+                return Made(found, fitted(*found.arrays, turning) if enough else None)
+
+            self._background.ask(task)
+        else:
+            self._background.cancel()
+
+    def take_over(self) -> None:
+        """Put in force what has been made in the background."""
+        made = self._background.poll()
+        if made is None:
+            return
+        self._fault = made.fault
+        if made.recordings is not None:
+            self._recordings = made.recordings
+        if made.map is not None:
+            self._use(made.map)
+
+    def drop(self) -> None:
+        """Take the map out of force; what was recorded stays."""
+        self._background.cancel()
+        self._use(None)
+
+    def _use(self, found: ResidualMap | None) -> None:
+        if found is not self.map:
+            self.map = found
+            self._changed()
+
+    # --- services ---------------------------------------------------------------------------------
+
+    def _answer(self, task: Callable[[], str]) -> Callable[..., Trigger.Response]:
+        """Return what answers std_srvs/Trigger by the text of a task, or by why it is refused."""
+
+        def respond(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            try:
+                self.take_over()
+                response.message, response.success = task(), True
+            except ScrewDynamicsError as error:
+                response.message, response.success = str(error), False
+            return response
+
+        return respond
+
+    def _record(self) -> str:
+        """Record the mean residual at the present pose; see `Tare` for what is refused."""
+        residual = self._mean_torque('~/record_residual')
+        assert self._mapper is not None
+        self._wait_for_background('~/record_residual')
+        if not self._recordings:
+            self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
+        if not self._has_these_terms:
+            raise ScrewDynamicsError(
+                'the poses before were recorded with effort_terms '
+                f'{", ".join(self._recordings.effort_terms)}: set residual_map to another file to '
+                'begin anew'
+            )
+        if len(self._recordings) >= MOST:
+            raise ScrewDynamicsError(f'{MOST} poses are recorded, and there can be no more')
+        self._recordings = self._recordings.with_pose(self._mapper.q.copy(), residual)
+        count = len(self._recordings)
+        return f'pose {count}: ' + ', '.join(
+            f'{name} {torque:.4g}' for name, torque in zip(self._model.joints, residual)
+        )
+
+    @property
+    def _has_these_terms(self) -> bool:
+        """Whether the efforts contain what they contained when residuals were recorded."""
+        return sorted(self._effort_terms()) == sorted(self._recordings.effort_terms)
+
+    def _wait_for_background(self, service: str) -> None:
+        """Refuse a request while poses are read or fitted; raises `ScrewDynamicsError`."""
+        if self._background.is_busy:
+            raise ScrewDynamicsError(f'poses are being read or fitted: call {service} again later')
+
+    def _fit(self) -> str:
+        """Fit the map in the background, write the file, and put it in force."""
+        if self._mapper is None:
+            raise ScrewDynamicsError('no robot description so far; see /diagnostics')
+        if self._background.is_busy:
+            raise ScrewDynamicsError(
+                'poses are being read or fitted: call ~/fit_residual_map again later'
+            )
+        recordings, turning = self._recordings, self._turning
+        name = self._parameters['residual_map']
+        if len(recordings) < LEAST:
+            raise ScrewDynamicsError(
+                f'{len(recordings)} poses are recorded, and a map needs at least {LEAST}: call '
+                '~/record_residual in more poses'
+            )
+
+        def task() -> Made:
+            found, fault = fitted(*recordings.arrays, turning), ''
+            if name:
+                try:
+                    write(Path(name), recordings)
+                except OSError as error:
+                    fault = f'{name} cannot be written: {error.strerror}'
+            return Made(None, found, fault)
+
+        self._background.ask(task)
+        return f'fitting {len(recordings)} poses; /diagnostics say when the map is in force'
+
+    # --- topics -----------------------------------------------------------------------------------
+
+    def fill_confidence(self, numbers: Array) -> bool:
+        """Write confidence and deviations (1 + n,); return whether a map is in force."""
+        if self.map is None or self._mapper is None:
+            return False
+        q = self._mapper.q
+        numbers[0], numbers[1:] = self.map.confidence(q), self.map.deviation(q)
+        return True
+
+    def variances(self) -> Array | None:
+        """Return the variances of the residuals of the map in force (n,), None without one."""
+        if self.map is None or self._mapper is None:
+            return None
+        variances: Array = np.square(self.map.deviation(self._mapper.q))
+        return variances
+
+    # --- diagnostics ------------------------------------------------------------------------------
+
+    def report(self, status: Status) -> None:
+        """Say whether there is a map, and how much it tells at the present pose."""
+        self.take_over()
+        if self._mapper is None:
+            return
+        status.values['recorded residuals'] = f'{len(self._recordings)} poses'
+        if self._fault:
+            status.report(Level.ERROR, f'residual map: {self._fault}')
+        if self.map is not None and not self._has_these_terms:
+            status.report(
+                Level.WARN,
+                'the residual map was recorded with effort_terms '
+                f'{", ".join(self._recordings.effort_terms)}: record it anew',
+            )
+        if self._background.is_busy:
+            status.values['residual map'] = 'in preparation'
+        elif self.map is None:
+            status.values['residual map'] = 'none'
+        else:
+            found = self.map
+            status.values['residual map'] = (
+                f'in force, length {found.length:g}, noise {found.noise:g}'
+            )
+            if self._mapper.accepted:
+                confidence = found.confidence(self._mapper.q)
+                status.values['residual map confidence'] = f'{confidence:.3f}'
+                if confidence < FAR:
+                    status.report(
+                        Level.OK,
+                        f'far from recorded poses, confidence of the residual map {confidence:.2f}',
+                    )
+
+
+def turning_joints(model: Model) -> Array:
+    """Return which joints of a model turn, (n,) bool."""
+    robot: Robot = model.robot
+    sliding = {joint.name for joint in robot.description.joints if joint.type == 'prismatic'}
+    return np.array([name not in sliding for name in model.joints], dtype=bool)
