@@ -13,6 +13,7 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.nodes.outputs import contact_flags
 from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
@@ -39,6 +40,7 @@ class Pushes:
     def __init__(self, monkeypatch, **parameters):
         parameters = {'max_delay': 10.0, **parameters}
         self.bench = Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', **parameters)
+        monkeypatch.setattr(contact_flags, 'time', self.bench.clock)
         self.take(PLANAR)
         self.robot = Robot.from_urdf(PLANAR, backend='reference')
         self.stamp = self.bench.clock.time_ns() + 10**9
