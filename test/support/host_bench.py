@@ -14,7 +14,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import gravity_source, host, output_group, state_pipeline
-from screw_dynamics_ros.nodes.model import effort_recording, payloads
+from screw_dynamics_ros.nodes.model import effort_recording, link_inertias, payloads
 from screw_dynamics_ros.nodes.outputs import (
     command_channel,
     commands,
@@ -62,6 +62,7 @@ class Bench:
             state_pipeline,
             payloads,
             effort_recording,
+            link_inertias,
             gravity_source,
             frame_chain,
             command_channel,

@@ -102,3 +102,17 @@ def carried_alone(tree: Tree, payload: Array) -> Tree:
         for body, p in zip(tree.bodies, payload.reshape(-1, len(PARAMETERS)))
     )
     return replace(tree, bodies=bodies)
+
+
+def with_inertia_changes(tree: Tree, changes: Array) -> Tree:
+    """Return the tree with parameters (10 n_bodies,) added to those of its bodies.
+
+    They may be negative: the difference of the parameters of a body to those of another one. Only
+    the sums must be those of bodies.
+    """
+    rows = changes.reshape(-1, len(PARAMETERS))
+    bodies = tuple(
+        replace(body, m=body.m + p[0], h=body.h + p[1:4], I=body.I + p[MATRIX])
+        for body, p in zip(tree.bodies, rows)
+    )
+    return replace(tree, bodies=bodies)

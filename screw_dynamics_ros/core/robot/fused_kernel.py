@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +16,15 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.sources import origin
+from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.robot.functions import INPUTS, Output, as_tuple, find, input_size
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+#: A parameter of this name is added to the inertial parameters of the bodies, (10 n_bodies,), as
+#: `Robot.payload_parameters` has them: the robot itself changes, in all outputs.
+INERTIA_CHANGES = 'inertia_changes'
 
 #: What equals only itself; see `is_constant`.
 Constant = int | str | tuple['Constant', ...]
@@ -82,8 +87,12 @@ class Evaluation:
 
     def __call__(self, *inputs: Array) -> Any:
         """Return the output for these inputs."""
-        function, options = find(self.tree, self.output)
-        return function.evaluate(self.tree, *inputs, *options)
+        return self.on(self.tree, *inputs)
+
+    def on(self, tree: Tree, *inputs: Array) -> Any:
+        """Return the output of another tree for these inputs."""
+        function, options = find(tree, self.output)
+        return function.evaluate(tree, *inputs, *options)
 
 
 class FusedKernel:
@@ -148,17 +157,25 @@ def fused_specification(
 
     def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
         known: dict[Output | Formula, Array | tuple[Array, ...]] = dict(zip(names, vectors))
+        changes = dict(zip(names, vectors)).get(INERTIA_CHANGES)
+        moved = tree if changes is None else with_inertia_changes(tree, changes)
+
+        def evaluated_formula(formula: Formula) -> Array | tuple[Array, ...]:
+            inputs: Iterator[Any] = map(value, formula.sources)
+            if isinstance(formula.function, Evaluation):
+                return cast(Array, formula.function.on(moved, *inputs))
+            return formula.function(*inputs, *formula.constants)
 
         def value(output: Output | Formula) -> Array | tuple[Array, ...]:
             if output not in known:
                 if isinstance(output, Formula):
-                    known[output] = output.function(*map(value, output.sources), *output.constants)
+                    known[output] = evaluated_formula(output)
                 else:
                     function, options = find(tree, output)
                     if recorded and function.branching.intersection(options):
                         raise ArgumentError(f'{output!r} cannot be compiled: it branches')
                     known[output] = function.evaluate(
-                        tree, *(known[name] for name in function.inputs), *options
+                        moved, *(known[name] for name in function.inputs), *options
                     )
             return known[output]
 
@@ -196,7 +213,7 @@ def identity(
     wanted = [place(output) for output in outputs]
     if any(step[1] is None for step in steps):
         return None
-    return repr(('fused', tree.digest, steps, wanted))
+    return repr(('fused', tree.digest, INERTIA_CHANGES in inputs, steps, wanted))
 
 
 def described(function: Callable[..., Any]) -> tuple[object, ...]:

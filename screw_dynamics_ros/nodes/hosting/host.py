@@ -29,12 +29,14 @@ from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.closed_loops import measured_joints
+from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.running_model import Model, joint_state_mapper
 from screw_dynamics_ros.nodes.parameters import gravity_parameters, shared_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.services import requests
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
+from screw_dynamics_ros.nodes.services.link_inertia_service import LinkInertiaService
 from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
 from screw_dynamics_ros.ros.description import Outcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
@@ -90,6 +92,8 @@ class ModelHost:
         )
         self.payloads = Payloads()
         self.states.prepare(self.payloads.prepare)
+        self.link_inertias = LinkInertias()
+        self.states.prepare(self.link_inertias.prepare)
         self._model_parameters = ModelParameters(
             node,
             lambda: self.states.model,
@@ -117,6 +121,7 @@ class ModelHost:
             self._model_parameters.set_payload,
             prefix,
         )
+        LinkInertiaService(self.immediate, self.link_inertias, self.payload_services)
         self._estimation = PayloadEstimation(
             node,
             self.services,
@@ -165,6 +170,7 @@ class ModelHost:
     def on_step(self, callback: Callable[[], None]) -> None:
         """Call back when gravity or the payload have changed: results may have made a step."""
         self._model_parameters.on_step(callback)
+        self.link_inertias.on_step(callback)
 
     def serve(
         self,
@@ -190,7 +196,7 @@ class ModelHost:
         if model is None or mapper is None:
             raise MissingDescriptionError('no robot description yet; see /diagnostics')
         return requests.Situation(
-            requests.pickled(model.robot),
+            requests.pickled(self.link_inertias.corrected(model.robot)),
             self.gravity.copy(),
             self.parameters['frame_prefix'],
             latest(mapper),
@@ -237,6 +243,7 @@ class ModelHost:
         status = Status('payload')
         self.gravity_source.report(status)
         self.payloads.report(status)
+        self.link_inertias.report(status)
         self._estimation.report(status)
         self.immediate.report(status)
         return status
@@ -274,6 +281,7 @@ class ModelHost:
             self._take_over(outcome)
         self.states.look_for_listeners()
         self.payloads.load()
+        self.link_inertias.load()
         self._payload_topics.publish()
         self.gravity_source.keep_house()
 
@@ -296,6 +304,7 @@ class ModelHost:
         descriptions.in_force = outcome.description
         model.robot.gravity = self.gravity
         self.payloads.use(model)
+        self.link_inertias.use(model)
         self.diagnostics.hardware_id = model.robot.description.name
         model.connect(mapper.state, self.gravity)
         self.states.use(model, mapper)

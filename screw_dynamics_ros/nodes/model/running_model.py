@@ -10,7 +10,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.robot.functions import Output
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import (
     LoopCompletion,
@@ -50,6 +50,8 @@ class Model(ScalarJoints):
         The state of the whole robot.
     payload : (10 n_bodies,) array
         What is carried, as `Robot.payload_parameters` makes it; always the same array.
+    inertia_changes : (10 n_bodies,) array
+        What is added to the inertial parameters of the bodies; always the same array.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class Model(ScalarJoints):
         self.text = text
         self.q, self.v = robot.neutral(), np.zeros(robot.nv)
         self.payload = robot.payload_parameters({})
+        self.inertia_changes = np.zeros_like(self.payload)
         self._parameters = {
+            INERTIA_CHANGES: self.inertia_changes,
             'measured': np.zeros(len(self.joints)),
             'payload': self.payload,
             **(parameters or {}),

@@ -1,0 +1,187 @@
+"""Inertias of links in place of those of the description, while the robot runs.
+
+The kernel adds the differences of the inertial parameters to those of the description, so that the
+robot itself changes in all outputs and nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.control.payload_transitions import check_duration
+from screw_dynamics_ros.core.description.body_inertia import Inertia
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.estimation.payload_estimation import parameter_map
+from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.ros.names import shown
+from screw_dynamics_ros.ros.status import Level, Status
+
+_UPPER = np.triu_indices(3)
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The inertia of a link: parameters (10,) at `begin` [s], and the body after `duration` [s].
+
+    `end` is None where the link gets back what the description says.
+    """
+
+    start: Array
+    end: RigidBody | None
+    begin: float
+    duration: float
+
+    def share(self, now: float) -> float:
+        """Return how much of the transition has passed, 0 to 1."""
+        if now >= self.begin + self.duration:
+            return 1.0
+        return max(0.0, (now - self.begin) / self.duration)
+
+    def parameters(self, described: Array, now: float) -> Array:
+        """Return the inertial parameters (10,) at a time."""
+        s, end = self.share(now), described if self.end is None else self.end.parameters
+        return (1.0 - s) * self.start + s * end
+
+
+class LinkInertias:
+    """Corrections of the links, and their input of the kernel at each joint state.
+
+    Requests come in the thread of the joint states; `corrected` may be called from others.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._corrections: dict[str, Correction] = {}
+        self._model: Model | None = None
+        self._is_steady, self._has_stepped = True, False
+        self._step_callbacks: list[Callable[[], None]] = []
+        self._corrected: tuple[Robot, Robot] | None = None
+
+    def on_step(self, callback: Callable[[], None]) -> None:
+        """Call back, before a state is processed, when an inertia has changed at once."""
+        self._step_callbacks.append(callback)
+
+    def set(self, link: str, body: RigidBody | None, duration: float = 0.0) -> None:
+        """Let a link have an inertia, or (None) that of the description again.
+
+        Raises `ArgumentError` without a robot, for a link that does not move, and for a duration
+        that is not possible.
+        """
+        check_duration(duration)
+        if self._model is None:
+            raise ArgumentError('there is no robot description yet whose inertias could be set')
+        robot, now = self._model.robot, time.monotonic()
+        if robot.tree.frame(link).body == GROUND:
+            raise ArgumentError(
+                f'link {link!r} does not move: its inertia has no effect on the joints'
+            )
+        described = described_parameters(robot, link)
+        with self._lock:
+            before = self._corrections.get(link)
+            start = described if before is None else before.parameters(described, now)
+            self._corrections[link] = Correction(start, body, now, duration)
+            self._is_steady, self._corrected = False, None
+            self._has_stepped = self._has_stepped or duration == 0.0
+
+    # --- in the thread of the joint states ------------------------------------------------------
+
+    def use(self, model: Model) -> None:
+        """Correct another robot."""
+        with self._lock:
+            self._model, self._is_steady, self._corrected = model, False, None
+        self.load()
+
+    def prepare(self) -> None:
+        """Bring the input of the kernel up to date; to be called before each state."""
+        if not self._is_steady:
+            self.load()
+        if self._has_stepped:
+            self._has_stepped = False
+            for callback in self._step_callbacks:
+                callback()
+
+    def load(self) -> None:
+        """Write the differences to the description into the input of the kernel."""
+        model = self._model
+        if model is None or self._is_steady:
+            return
+        with self._lock:
+            now, tree = time.monotonic(), model.robot.tree
+            changes, steady = np.zeros((len(tree.bodies), 10)), True
+            for link, correction in list(self._corrections.items()):
+                if correction.share(now) < 1.0:
+                    steady = False
+                elif correction.end is None:
+                    del self._corrections[link]
+                    continue
+                if link in tree.frames and tree.frame(link).body != GROUND:
+                    frame, described = tree.frame(link), described_parameters(model.robot, link)
+                    difference = correction.parameters(described, now) - described
+                    changes[frame.body] += parameter_map(frame.S) @ difference
+            model.inertia_changes[:] = changes.ravel()
+            self._is_steady = steady
+
+    # --- what there is --------------------------------------------------------------------------
+
+    def corrected(self, robot: Robot) -> Robot:
+        """Return a robot with the inertias that its links have after all transitions."""
+        with self._lock:
+            bodies = {
+                link: each.end
+                for link, each in self._corrections.items()
+                if each.end is not None and link in robot.link_names
+            }
+            if not bodies:
+                return robot
+            if self._corrected is None or self._corrected[0] is not robot:
+                self._corrected = robot, with_inertias(robot, bodies)
+            return self._corrected[1]
+
+    def report(self, status: Status) -> None:
+        """Say which links have other inertias, and which the robot does not have."""
+        links = () if self._model is None else self._model.robot.link_names
+        with self._lock:
+            now, items = time.monotonic(), list(self._corrections.items())
+        for link, correction in items:
+            end = correction.end
+            text = 'as described' if end is None else f'{end.mass:.6g} kg'
+            if correction.share(now) < 1.0:
+                text += f', {100.0 * correction.share(now):.0f} % of the transition'
+            if link not in links:
+                text += ', a link that the robot does not have'
+                status.report(
+                    Level.WARN, f'no inertia of link {shown(link)!r}: the robot does not have it'
+                )
+            status.values[f'inertia of {shown(link)}'] = text
+
+
+def described_parameters(robot: Robot, link: str) -> Array:
+    """Return the inertial parameters (10,) of a link in its frame, as the description has them."""
+    inertia = robot.tree.frame(link).inertia
+    if inertia is None:
+        return np.zeros(10)
+    c = so3.hat(inertia.com)
+    about_origin = inertia.matrix - inertia.mass * (c @ c)
+    return np.concatenate([[inertia.mass], inertia.mass * inertia.com, about_origin[_UPPER]])
+
+
+def with_inertias(robot: Robot, bodies: dict[str, RigidBody]) -> Robot:
+    """Return the robot with other inertias of some links; its functions are compiled anew."""
+    make, (description, *rest) = robot.__reduce__()
+    links = tuple(
+        replace(link, inertia=Inertia(body.mass, body.com, body.matrix))
+        if (body := bodies.get(link.name)) is not None
+        else link
+        for link in description.links
+    )
+    corrected: Robot = make(replace(description, links=links), *rest)
+    return corrected

@@ -1,0 +1,38 @@
+"""Service `set_link_inertia`: the inertia of a link in place of that of the description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
+from screw_dynamics_ros.nodes.services.payload_services import PayloadServices, how, seconds
+from screw_dynamics_ros.ros.immediate_services import ImmediateServices
+from screw_dynamics_ros.ros.messages.inertias import read_inertia
+
+
+class LinkInertiaService:
+    """Answers requests at once, in force from the next joint state on.
+
+    Parameters
+    ----------
+    services : ImmediateServices
+    inertias : LinkInertias
+    frames : PayloadServices
+        Knows the links by the names of their frames.
+    """
+
+    def __init__(
+        self, services: ImmediateServices, inertias: LinkInertias, frames: PayloadServices
+    ) -> None:
+        self._inertias, self._frames = inertias, frames
+        services.add('SetLinkInertia', '~/set_link_inertia', self.set_link_inertia)
+
+    def set_link_inertia(self, request: Any, response: Any) -> None:
+        """Answer a SetLinkInertia request."""
+        duration = seconds(request.transition_time)
+        body = None if request.reset else read_inertia(request.inertia, 'inertia')
+        link = self._frames.link_in_force(request.link, 'link')
+        self._inertias.set(link, body, duration)
+        response.header.frame_id = self._frames.prefix + link
+        what = 'as described' if body is None else f'{body.mass:g} kg'
+        response.message = f'{link}: {what}{how(duration)}'
