@@ -71,7 +71,7 @@ BRIEF_ROWS = (
 KILOHERTZ = 'node_kilohertz'  # in the table of nodes, once it has been measured
 
 #: Parts whose tables are on other pages: `tools/solution_tables.py`.
-OTHER_PAGES = ('all_solutions', 'all_solutions_speed')
+OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'identification')
 
 #: Systems that the table of absolute coordinates in brief shows.
 BRIEF_SYSTEMS = ('100 bodies', 'Panda')
