@@ -70,6 +70,8 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
     for joint, drive in DRIVES.items():
         assert drives[joint].coulomb == pytest.approx(drive.coulomb, rel=0.05)
     assert parameters['effort_scale'] == [1.0, 1.0]
+    numbers = [x for drive in parameters['drives'].values() for x in drive.values()]
+    assert all(type(x) is float for x in numbers + parameters['effort_offset'])
     found = Robot.from_urdf(folder / 'identified.urdf', gravity=GRAVITY, drives=drives)
     truth = Robot.from_urdf(PLANAR, gravity=GRAVITY, drives=DRIVES)
     q, v, a = np.random.default_rng(0).normal(size=(3, 50, 2))
@@ -99,6 +101,9 @@ def test_a_recording_of_rosbag(tmp_path, states, capsys):
     assert 'not joints of the robot, or mimic joints: wheel' in out
     assert '1 of 1501 states repeat the stamp before' in out
     assert 'link1/Izz' in out
+    table = out[out.index('  drive') :].splitlines()
+    coulomb = {row.split()[0]: float(row.split()[3]) for row in table[1:3]}
+    assert coulomb == pytest.approx({'joint1': 1.0, 'joint2': 0.4}, rel=0.05)
 
 
 def test_faults_of_the_driver_are_named(tmp_path, states, capsys):

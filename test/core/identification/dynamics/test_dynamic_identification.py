@@ -187,6 +187,24 @@ def test_all_joints_report_currents_and_only_ratios_are_known(nominal, truth, mo
     assert results[0].effort_scale[0] != pytest.approx(12.0, rel=0.05)  # the masses were others
 
 
+def test_nominal_masses_fix_the_scale_of_all_joints(nominal, truth, motion):
+    """A robot 1.3 times as heavy throughout seems to have efforts 1.3 times as large."""
+    links = [
+        link if link.inertia is None else replace(link, inertia=heavier(link.inertia, 1.3))
+        for link in nominal.description.links
+    ]
+    heavy = Robot(replace_links(nominal.description, links), gravity=GRAVITY, drives=truth.drives)
+    recording = computed(heavy, motion, effort_noise=0.02)
+    wrong = replace(recording, tau=recording.tau / 12.0)
+    result = identify_recordings(nominal, [wrong], replace(OPTIONS, scale=heavy.joint_names))
+    assert result.effort_scale == pytest.approx([12.0 / 1.3] * 2, rel=0.02)
+    assert np.all(result.scale_deviation < 0.02 * result.effort_scale)
+
+
+def heavier(inertia, factor):
+    return RigidBody(factor * inertia.mass, inertia.com, factor * inertia.matrix)
+
+
 def test_a_known_payload_fixes_the_scale(nominal, truth, motion):
     load = {'link2': RigidBody(0.8, [0.1, 0.05, 0.0], np.zeros((3, 3)))}
     recordings = [
