@@ -58,6 +58,7 @@ setup(
                 'identify',
                 'excite',
                 'annotate',
+                'replay',
                 'compile',
                 'bench',
                 'integration_study',

@@ -63,7 +63,8 @@ ORDER = """
     nodes.trajectory
     nodes
     cli.command_line  cli.progress
-    cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite  cli.annotate
+    cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite
+    cli.annotate  cli.replay
     cli
     cli.demo  cli.integration_study
 """

@@ -30,6 +30,9 @@ from screw_dynamics_ros.ros.messages.serialized import Template
 P = ParamSpec('P')
 KEPT = 128  # templates of each kind, of which copies are given out
 
+#: Fields of sensor_msgs/JointState, see `padding`.
+JOINT_STATE = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
+
 
 def kept(make: Callable[P, Template]) -> Callable[P, Template]:
     """Let a function make each template once: serializing messages takes milliseconds."""
@@ -56,7 +59,7 @@ def joint_efforts(names: Sequence[str]) -> Template:
     def build(stamp: Time, numbers: list[float]) -> JointState:
         return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
 
-    return Template(build, len(names))
+    return Template(build, len(names), JOINT_STATE)
 
 
 @kept
@@ -73,7 +76,7 @@ def joint_states(names: Sequence[str]) -> Template:
             effort=numbers[2 * size :],
         )
 
-    return Template(build, 3 * size, ('time', 'string', 'strings', *['doubles'] * 3))
+    return Template(build, 3 * size, JOINT_STATE)
 
 
 @kept

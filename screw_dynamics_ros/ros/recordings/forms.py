@@ -41,6 +41,11 @@ def make(kind: str, **fields: Any) -> Any:
     return type_store().types[kind](**fields)
 
 
+def is_known(kind: str) -> bool:
+    """Whether a type is one of those of ROS 2."""
+    return kind in type_store().types
+
+
 def definition(kind: str) -> str:
     """Return the text of the definition of a type, with those of its fields."""
     return str(type_store().generate_msgdef(kind, ros_version=2)[0])

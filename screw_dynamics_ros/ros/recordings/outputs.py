@@ -22,6 +22,7 @@ from screw_dynamics_ros.ros.recordings.forms import (
     Form,
     column,
     definition,
+    is_known,
     packed_stamps,
     type_store,
 )
@@ -402,7 +403,7 @@ class FolderOutput:
 
 def definition_or_nothing(kind: str) -> str:
     """Return the definition of a type that a recording does not define; '' if it is not known."""
-    return definition(kind) if kind in type_store().types else ''
+    return definition(kind) if is_known(kind) else ''
 
 
 def dumped(qos: Any) -> str:

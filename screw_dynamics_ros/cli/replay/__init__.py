@@ -1,0 +1,1 @@
+"""The nodes themselves, run over recordings; `replay --help`."""

@@ -1,0 +1,197 @@
+"""Run the nodes over a recording of rosbag2 and record what they publish.
+
+    replay run.mcap -o replayed.mcap --nodes wrench_estimator --ros-args -p observer:=momentum
+
+The nodes run in this process, on the code with which they run live: every joint state is read,
+checked, completed and computed as it would be on arrival, with the time of recording as the time of
+day, and what would be published is written beside what was recorded. Nothing is sent or received.
+What follows --ros-args is for the nodes: parameters, parameter files, names.
+
+Left out are topics that depend on more than joint states: commands, markers, singularity measures
+and /tf. `annotate` is some hundred times faster and sees the whole motion.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from screw_dynamics_ros.cli.command_line import UnusableError, names, own_arguments
+from screw_dynamics_ros.cli.progress import ProgressBar
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.ros.recordings.forms import is_known
+from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from screw_dynamics_ros.ros.recordings.outputs import open_output
+from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE, read_description
+from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingReader
+
+if TYPE_CHECKING:
+    from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
+
+NODES = ('wrench_estimator', 'dynamics', 'kinematics')
+
+WRITTEN, REFUSED, BROKEN = 0, 1, 3
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
+    f'(nothing is written), {BROKEN} an argument cannot be used, {INTERRUPTED} it was interrupted'
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the replayed recording; return the exit status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parse(given)
+    try:
+        counts = replay(options, given[len(own_arguments(given)) :])
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except (UnusableError, OSError) as error:
+        print(f'replay: {error}', file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        print('\nreplay: interrupted', file=sys.stderr)
+        return INTERRUPTED
+    for topic, count in counts.items():
+        print(f'{count:8d} {topic}')
+    return WRITTEN
+
+
+def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[str, int]:
+    """Return how many messages were written on each topic."""
+    unknown = [name for name in options.nodes if name not in NODES]
+    if unknown or not options.nodes:
+        raise UnusableError(
+            f'argument --nodes: {", ".join(unknown)!r}: choose of {", ".join(NODES)}'
+        )
+    with RecordingReader(options.recording) as reader:
+        reader.check(options.topic, JOINT_STATE)
+        text = description(options, reader)
+        counts: dict[str, int] = {}
+        now = 0
+        with (
+            Nodes(
+                options.nodes, text, ros_arguments, lambda topic, data: put(topic, data)
+            ) as nodes,
+            open_output(options.output, reader, options.compression, str(os.getpid())) as output,
+            ProgressBar('replay') as progress,
+        ):
+            for topic, kind in nodes.topics().items():
+                if topic in reader.types:
+                    raise RecordingError(
+                        f'{reader.path}: {topic} is recorded already; give the nodes another name '
+                        'or namespace after --ros-args'
+                    )
+                if is_known(kind):
+                    output.add_topic(topic, kind)
+                    counts[topic] = 0
+
+            def put(topic: str, data: bytes) -> None:
+                if topic in counts:
+                    output.write_message(topic, now, data)
+                    counts[topic] += 1
+
+            total, done = max(reader.counts[options.topic], 1), 0
+            for block in reader.blocks(options.topic):
+                for k, received in enumerate(block.received.tolist()):
+                    now = received
+                    nodes.receive(block.message(k), received)
+                done += len(block.sizes)
+                progress.show(done / total)
+            output.finish()
+    return counts
+
+
+class Nodes:
+    """Nodes in this process, without a network; to be used in a `with` statement."""
+
+    def __init__(
+        self, wanted: Sequence[str], text: str, ros_arguments: Sequence[str], send: Send
+    ) -> None:
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'OFF'
+        try:
+            import rclpy
+
+            from screw_dynamics_ros.cli.replay.hosted_node import HostedNode
+            from screw_dynamics_ros.nodes.bringup import MODEL_NODES
+        except ImportError as error:
+            raise UnusableError(
+                f'the nodes need ROS 2, which is not here ({error}); source it, or take annotate'
+            ) from None
+        self._rclpy = rclpy
+        try:
+            rclpy.init(args=list(ros_arguments) or None)
+        except Exception as error:  # rclpy has several classes, without a common base
+            raise UnusableError(f'arguments after --ros-args: {error}') from None
+        self._nodes: list[HostedNode] = []
+        try:
+            for name in wanted:
+                self._nodes.append(HostedNode(name, MODEL_NODES[name], text, send))
+        except BaseException:
+            self._end()
+            raise
+
+    def __enter__(self) -> Nodes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for each in self._nodes:
+            each.node.destroy_node()
+        self._rclpy.try_shutdown()
+
+    def topics(self) -> dict[str, str]:
+        """Return the types of all topics."""
+        return {topic: kind for each in self._nodes for topic, kind in each.topics().items()}
+
+    def receive(self, data: bytes, received: int) -> None:
+        """Let all nodes process a joint state."""
+        for each in self._nodes:
+            each.receive(data, received)
+
+
+def description(options: argparse.Namespace, reader: RecordingReader) -> str:
+    """Return the description that counts."""
+    if options.urdf is not None:
+        try:
+            return str(options.urdf.read_text(encoding='utf-8'))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnusableError(f'argument --urdf: cannot read {options.urdf}: {error}') from None
+    text = read_description(reader, options.description_topic)
+    if text is None:
+        raise RecordingError(
+            f'{reader.path}: {options.description_topic} is not recorded; give --urdf'
+        )
+    return text
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='replay',
+        description=__doc__,
+        epilog=EXIT_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add('recording', type=Path, metavar='RECORDING')
+    add('-o', '--output', type=Path, required=True, metavar='NAME', help='NAME.mcap or a folder')
+    add(
+        '--nodes',
+        type=names,
+        default=('wrench_estimator',),
+        metavar='A,B',
+        help=f'of {", ".join(NODES)} (default: wrench_estimator)',
+    )
+    add('--urdf', type=Path, metavar='FILE', help='description in place of the recorded one')
+    add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
+    add('--description-topic', default='/robot_description', metavar='TOPIC')
+    add('--compression', choices=COMPRESSIONS, default='lz4', help='of what is added')
+    return parser.parse_args(own_arguments(arguments))

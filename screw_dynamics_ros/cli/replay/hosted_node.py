@@ -1,0 +1,92 @@
+"""A node in this process that is fed with recorded joint states instead of received ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.nodes.hosting.drawing import DrawnChannel
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
+from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.outputs.command_channel import CommandChannel
+
+LONGEST = 600.0  # s that compiling may take
+TURN = 0.01  # s between two looks whether it is done
+
+#: Topics that depend on more than joint states: on the pace of another process, on controllers.
+LEFT_OUT = (DrawnChannel, CommandChannel)
+
+Send = Callable[[str, bytes], None]
+
+
+class HostedNode:
+    """A model node: its parameters, its pipeline of joint states, its outputs. It is never spun.
+
+    Parameters
+    ----------
+    name : str
+        Of the node; parameters, namespace and names of topics are those of the process.
+    factory : callable
+        Makes its output group.
+    text : str
+        The robot description.
+    send : callable
+        Gets topic and serialized message in place of the middleware.
+
+    Raises
+    ------
+    ScrewDynamicsError
+        The description is refused.
+    """
+
+    def __init__(self, name: str, factory: OutputGroupFactory, text: str, send: Send) -> None:
+        self.node, self._now = Node(name), 0
+        self.host = ModelHost(self.node)
+        self.host.add(factory(self.node, self.host), self.node)
+        self.host.source.receive(String(data=text))
+        end = time.monotonic() + LONGEST
+        while self.host.source.compiling and time.monotonic() < end:
+            self.host.keep_house()
+            time.sleep(TURN)
+        if self.host.model is None or self.host.mapper is None:
+            reason = self.host.source.descriptions.reason
+            raise ScrewDynamicsError(f'{name}: {reason or "the description is not usable"}')
+        self.channels = [
+            channel for channel in self.host.states.channels if not isinstance(channel, LEFT_OUT)
+        ]
+        for channel in self.channels:
+            listen(channel, send)
+        self.host.states.longest_delay = math.inf
+        self.host.states.look_for_listeners()
+        self.mapper = self.host.mapper
+        self.mapper.clock = lambda: self._now
+
+    def receive(self, data: bytes, received: int) -> None:
+        """Process a serialized joint state that was recorded at a time [ns]."""
+        self._now = received
+        self.host.states.receive(data, {})
+
+    def topics(self) -> dict[str, str]:
+        """Return the types of the topics by name."""
+        return {channel.topic: type_name(channel.publisher) for channel in self.channels}
+
+
+def listen(channel: Channel, send: Send) -> None:
+    """Take what a channel publishes; whatever listens on the network does not count."""
+    topic = channel.topic
+    channel.send = lambda data: send(topic, data)
+    channel.listeners = 1
+    channel.count_listeners = lambda: None  # type: ignore[method-assign]
+
+
+def type_name(publisher: Any) -> str:
+    """Return the type of a publisher, such as 'sensor_msgs/msg/JointState'."""
+    kind = publisher.msg_type
+    return f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}'

@@ -1,0 +1,163 @@
+"""`replay` publishes bit by bit what the node publishes for the same joint states."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('rosbags')
+
+import rclpy
+from rosbags.rosbag2 import Reader
+from std_msgs.msg import String
+
+from screw_dynamics_ros.cli.annotate.command import main as annotate
+from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from support.host_bench import Bench
+from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
+from support.robots import urdf_path
+
+PLANAR = urdf_path('planar_2r').read_text()
+NAMES = ('joint2', 'joint1')
+START = 1_700_000_000_000_000_000
+PARTS = {'wrench_estimator': WrenchEstimator, 'dynamics': Dynamics}
+
+
+def joint_states():
+    """Return stamps and serialized joint states with everything that drivers do wrong."""
+    random = np.random.default_rng(7)
+    stamp, made = START, []
+    for k in range(150):
+        stamp += int(random.integers(2_000_000, 5_000_000))
+        q, v, tau = random.normal(size=(3, 2))
+        has_velocity, has_gripper = k % 41 != 7, k % 23 == 0
+        if k == 60:
+            stamp += 700_000_000  # a pause
+        if k == 110:
+            stamp -= 5_000_000_000  # the clock is set back
+        if k % 37 == 5:
+            tau[0] = np.nan
+        if k % 29 == 3:
+            made.append((stamp, made[-1][1]))  # twice
+        names, more = ((*NAMES, 'gripper'), (0.5,)) if has_gripper else (NAMES, ())
+        velocity = (*v, *more) if has_velocity else ()
+        made.append((stamp, joint_state(stamp, names, (*q, *more), velocity, (*tau, *more))))
+    return made
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Return a recording of them; the times of recording rise."""
+    with writing(
+        tmp_path / 'run', {'/joint_states': JOINT_STATE, '/robot_description': STRING}
+    ) as put:
+        put('/robot_description', START, string(PLANAR))
+        for k, (_, data) in enumerate(joint_states()):
+            put('/joint_states', START + k * 4_000_000, data)
+    return tmp_path / 'run'
+
+
+def published(path):
+    """Return the messages of each topic of a recording."""
+    found = {}
+    with Reader(path) as reader:
+        for connection, _, data in reader.messages():
+            found.setdefault(connection.topic, []).append(bytes(data))
+    return found
+
+
+@pytest.mark.parametrize(
+    ('name', 'parameters', 'topic'),
+    [
+        (
+            'wrench_estimator',
+            {'observer': 'momentum', 'observer_time_constant': 0.005},
+            'external_torque',
+        ),
+        ('wrench_estimator', {'observer': 'kalman'}, 'external_torque_covariance'),
+        (
+            'wrench_estimator',
+            {'velocity_policy': 'zero', 'effort_policy': 'hold'},
+            'external_torque',
+        ),
+        ('dynamics', {'velocity_policy': 'reject'}, 'coriolis'),
+    ],
+)
+def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, parameters, topic):
+    rclpy.init(domain_id=ros_domain)
+    with monkeypatch.context() as patch:
+        bench = Bench(patch, PARTS[name], name, max_delay=0.0, backend='python', **parameters)
+        bench.host.source.receive(String(data=PLANAR))
+        bench.finish()
+        for _, data in joint_states():
+            bench.host.states.receive(data, {})
+        expected = {}
+        for place, data in bench.sent:
+            expected.setdefault(place.removeprefix('/life'), []).append(bytes(data))
+        bench.close()
+    rclpy.shutdown()
+    options = ['-p', 'backend:=python']
+    for key, value in parameters.items():
+        options += ['-p', f'{key}:={value}']
+    target = tmp_path / 'out.mcap'
+    status = main([str(recorded), '-o', str(target), '--nodes', name, '--ros-args', *options])
+    assert status == WRITTEN
+    found = published(target)
+    assert found.pop('/joint_states') == published(recorded)['/joint_states']
+    found.pop('/robot_description')
+    assert len(found[f'/{name}/{topic}']) > 50
+    for place, messages in found.items():
+        assert messages == expected[place], place
+
+
+def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded):
+    """External torques of the momentum observer, with restarts and missing fields."""
+    options = ['--ros-args', '-p', 'observer:=momentum', '-p', 'observer_time_constant:=0.005']
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    options = ['--set', 'observer=momentum', '--set', 'observer_time_constant=0.005']
+    options += ['--namespace', 'x']
+    assert annotate([str(tmp_path / 'a.mcap'), '-o', str(tmp_path / 'b.mcap'), *options]) == 0
+    found = published(tmp_path / 'b.mcap')
+    pairs = [
+        [
+            STORE.deserialize_cdr(data, JOINT_STATE)
+            for data in found[f'{space}/wrench_estimator/external_torque']
+        ]
+        for space in ('', '/x')
+    ]
+    assert len(pairs[0]) == len(pairs[1]) > 50
+    for one, other in zip(*pairs):
+        assert one.header == other.header
+        assert one.name == other.name
+        np.testing.assert_allclose(one.effort, other.effort, rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_published_is_not_recorded_over(tmp_path, recorded, capsys):
+    first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
+    assert main([str(recorded), '-o', str(first)]) == WRITTEN
+    assert main([str(first), '-o', str(second)]) == REFUSED
+    assert 'is recorded already' in capsys.readouterr().err
+    assert main([str(first), '-o', str(second), '--ros-args', '-r', '__ns:=/again']) == WRITTEN
+    assert not list(tmp_path.glob('.*'))
+
+
+def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
+    (tmp_path / 'bad.urdf').write_text('<robot name="x"/>')
+    options = ['--urdf', str(tmp_path / 'bad.urdf')]
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == REFUSED
+    assert 'wrench_estimator: ' in capsys.readouterr().err
+    assert not (tmp_path / 'a.mcap').exists()
+
+
+@pytest.mark.parametrize(
+    ('options', 'text'),
+    [
+        (['--nodes', 'simulator'], "'simulator': choose of wrench_estimator"),
+        (['--urdf', '/none.urdf'], 'cannot read /none.urdf'),
+        (['--ros-args', '-p', 'x'], 'arguments after --ros-args'),
+    ],
+)
+def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == BROKEN
+    assert text in capsys.readouterr().err
