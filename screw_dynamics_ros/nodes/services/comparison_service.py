@@ -13,7 +13,14 @@ from typing import Any
 from screw_dynamics_ros.comparison import report
 from screw_dynamics_ros.comparison.field_differences import field_differences
 from screw_dynamics_ros.comparison.peer import Source
-from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
+from screw_dynamics_ros.comparison.programs import (
+    NAMES,
+    PROGRAMS,
+    STATES,
+    TOLERANCE,
+    check,
+    outcome,
+)
 from screw_dynamics_ros.comparison.quantities import UNITS, our_values, random_states
 from screw_dynamics_ros.comparison.reading import Reading
 from screw_dynamics_ros.comparison.report import Outcome
@@ -42,7 +49,7 @@ def compare_model(queried: QueriedRobot, request: Any, response: Any) -> None:
     source = source_of(queried.robot, queried.text, tip)
     check(source.description, tip)
     outcomes = [
-        outcome(name, source, count, request.seed, tolerance, queried.robot.backend)
+        outcome_of(name, source, count, request.seed, tolerance, queried.robot.backend)
         for name in names
     ]
     ours = Reading(source.description, source.armatures)
@@ -64,6 +71,14 @@ def wanted_programs(request: Any) -> list[str]:
                 f"programs: there is no '{shown(name)}'; there are {', '.join(PROGRAMS)}"
             )
     return list(dict.fromkeys(names))
+
+
+def outcome_of(name: str, source: Source, *options: Any) -> Outcome:
+    """Return the outcome for one program; its faults do not stand in the way of the others."""
+    try:
+        return outcome(name, source, *options)
+    except Exception as error:  # of the program, or of what it gives us
+        return Outcome(NAMES[name], refusal=f'fails: {type(error).__name__}: {error}')
 
 
 def source_of(robot: Robot, text: str, tip: str) -> Source:

@@ -9,7 +9,10 @@ import pytest
 pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._compare_model')
 
+from rclpy.serialization import deserialize_message, serialize_message
+
 from screw_dynamics_msgs.srv import CompareModel
+from screw_dynamics_ros.comparison import programs
 from screw_dynamics_ros.comparison.quantities import UNITS
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
 from screw_dynamics_ros.core.description import read_urdf
@@ -17,6 +20,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode, UnsupportedRobotError
 from screw_dynamics_ros.nodes.services.comparison_service import compare_model
 from screw_dynamics_ros.nodes.services.requests import Situation, answer, pickled
+from screw_dynamics_ros.ros.services import respond
 from support.closed_chains import delta_gripper
 from support.robots import joint, links, robot, urdf_path
 
@@ -137,6 +141,30 @@ def test_programs_that_are_not_installed(monkeypatch):
     for command in ('pip install pin', 'pip install mujoco', 'apt install python3-pykdl'):
         assert command in response.message
         assert command in response.explanation
+
+
+def test_a_fault_of_one_program_is_told_beside_the_others(monkeypatch):
+    needed('pinocchio')
+
+    def broken(source):
+        raise MemoryError('no space')
+
+    monkeypatch.setitem(programs.PROGRAMS, 'mujoco', broken)
+    response = asked(Robot.from_urdf(URDF, backend='reference'), programs=['mujoco', 'pinocchio'])
+    assert response.agree, response.explanation
+    assert [each.compared for each in response.programs] == [False, True]
+    assert 'MuJoCo fails: MemoryError: no space' in response.message
+
+
+def test_the_answer_is_a_message():
+    """As the process of the services sends it."""
+    robot = Robot.from_urdf(URDF, backend='reference')
+    situation = Situation(pickled(robot), np.array(GRAVITY), '', None, {}, URDF)
+    request = serialize_message(CompareModel.Request(states=1))
+    data = respond('CompareModel', request, answer, (compare_model, situation))
+    response = deserialize_message(data, CompareModel.Response)
+    assert {each.name for each in response.programs} == set(PROGRAMS.values())
+    assert response.success == any(each.compared for each in response.programs)
 
 
 def test_what_is_left_out_is_told():
