@@ -45,6 +45,7 @@ setup(
                 'kinematics',
                 'dynamics',
                 'wrench_estimator',
+                'wrist_sensor',
                 'simulator',
                 'mechanism_simulator',
                 'odometry',

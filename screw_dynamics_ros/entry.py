@@ -73,6 +73,7 @@ def tool(name: str, module: str = '') -> Callable[[], int]:
 kinematics = node('kinematics')
 dynamics = node('dynamics')
 wrench_estimator = node('wrench_estimator')
+wrist_sensor = node('wrist_sensor')
 simulator = node('simulator')
 mechanism_simulator = node('mechanism_simulator')
 odometry = node('odometry')

@@ -65,6 +65,7 @@ SECTIONS: tuple[tuple[str, str, Sequence[Specification]], ...] = (
         'Runs by itself, with the shared parameters, too.',
         TABLES['trajectory_proxy'],
     ),
+    ('wrist_sensor', '', TABLES['wrist_sensor']),
     ('mechanism_simulator', '', (*TABLES['mechanism_simulator'], *diagnostics.TABLE)),
     ('odometry', '', (*TABLES['odometry'], *diagnostics.TABLE)),
     ('parallel_robot', '', (*TABLES['parallel_robot'], *diagnostics.TABLE)),

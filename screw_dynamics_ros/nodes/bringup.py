@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
+from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory, Process, run_nodes
 from screw_dynamics_ros.nodes.known_parameters import is_known
@@ -20,6 +21,7 @@ MODEL_NODES: dict[str, OutputGroupFactory] = {
     'kinematics': Kinematics,
     'dynamics': Dynamics,
     'wrench_estimator': WrenchEstimator,
+    'wrist_sensor': WristSensor,
 }
 OTHERS: dict[str, Callable[[Node], object]] = {'simulator': Simulator}
 

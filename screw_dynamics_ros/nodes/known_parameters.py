@@ -1,5 +1,6 @@
 """All parameters of the nodes of this package, wherever they run."""
 
+from screw_dynamics_ros.nodes.force_torque import parameters as force_torque
 from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
 from screw_dynamics_ros.nodes.mobile_base import parameters as mobile_base
 from screw_dynamics_ros.nodes.outputs import (
@@ -27,6 +28,7 @@ TABLES = {
         *command_parameters.TABLE,
     ),
     'wrench_estimator': (*wrench_outputs.TABLE, *contact_localization.TABLE),
+    'wrist_sensor': force_torque.TABLE,
     'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
     'mechanism_simulator': mechanism.TABLE,
     'odometry': mobile_base.TABLE,

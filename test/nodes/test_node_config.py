@@ -74,7 +74,8 @@ def client(start, connect):
     simulators = ('simulator', 'mechanism_simulator')
     for name in ('bringup', *simulators, 'odometry', 'parallel_robot', 'trajectory_proxy'):
         start(name, GIVEN.get(name, {}), ['-r', '__ns:=/config'])
-    start('dynamics', DEFAULT, ['-r', '__ns:=/config/alone'])
+    for name in ('dynamics', 'wrist_sensor'):
+        start(name, DEFAULT, ['-r', '__ns:=/config/alone'])
     client = connect('config')
     for name in simulators:
         pause(client, name, True)
@@ -96,6 +97,7 @@ CASES = [
     ('wrench_estimator', MODEL, ('/**/wrench_estimator',)),
     ('alone/dynamics', MODEL, ('/**', '/**/dynamics')),
     ('trajectory_proxy', MODEL, ('/**', '/**/trajectory_proxy')),
+    ('alone/wrist_sensor', MODEL, ('/**', '/**/wrist_sensor')),
     ('simulator', SIMULATOR, ('/**/simulator',)),
     ('mechanism_simulator', MECHANISM, ('/**/mechanism_simulator',)),
     ('odometry', ODOMETRY, ('/**/odometry',)),

@@ -61,6 +61,7 @@ ORDER = """
     nodes.mobile_base
     nodes.parallel
     nodes.trajectory
+    nodes.force_torque
     nodes
     cli.command_line  cli.progress
     cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite

@@ -10,7 +10,7 @@ TABLE = (
         'nodes',
         list(MODEL_NODES),
         'The nodes to host.',
-        choices=(*MODEL_NODES, 'simulator'),
+        choices=(*MODEL_NODES, 'wrist_sensor', 'simulator'),
         read_only=True,
     ),
 )

@@ -1,0 +1,177 @@
+r"""Mass and center of mass of the tool beyond a force-torque sensor, and the bias of the sensor.
+
+At rest, with g_k = R_k^T g in the frame of the sensor, a pose k shows
+
+    f_k = b_f + m g_k + e,      n_k = b_n + h x g_k + e',      h = m c,                   (1)
+
+two linear problems: four unknowns in the forces, six in the moments. Three poses are the fewest. If
+all g_k are the same, nothing is told from the bias; if they differ along one line only, the part of
+h along that line is not told.
+
+Source: Kubus, Kroeger and Wahl, On-line rigid object recognition and pose estimation based on
+inertial parameters (2007), whose model at rest this is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    ErrorCode,
+    ScrewDynamicsError,
+)
+from screw_dynamics_ros.core.lie.so3 import hat
+from screw_dynamics_ros.core.types import Array
+
+LEAST_POSES = 3
+LEAST_SPREAD = 0.1  # of the directions of gravity in the second direction in which they differ
+CLEAR = 3.0  # standard deviations by which a mass must be above zero
+
+
+class TooFewPosesError(ArgumentError):
+    """The poses do not tell the tool: there are too few, or they are too similar."""
+
+    code = ErrorCode.NOT_ENOUGH_DATA
+
+
+class NoToolError(ScrewDynamicsError):
+    """What fits the poses is no body."""
+
+    code = ErrorCode.NO_SOLUTION
+
+
+@dataclass(frozen=True)
+class ToolEstimate:
+    """What the poses tell; vectors are in the frame of the sensor.
+
+    Attributes
+    ----------
+    mass, mass_deviation : float
+        [kg].
+    com, com_deviation : (3,) arrays
+        [m].
+    bias, bias_deviation : (6,) arrays
+        Moment and force [N m, N].
+    moment_residual, force_residual : float
+        Root mean square of what is left [N m, N].
+    poses : int
+    """
+
+    mass: float
+    mass_deviation: float
+    com: Array
+    com_deviation: Array
+    bias: Array
+    bias_deviation: Array
+    moment_residual: float
+    force_residual: float
+    poses: int
+
+
+def identify_tool(gravity: ArrayLike, wrenches: ArrayLike) -> ToolEstimate:
+    """Return mass, center of mass and bias by (1), least squares.
+
+    Parameters
+    ----------
+    gravity : (K, 3) array
+        g_k: acceleration of free fall in the frame of the sensor [m/s^2], in each pose.
+    wrenches : (K, 6) array
+        Moment and force (of the tool on the robot) measured there [N m, N].
+
+    Raises
+    ------
+    TooFewPosesError
+        Fewer than three poses, or orientations that do not tell the tool.
+    NoToolError
+        The mass is not clearly positive.
+    ArgumentError
+        Arrays of other shapes, or numbers that are not finite.
+
+    Examples
+    --------
+    >>> g = 9.81 * np.array([[0, 0, -1.0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> moments = np.cross([0, 0.02, 0.2], g) + [0.1, 0, 0]
+    >>> tool = identify_tool(g, np.hstack([moments, 2.0 * g]))
+    >>> round(tool.mass, 6), tool.com.round(6) + 0.0, tool.bias.round(6) + 0.0
+    (2.0, array([0.  , 0.01, 0.1 ]), array([0.1, 0. , 0. , 0. , 0. , 0. ]))
+    """
+    g, W = float_array('gravity', gravity), float_array('wrenches', wrenches)
+    count = len(g)
+    if g.shape != (count, 3) or W.shape != (count, 6):
+        raise ArgumentError(
+            f'gravity and wrenches must have shapes (K, 3) and (K, 6), got {g.shape} and {W.shape}'
+        )
+    if not (np.isfinite(g).all() and np.isfinite(W).all()):
+        raise ArgumentError('gravity and wrenches must be finite')
+    check_orientations(g)
+    units = np.tile(np.eye(3), (count, 1))
+    forces = np.column_stack([g.ravel(), units])
+    moments = np.hstack([-np.concatenate([hat(each) for each in g]), units])
+    x, P, force_residual = fit(forces, W[:, 3:].ravel())
+    y, Q, moment_residual = fit(moments, W[:, :3].ravel())
+    m, deviation = float(x[0]), float(P[0, 0]) ** 0.5
+    if not m > CLEAR * deviation or not m > 0.0:
+        raise NoToolError(
+            f'the mass that fits the poses is {m:.4g} kg, with a standard deviation of '
+            f'{deviation:.2g} kg: '
+            + (
+                'the sign of the sensor or gravity is wrong'
+                if m < -CLEAR * deviation
+                else 'there is no tool'
+            )
+        )
+    c = y[:3] / m
+    com_deviation = np.sqrt(Q.diagonal()[:3] + (c * deviation) ** 2) / m
+    return ToolEstimate(
+        m,
+        deviation,
+        c,
+        com_deviation,
+        np.concatenate([y[3:], x[1:]]),
+        np.sqrt(np.concatenate([Q.diagonal()[3:], P.diagonal()[1:]])),
+        moment_residual,
+        force_residual,
+        count,
+    )
+
+
+def check_orientations(gravity: Array) -> None:
+    """Raise `TooFewPosesError` if poses with these directions (K, 3) cannot tell the tool."""
+    count = len(gravity)
+    if count < LEAST_POSES:
+        raise TooFewPosesError(
+            f'{count} poses recorded, and at least {LEAST_POSES} of different orientations are '
+            'needed: move the robot and record more'
+        )
+    sizes = np.linalg.norm(gravity, axis=1)
+    if not sizes.min() > 0.0:
+        raise TooFewPosesError('without gravity a tool at rest shows nothing')
+    u = gravity / sizes[:, None]
+    spread = np.linalg.svd(u - u.mean(axis=0), compute_uv=False) / count**0.5
+    if spread[1] >= LEAST_SPREAD:
+        return
+    raise TooFewPosesError(
+        f'all {count} poses have nearly the same orientation to gravity: its weight cannot be told '
+        'from the bias; turn the sensor by 30 degrees and more about different horizontal axes'
+        if spread[0] < LEAST_SPREAD
+        else f'the orientations of all {count} poses to gravity differ in one direction only: the '
+        'center of mass along it cannot be told from the bias; turn the sensor about another '
+        'horizontal axis too'
+    )
+
+
+def fit(A: Array, b: Array) -> tuple[Array, Array, float]:
+    """Return the x with the smallest |A x - b|, its covariance, and the root mean square left.
+
+    The noise is taken from what is left.
+    """
+    x = np.linalg.lstsq(A, b, rcond=None)[0]
+    left = b - A @ x
+    square = float(left @ left)
+    covariance = np.linalg.inv(A.T @ A) * square / (len(b) - len(x))
+    return x, covariance, (square / len(b)) ** 0.5

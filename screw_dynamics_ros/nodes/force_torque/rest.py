@@ -1,0 +1,121 @@
+"""Whether the robot was at rest while a sensor was read."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+
+import numpy as np
+
+from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.force_torque.sensor_messages import Sample
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+
+MOST = 20_000  # joint states kept
+LEAST_SAMPLES = 10  # or pose_samples, if that is less
+
+
+class NotAtRestError(ArgumentError):
+    """The robot moves."""
+
+    code = ErrorCode.NOT_AT_REST
+
+
+class RestStates:
+    """The latest joint states, without a pause among them."""
+
+    def __init__(self) -> None:
+        self._states: deque[tuple[int, Array, Array]] = deque(maxlen=MOST)
+
+    def forget(self) -> None:
+        """Start anew."""
+        self._states.clear()
+
+    def observe(self, mapper: JointStateMapper) -> None:
+        """Keep the present state; only it after a pause."""
+        before = self._states[-1][0] if self._states else mapper.stamp - 1
+        if mapper.restarted or not 0 < mapper.stamp - before <= mapper.policies.timeout:
+            self.forget()
+        self._states.append((mapper.stamp, mapper.q.copy(), mapper.v.copy()))
+
+    def positions(
+        self,
+        mapper: JointStateMapper,
+        samples: list[Sample],
+        limit: float,
+        gap: float,
+        timeout: float,
+        most: int,
+    ) -> Array:
+        """Return the mean positions (n,) of the robot, at rest during samples.
+
+        Parameters
+        ----------
+        mapper : JointStateMapper
+        samples : list of Sample
+            The latest ones, without a pause among them.
+        limit : float
+            Largest velocity [rad/s, m/s].
+        gap : float
+            By how much the stamps of states may end before those of samples [s].
+        timeout : float
+            Largest age of the last sample [s].
+        most : int
+            How many samples are asked for; a tenth, at least `LEAST_SAMPLES`, must be there.
+
+        Raises
+        ------
+        NotAtRestError
+            The robot moves.
+        ArgumentError
+            Samples or joint states are too few, too old, or of other times.
+        """
+        now = time.monotonic()
+        if len(samples) < min(LEAST_SAMPLES, most):
+            raise ArgumentError(
+                f'{len(samples)} sensor messages without a pause, and at least '
+                f'{min(LEAST_SAMPLES, most)} are needed: call again later; see /diagnostics'
+            )
+        if now - samples[-1].arrival > timeout:
+            raise ArgumentError(
+                f'no sensor message for {now - samples[-1].arrival:.1f} s: check that the driver '
+                'of the sensor is running'
+            )
+        states = [each for each in self._states if each[0] >= samples[0].stamp - gap * 1e9]
+        age = now - mapper.last_accepted
+        if not states or age > (mapper.policies.state_timeout or math.inf):
+            raise ArgumentError(
+                f'no joint state for {age:.1f} s: check that the driver of the robot is running'
+            )
+        if states[-1][0] < samples[-1].stamp - gap * 1e9 or states[0][0] > (
+            samples[0].stamp + gap * 1e9
+        ):
+            raise ArgumentError(
+                'there are no joint states of the time of the sensor messages: their stamps differ '
+                f'by {abs(states[-1][0] - samples[-1].stamp) * 1e-9:.3g} s; check the clocks, or '
+                'call again later'
+            )
+        return self._at_rest(mapper, states, limit)
+
+    def _at_rest(
+        self, mapper: JointStateMapper, states: list[tuple[int, Array, Array]], limit: float
+    ) -> Array:
+        q, v = (np.array([state[k] for state in states]) for k in (1, 2))
+        moved = q - q[0]
+        turns = mapper.continuous
+        moved[:, turns] = (moved[:, turns] + np.pi) % (2.0 * np.pi) - np.pi
+        seconds = (states[-1][0] - states[0][0]) * 1e-9
+        speeds = np.abs(v).max(axis=0)
+        spread = moved.max(axis=0) - moved.min(axis=0)
+        moving = (speeds > limit) | (spread > max(limit * seconds, 1e-9))
+        if moving.any():
+            k = int(np.argmax(moving))
+            raise NotAtRestError(
+                f'{mapper.joints[k]} moves: {speeds[k]:.3g} rad/s or m/s, by {spread[k]:.3g} rad '
+                f'or m within {seconds:.3g} s, more than rest_velocity_limit ({limit:g}) allows; '
+                'let the robot come to rest and call again'
+            )
+        mean: Array = q[0] + moved.mean(axis=0)
+        return mean

@@ -1,0 +1,193 @@
+"""Services that need the robot at rest: bias, poses, and the tool that they tell."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from screw_dynamics_ros.core.errors import ArgumentError, MissingDescriptionError
+from screw_dynamics_ros.core.estimation.tool_identification import ToolEstimate, identify_tool
+from screw_dynamics_ros.core.estimation.wrist_sensor import external_wrench, inertia_matrix
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.force_torque.parameters import tool_of
+from screw_dynamics_ros.nodes.force_torque.rest import RestStates
+from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
+from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.immediate_services import ImmediateServices
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular, time_message
+from screw_dynamics_ros.ros.messages.templates import vector
+from screw_dynamics_ros.ros.parameters import Parameters
+
+MOST_POSES = 1000
+
+
+class RestingPose(NamedTuple):
+    """What the sensor shows in one pose.
+
+    Attributes
+    ----------
+    stamp : int
+        Of the last sample [ns].
+    q : (n,) array
+        Mean positions.
+    wrench : (6,) array
+        Mean moment and force.
+    samples : int
+    """
+
+    stamp: int
+    q: Array
+    wrench: Array
+    samples: int
+
+
+class ToolPoses:
+    """`~/tare`, `~/record_pose`, `~/identify_tool` and `~/forget_poses`.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    host : ModelHost
+    parameters : Parameters
+        With the values of `parameters.TABLE`; bias and tool are set there.
+    sensor : SensorMessages
+    """
+
+    def __init__(
+        self, node: Node, host: ModelHost, parameters: Parameters, sensor: SensorMessages
+    ) -> None:
+        self._node, self._host = node, host
+        self._parameters, self._sensor = parameters, sensor
+        self._poses: list[RestingPose] = []
+        self._rest = RestStates()
+        self._frame, self._text = '', ''
+        self._model: Model | None = None
+        self._mapper: JointStateMapper | None = None
+        self._motion: Formula | None = None
+        host.states.observe(self._rest.observe)
+        triggers = ControlServices(node)
+        triggers.add_trigger('~/tare', self._tare)
+        triggers.add_trigger('~/record_pose', self._record)
+        triggers.add_trigger('~/forget_poses', self._forget)
+        self._services = ImmediateServices(node)
+        self._services.add('IdentifyTool', '~/identify_tool', self._identify)
+
+    def bind(
+        self, model: Model, mapper: JointStateMapper, frame: str, motion: Formula | None
+    ) -> None:
+        """Take over a new model; poses of another robot or frame are forgotten."""
+        if mapper is not self._mapper:
+            self._rest.forget()
+        if (model.text, frame) != (self._text, self._frame):
+            self._poses.clear()
+        self._model, self._mapper, self._motion = model, mapper, motion
+        self._text, self._frame = model.text, frame
+
+    def forget(self) -> None:
+        """Forget all poses."""
+        self._poses.clear()
+
+    def report(self, status: Status) -> None:
+        """Say how many poses there are."""
+        status.values['poses recorded'] = str(len(self._poses))
+        self._services.report(status)
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def _present(self) -> RestingPose:
+        """Return what the sensor shows now; raises `ScrewDynamicsError` if that cannot be told."""
+        mapper, value = self._mapper, self._parameters
+        self._known_motion()
+        assert mapper is not None
+        samples = self._sensor.samples
+        q = self._rest.positions(
+            mapper,
+            samples,
+            value['rest_velocity_limit'],
+            value['match_limit'],
+            value['sensor_timeout'],
+            value['pose_samples'],
+        )
+        mean = np.mean([sample.wrench for sample in samples], axis=0)
+        return RestingPose(samples[-1].stamp, q, mean, len(samples))
+
+    def _known_motion(self) -> Formula:
+        """Return the output with the motion; raises `MissingDescriptionError` without one."""
+        if self._motion is None or self._model is None:
+            raise MissingDescriptionError(
+                'no robot description, or no frame of the sensor in it; see /diagnostics'
+            )
+        return self._motion
+
+    def _motion_at(self, q: Array) -> Array:
+        """Return `sensor_motion` at rest, (12,)."""
+        motion = self._known_motion()
+        assert self._model is not None
+        rest = np.zeros(len(q))
+        result: Array = self._model.results_at(q, rest, joint_accelerations=rest)[motion][:12]
+        return result
+
+    def _tare(self) -> str:
+        pose, M = self._present(), inertia_matrix(tool_of(self._parameters.values))
+        bias = external_wrench(pose.wrench, np.zeros(6), M, self._motion_at(pose.q))
+        self._set(bias=bias)
+        force = ', '.join(f'{x:.4g}' for x in swap_linear_angular(bias))
+        return f'bias of {pose.samples} sensor messages: {force}'
+
+    def _record(self) -> str:
+        if len(self._poses) >= MOST_POSES:
+            raise ArgumentError(f'{MOST_POSES} poses are recorded: call ~/forget_poses')
+        pose = self._present()
+        self._poses.append(pose)
+        return f'pose {len(self._poses)}: mean of {pose.samples} sensor messages'
+
+    def _forget(self) -> str:
+        count = len(self._poses)
+        self._poses.clear()
+        return f'{count} poses forgotten'
+
+    def _identify(self, request: Any, response: Any) -> None:
+        self._known_motion()
+        motions = [self._motion_at(pose.q) for pose in self._poses]
+        gravity = -np.array([motion[9:] for motion in motions]).reshape(-1, 3)
+        wrenches = np.array([pose.wrench for pose in self._poses]).reshape(-1, 6)
+        tool = identify_tool(gravity, wrenches)
+        prefix = self._host.parameters['frame_prefix']
+        fill(response, tool, self._poses[-1].stamp, prefix + self._frame)
+        if request.apply:
+            inertia = self._parameters['tool_inertia']
+            self._set(tool_mass=tool.mass, tool_center_of_mass=tool.com.tolist(), bias=tool.bias)
+            response.message = f'in force from now on, with tool_inertia {inertia}'
+
+    def _set(self, bias: Array, **tool: Any) -> None:
+        """Set parameters, all or none; raises `ArgumentError`."""
+        values = {'bias': swap_linear_angular(bias).tolist(), **tool}
+        result = self._node.set_parameters_atomically(
+            [Parameter(name, value=value) for name, value in values.items()]
+        )
+        if not result.successful:
+            raise ArgumentError(result.reason)
+
+
+def fill(response: Any, tool: ToolEstimate, stamp: int, frame_id: str) -> None:
+    """Fill in a response of IdentifyTool."""
+    response.header.stamp, response.header.frame_id = time_message(stamp), frame_id
+    response.tool.header = response.header
+    response.tool.inertia.m, response.mass_deviation = tool.mass, tool.mass_deviation
+    response.tool.inertia.com = vector(tool.com.tolist())
+    response.center_of_mass_deviation = vector(tool.com_deviation.tolist())
+    for wrench, numbers in (
+        (response.bias, tool.bias),
+        (response.bias_deviation, tool.bias_deviation),
+    ):
+        wrench.torque, wrench.force = vector(numbers[:3].tolist()), vector(numbers[3:].tolist())
+    response.force_residual, response.moment_residual = tool.force_residual, tool.moment_residual
+    response.poses_used = tool.poses

@@ -1,0 +1,362 @@
+"""Outputs of the node `wrist_sensor`: what the environment exerts on the tool beyond the sensor."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation.wrist_sensor import (
+    FilteredAcceleration,
+    StampedValues,
+    external_wrench,
+    inertia_matrix,
+    relative_pose,
+    sensor_motion,
+)
+from screw_dynamics_ros.core.lie import screws
+from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.force_torque.parameters import TABLE, bias_of, tool_of
+from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
+from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
+from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.model.running_model import Model
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
+from screw_dynamics_ros.nodes.parameters import frame_parameters
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.cdr import packed
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.ros.names import printable, topic_tokens
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+INPUT, OUTPUT = 'wrench', '~/wrench'
+MOST_KINDS = 20  # of refusals
+KEPT = 200  # joint states among which that of a sensor message is looked for
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Sensor messages refused for one kind of reason: when last [s], how often, and why."""
+
+    last: float
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class SensorPlan(Plan):
+    """What is needed of a robot.
+
+    Attributes
+    ----------
+    frame : str
+        The link of the sensor, '' if it is not known or the robot does not have it.
+    fault : str
+        Why there is none.
+    tokens : dict
+        Further links, with the last parts of their topics.
+    motion : Formula or None
+        `sensor_motion`, then the poses of the sensor in the frames of these links, flat.
+    acceleration : FilteredAcceleration
+    """
+
+    frame: str = field(kw_only=True)
+    fault: str = field(kw_only=True)
+    tokens: dict[str, str] = field(kw_only=True)
+    motion: Formula | None = field(kw_only=True)
+    acceleration: FilteredAcceleration = field(kw_only=True)
+
+
+class SensorChannel(Channel):
+    """A topic that is published for messages of the sensor, not for joint states."""
+
+    def __init__(self, publisher: Any, frame_id: str) -> None:
+        template = templates.wrench(frame_id)
+        super().__init__(publisher, template, {}, velocity=True, is_valid=lambda: False)
+        self._numbers = template.array(0)
+
+    def put(self, wrench: Array, stamp: bytes) -> None:
+        """Publish moment and force (6,)."""
+        self._numbers[:] = swap_linear_angular(wrench)
+        self.publish(stamp)
+
+
+class WristSensor:
+    """`~/wrench`, `~/wrench_at/<frame>`, and the services that tell tool and bias.
+
+    Each message of the sensor is answered by one, with its stamp and the motion at that time, as
+    joint states tell it; weight and inertia of the tool and the bias are taken off.
+    """
+
+    def __init__(self, node: Node, host: ModelHost) -> None:
+        self._node, self._host = node, host
+        self._publishers = Publishers(node)
+        self._parameters = Parameters(node, TABLE, self._check, self._apply)
+        self._sensor = SensorMessages()
+        self._plan: SensorPlan | None = None
+        self._model: Model | None = None
+        self._channels: list[SensorChannel] = []
+        self._motions = StampedValues(KEPT)
+        self._refused: dict[str, Refusal] = {}  # by kind
+        self._frame = self._parameters['sensor_frame']
+        self._poses = ToolPoses(node, host, self._parameters, self._sensor)
+        self._check({})
+        self._follow()
+        self._publishers.get(WrenchStamped, OUTPUT)  # there before its frame is known
+        host.states.prepare(self._advance)
+        host.states.consume(lambda mapper, sent: self._keep_motion(mapper))
+        node.create_subscription(
+            WrenchStamped,
+            INPUT,
+            FAULTS.guarded('a sensor message', self._on_wrench),
+            qos.JOINT_STATES,
+            qos_overriding_options=qos.OVERRIDABLE,
+        )
+
+    # --- the robot ------------------------------------------------------------------------------
+
+    def plan(self, robot: Robot) -> SensorPlan:
+        """Find the frame of the sensor on the robot, and what tells its motion."""
+        wanted, names = self._frame, robot.link_names
+        joints = scalar_joints(robot)
+        acceleration = FilteredAcceleration(len(joints))
+        fault = '' if wanted else 'no message of the sensor so far, and sensor_frame is not set'
+        if wanted and wanted not in names:
+            fault = (
+                f'robot {robot.description.name} has no link {printable(wanted)}: set sensor_frame '
+                'to the link of the sensor'
+            )
+        if fault:
+            return SensorPlan(
+                [], frame='', fault=fault, tokens={}, motion=None, acceleration=acceleration
+            )
+        frames = [name for name in self._parameters['frames'] if name in names]
+        places = tuple(coordinates(robot, joints)[1].tolist())
+        a = Formula('accelerations', ('joint_accelerations',), scattered, (places, robot.nv))
+        motion = Formula(
+            'motion of the sensor',
+            (
+                ('velocity', wanted, 'body'),
+                robot.substitute(('acceleration', wanted, 'body'), a=a),
+                'gravity',
+                ('link_pose', wanted),
+                *(('link_pose', frame) for frame in frames),
+            ),
+            motion_and_poses,
+        )
+        return SensorPlan(
+            [motion],
+            parameters={'joint_accelerations': acceleration.value},
+            frame=wanted,
+            fault='',
+            tokens=topic_tokens(frames),
+            motion=motion,
+            acceleration=acceleration,
+        )
+
+    def bind(self, model: Model, mapper: JointStateMapper, plan: SensorPlan) -> list[Channel]:
+        """Take over a new model; return the topics."""
+        self._plan, self._model, self._mapper = plan, model, mapper
+        self._motions.clear()
+        self._poses.bind(model, mapper, plan.frame, plan.motion)
+        self._channels = []
+        if plan.motion is not None and model.results:
+            prefix = self._host.parameters['frame_prefix']
+            self._add(OUTPUT, prefix + plan.frame)
+            for link, token in plan.tokens.items():
+                self._add(f'~/wrench_at/{token}', prefix + link)
+        self._follow()
+        return list(self._channels)
+
+    def _add(self, topic: str, frame_id: str) -> None:
+        publisher = self._publishers.get(WrenchStamped, topic)
+        self._channels.append(SensorChannel(publisher, frame_id))
+
+    # --- joint states ---------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Take in the velocities of a state, before anything is computed for it."""
+        plan = self._plan
+        if plan is None or plan.motion is None:
+            return
+        mapper, filtered = self._mapper, plan.acceleration
+        filtered.longest = mapper.policies.timeout * 1e-9
+        if mapper.has_velocity:
+            filtered.advance(mapper.stamp, mapper.v, mapper.restarted)
+        else:
+            filtered.restart()
+
+    def _keep_motion(self, mapper: JointStateMapper) -> None:
+        """Keep the motion of the sensor in a state."""
+        plan, model = self._plan, self._model
+        if plan is None or plan.motion is None or model is None:
+            return
+        if mapper.restarted:
+            self._motions.clear()
+        if mapper.has_velocity and plan.acceleration.is_settled:
+            self._motions.add(mapper.stamp, model.results[plan.motion].copy())
+
+    # --- sensor messages ------------------------------------------------------------------------
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        """Publish what the environment exerts, if the motion at that time is known."""
+        value = self._parameters
+        try:
+            sample = self._sensor.take(
+                message, value['sensor_frame'], value['sensor_sign'], value['sensor_timeout']
+            )
+            self._find_frame()
+            if not any(channel.listened for channel in self._channels):
+                return
+            motion = self._motion_at(sample.stamp)
+        except ScrewDynamicsError as error:
+            self._refuse(str(error))
+            return
+        wrench = external_wrench(sample.wrench, self._bias, self._inertia, motion[:12])
+        stamp = packed(sample.stamp)
+        if not np.isfinite(wrench).all():
+            self._refuse('the compensated wrench is not finite')
+            return
+        poses = motion[12:].reshape(-1, 4, 4)
+        at_frames = (screws.transform_wrench(C, wrench) for C in poses)
+        for channel, numbers in zip(self._channels, (wrench, *at_frames)):
+            if channel.listened:
+                channel.put(numbers, stamp)
+
+    def _motion_at(self, stamp: int) -> Array:
+        """Return what was kept of a time [ns]; raises `ArgumentError` if there is none."""
+        if not len(self._motions):
+            raise ArgumentError(
+                'there is no motion: no joint states with velocities so far, or their '
+                'accelerations have not settled since the last pause'
+            )
+        try:
+            return self._motions.at(stamp, round(self._parameters['match_limit'] * 1e9))
+        except ArgumentError as error:
+            raise ArgumentError(f'there is no joint state of its time: {error}') from None
+
+    def _find_frame(self) -> None:
+        """Take the frame of the first message, if none is set."""
+        frame = self._parameters['sensor_frame'] or self._sensor.frame
+        prefix = self._host.parameters['frame_prefix']
+        if not self._parameters['sensor_frame'] and prefix and frame.startswith(prefix):
+            frame = frame[len(prefix) :]
+        if frame != self._frame:
+            self._frame = frame
+            self._host.reload()
+
+    def _refuse(self, reason: str) -> None:
+        kind = reason.split(':')[0]
+        known = self._refused.get(kind)
+        if known or len(self._refused) < MOST_KINDS:
+            count = known.count + 1 if known else 1
+            self._refused[kind] = Refusal(time.monotonic(), count, printable(reason))
+
+    # --- report ---------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        """Report the sensor, the tool, and what is missing."""
+        status, plan = Status('outputs'), self._plan
+        value = self._parameters
+        status.values.update(
+            {
+                'sensor frame': self._frame,
+                'sensor messages': str(self._sensor.accepted),
+                'tool mass [kg]': f'{value["tool_mass"]:.6g}',
+                'tool center of mass [m]': ', '.join(
+                    f'{x:.6g}' for x in value['tool_center_of_mass']
+                ),
+                'bias [N, N m]': ', '.join(f'{x:.6g}' for x in value['bias']),
+            }
+        )
+        self._poses.report(status)
+        now = time.monotonic()
+        if now - self._sensor.last > value['sensor_timeout']:
+            age = now - self._sensor.last
+            status.report(
+                Level.WARN,
+                f'no usable message on {self._node.resolve_topic_name(INPUT)}'
+                + (f' for {age:.3g} s' if math.isfinite(age) else ' so far'),
+            )
+        if plan is not None and plan.fault:
+            status.report(Level.WARN, plan.fault)
+        for refusal in self._refused.values():
+            if now - refusal.last < statuses.RECENT:
+                status.report(
+                    Level.WARN,
+                    f'sensor messages refused, {refusal.count} so far: {refusal.reason}',
+                )
+        absent = [
+            name
+            for name in value['frames']
+            if plan is not None and not plan.fault and name not in plan.tokens
+        ]
+        if absent:
+            status.report(Level.ERROR, f'the robot has no link {", ".join(absent)}: correct frames')
+        statuses.report_channels(status, self._channels, self._host.mapper)
+        return status
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def _check(self, values: Mapping[str, Any]) -> None:
+        """Refuse what cannot be; raises `ScrewDynamicsError`."""
+        value = {**self._parameters.values, **values}
+        tool_of(value)
+        if abs(value['sensor_sign']) != 1.0:
+            raise ArgumentError(f'sensor_sign must be 1 or -1, got {value["sensor_sign"]:g}')
+        robot = self._host.model.robot if self._host.model else None
+        frame_parameters.check(dict(values), robot)
+        frame = values.get('sensor_frame')
+        if frame and robot is not None:
+            try:
+                frame_parameters.check({'frames': [frame]}, robot)
+            except ScrewDynamicsError as error:
+                raise type(error)(str(error).replace('frames:', 'sensor_frame:')) from None
+
+    def _apply(self, values: Mapping[str, Any]) -> None:
+        self._follow()
+        if 'sensor_sign' in values:
+            self._sensor.forget()
+            self._poses.forget()
+        if 'sensor_frame' in values:
+            self._frame = values['sensor_frame']
+            self._sensor.restart()
+        if values.keys() & {'sensor_frame', 'frames'}:
+            self._host.reload()
+
+    def _follow(self) -> None:
+        """Follow the parameters as they are now."""
+        value = self._parameters
+        self._inertia, self._bias = inertia_matrix(tool_of(value.values)), bias_of(value.values)
+        self._sensor.keep(value['pose_samples'])
+        if self._plan is not None:
+            self._plan.acceleration.cutoff = value['acceleration_cutoff']
+
+
+def scattered(values: Array, places: tuple[int, ...], size: int) -> Array:
+    """Return a vector of `size` with values at some places, zero elsewhere."""
+    result = zeros(size, values)
+    result[list(places)] = values
+    return result
+
+
+def motion_and_poses(V: Array, dV: Array, gravity: Array, C: Array, *frames: Array) -> Array:
+    """Return `sensor_motion`, and the pose of the sensor in other frames, in one vector."""
+    poses = [relative_pose(C, frame) for frame in frames]
+    return np.concatenate([sensor_motion(V, dV, C, gravity), *(pose.ravel() for pose in poses)])

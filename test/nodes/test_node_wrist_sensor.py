@@ -1,0 +1,424 @@
+"""The node `wrist_sensor` in this process: a tool of particles on a moving arm, and what fails."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.nodes.force_torque import rest, sensor_messages, wrist_sensor_outputs
+from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
+from screw_dynamics_ros.ros.diagnostics import Level
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
+
+PANDA = urdf_path('panda').read_text()
+FRAME = 'panda_link8'
+GRAVITY = np.array([0.0, 0.0, -9.81])
+MASSES = np.array([0.4, 0.7, 0.2, 0.5])
+PLACES = np.array([[0.02, 0.01, 0.1], [-0.03, 0.0, 0.15], [0.0, 0.05, 0.05], [0.01, -0.02, 0.2]])
+BODY = RigidBody.from_particles(MASSES, PLACES)
+XX, XY, XZ, _, YY, YZ, _, _, ZZ = BODY.matrix.ravel().tolist()
+TOOL = {
+    'tool_mass': BODY.mass,
+    'tool_center_of_mass': BODY.com.tolist(),
+    'tool_inertia': [XX, XY, XZ, YY, YZ, ZZ],
+}
+BIAS = np.array([3.0, -2.0, 8.0, 0.2, -0.1, 0.05])  # force, moment
+MS = 10**6
+HOME = np.array([0.0, -0.6, 0.0, -2.0, 0.0, 1.7, 0.6, 0.0])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return Robot.from_urdf(PANDA)
+
+
+class Rig:
+    """A bench with a driver of the robot and one of the sensor."""
+
+    def __init__(self, monkeypatch, robot, **parameters):
+        self.robot = robot
+        self.bench = Bench(
+            monkeypatch, WristSensor, 'wrist_sensor', max_delay=10.0, backend='auto', **parameters
+        )
+        for module in (rest, sensor_messages, wrist_sensor_outputs):
+            monkeypatch.setattr(module, 'time', self.bench.clock)
+        self.part = self.bench.part
+        self.describe(PANDA)
+        self.stamp = self.bench.clock.time_ns() + 10**9
+        self.bias = np.zeros(6)
+
+    def describe(self, text):
+        self.bench.host.source.receive(String(data=text))
+        self.settle()
+
+    def settle(self):
+        """Let everything be compiled, and taken over."""
+        self.bench.finish()
+        self.bench.host.keep_house()
+
+    def set(self, **values):
+        results = self.bench.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])
+        self.settle()
+        return all(each.successful for each in results)
+
+    def ask(self, service):
+        """Call a service of the type Trigger."""
+        response = Trigger.Response()
+        (found,) = (s for s in self.bench.node.services if s.srv_name.endswith(f'/{service}'))
+        return found.callback(Trigger.Request(), response)
+
+    def identify(self, apply=False):
+        srv = pytest.importorskip('screw_dynamics_msgs.srv')
+        (found,) = (s for s in self.bench.node.services if s.srv_name.endswith('identify_tool'))
+        request, response = srv.IdentifyTool.Request(apply=apply), srv.IdentifyTool.Response()
+        return found.callback(request, response)
+
+    def state(self, stamp, q, v=None):
+        self.bench.clock.offset += (stamp - self.bench.clock.time_ns()) * 1e-9
+        self.bench.host.states.receive(serialized(list(self.robot.joint_names), q, stamp, v), {})
+
+    def sense(self, stamp, wrench, frame=FRAME):
+        """Let a message of the sensor come; return what is published, by topic."""
+        message = WrenchStamped()
+        message.header.frame_id = frame
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        (f, n), w = np.reshape(wrench, (2, 3)).astype(float), message.wrench
+        w.force.x, w.force.y, w.force.z = f
+        w.torque.x, w.torque.y, w.torque.z = n
+        self.bench.sent.clear()
+        self.part._on_wrench(message)
+        return {
+            topic.removeprefix('/life/wrist_sensor/'): deserialize_message(data, WrenchStamped)
+            for topic, data in self.bench.sent
+        }
+
+    def weight(self, q):
+        """Return force and moment that the sensor shows at rest, without bias."""
+        g = self.robot.link_pose(q, FRAME)[:3, :3].T @ GRAVITY
+        return np.concatenate([BODY.mass * g, np.cross(BODY.mass * BODY.com, g)])
+
+    def stand(self, q, count=20, contact=0.0):
+        """Stand still for a while; return what was published last."""
+        sent = {}
+        for _ in range(count):
+            self.stamp += 5 * MS
+            self.state(self.stamp, q)
+            sent = self.sense(self.stamp + MS, self.weight(q) + self.bias + contact)
+        return sent
+
+    def status(self):
+        return self.part.status()
+
+
+@pytest.fixture
+def make(monkeypatch, ros_domain, robot):
+    rclpy.init(domain_id=ros_domain)
+    rigs = []
+
+    def make_rig(**parameters):
+        rigs.append(Rig(monkeypatch, robot, **parameters))
+        return rigs[-1]
+
+    yield make_rig
+    for rig in rigs:
+        rig.bench.close()
+    rclpy.shutdown()
+
+
+def numbers(message):
+    f, n = message.wrench.force, message.wrench.torque
+    return np.array([f.x, f.y, f.z, n.x, n.y, n.z])
+
+
+def swing(t):
+    """Return positions and velocities of a fast motion."""
+    k = np.arange(1.0, 9.0)
+    rates = 1.0 + 0.3 * k
+    return 0.3 * np.sin(rates * t + k) + HOME, 0.3 * rates * np.cos(rates * t + k)
+
+
+def shown(robot, t, step=1e-4):
+    """Return what a sensor shows of the particles, by second differences of their places."""
+    poses = [robot.link_pose(swing(t + d)[0], FRAME) for d in (-step, 0.0, step)]
+    before, now, after = (PLACES @ C[:3, :3].T + C[:3, 3] for C in poses)
+    R, r = poses[1][:3, :3], poses[1][:3, 3]
+    forces = MASSES[:, None] * (GRAVITY - (before - 2.0 * now + after) / step**2)
+    return np.concatenate([R.T @ forces.sum(axis=0), R.T @ np.cross(now - r, forces).sum(axis=0)])
+
+
+def test_motion_is_compensated_between_states(make, robot):
+    """States every 4 ms, samples at other times; left is what the filter of 50 Hz is late."""
+    rig = make(
+        sensor_frame=FRAME,
+        acceleration_cutoff=50.0,
+        frames=['panda_hand_tcp', 'panda_link0'],
+        bias=BIAS.tolist(),
+        frame_prefix='left_',
+        **TOOL,
+    )
+    contact = np.array([8.0, -4.0, 12.0, 0.3, -1.0, 0.5])
+    worst, largest = 0.0, 0.0
+    for k in range(120):
+        t, stamp = 0.004 * k, rig.stamp + 4 * MS * k
+        rig.state(stamp, *swing(t))
+        late = t - 0.0013
+        sent = rig.sense(stamp - 1_300_000, shown(robot, late) + BIAS + contact)
+        if k < 40:
+            continue
+        message = sent['wrench']
+        found_stamp = message.header.stamp
+        assert found_stamp.sec * 10**9 + found_stamp.nanosec == stamp - 1_300_000
+        assert message.header.frame_id == f'left_{FRAME}'
+        worst = max(worst, np.abs(numbers(message) - contact)[:3].max())
+        moving = shown(robot, late) - rig.weight(swing(late)[0])
+        largest = max(largest, np.abs(moving[:3]).max())
+        for frame in ('panda_hand_tcp', 'panda_link0'):
+            there = numbers(sent[f'wrench_at/{frame}'])
+            assert sent[f'wrench_at/{frame}'].header.frame_id == f'left_{frame}'
+            C = np.linalg.inv(robot.link_pose(swing(late)[0], frame)) @ robot.link_pose(
+                swing(late)[0], FRAME
+            )
+            f = C[:3, :3] @ numbers(message)[:3]
+            np.testing.assert_allclose(there[:3], f, atol=1e-3)
+            moment = C[:3, :3] @ numbers(message)[3:] + np.cross(C[:3, 3], f)
+            np.testing.assert_allclose(there[3:], moment, atol=2e-3)
+    assert worst < 0.05 * largest
+    assert largest > 1.5
+
+
+def test_frame_of_the_messages_is_used(make):
+    rig = make(frame_prefix='left_', **TOOL)
+    assert 'sensor_frame is not set' in rig.status().summary
+    rig.stamp += 5 * MS
+    rig.state(rig.stamp, HOME)
+    assert not rig.sense(rig.stamp, np.zeros(6), f'left_{FRAME}')  # it names the frame
+    rig.settle()
+    for _ in range(20):
+        rig.stamp += 5 * MS
+        rig.state(rig.stamp, HOME)
+        sent = rig.sense(rig.stamp, rig.weight(HOME), f'left_{FRAME}')
+    np.testing.assert_allclose(numbers(sent['wrench']), 0.0, atol=1e-9)
+    assert sent['wrench'].header.frame_id == f'left_{FRAME}'
+    assert not rig.sense(rig.stamp + MS, np.zeros(6), 'left_elsewhere')
+    assert 'several sensors' in rig.status().summary
+    assert rig.set(sensor_frame='panda_link7')
+    assert rig.stand(HOME, 30)['wrench'].header.frame_id == 'left_panda_link7'
+
+
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_tare(make, sign):
+    rig = make(sensor_frame=FRAME, sensor_sign=sign, **TOOL)
+    rig.bias = BIAS
+    weight = rig.weight
+    rig.weight = lambda q: sign * (weight(q) + BIAS) - BIAS
+    before = numbers(rig.stand(HOME)['wrench'])
+    np.testing.assert_allclose(before, BIAS, atol=1e-9)
+    answer = rig.ask('tare')
+    assert answer.success, answer.message
+    np.testing.assert_allclose(rig.bench.node.get_parameter('bias').value, BIAS, atol=1e-9)
+    other = HOME + 0.3
+    np.testing.assert_allclose(numbers(rig.stand(other, 40)['wrench']), 0.0, atol=1e-9)
+
+
+def test_tare_is_refused_in_motion_and_without_news(make):
+    rig = make(sensor_frame=FRAME, **TOOL)
+    assert 'sensor messages' in rig.ask('tare').message  # none so far
+    rig.stand(HOME, 5)
+    assert '10 are needed' in rig.ask('tare').message
+    rig.stand(HOME, 20)
+    rig.state(rig.stamp + 2 * MS, HOME, [0.0] * 6 + [0.3, 0.0])
+    answer = rig.ask('tare')
+    assert not answer.success
+    assert answer.message.startswith('panda_joint7 moves')
+    rig.stand(HOME, 200)
+    assert rig.ask('tare').success
+    rig.bench.clock.offset += 0.6
+    assert 'no sensor message for' in rig.ask('tare').message
+    for k in range(20):  # the sensor goes on, the robot does not
+        rig.sense(rig.stamp + (700 + k) * MS, np.zeros(6))
+    assert 'joint state' in rig.ask('tare').message
+
+
+def poses(count):
+    return np.random.default_rng(5).uniform(-0.8, 0.8, (count, 8)) + HOME
+
+
+def test_tool_is_identified_and_applied(make):
+    rig = make(sensor_frame=FRAME)
+    rig.bias = BIAS
+    assert 'at least 3' in rig.identify().message
+    for q in poses(6):
+        rig.stand(q, 120)
+        answer = rig.ask('record_pose')
+        assert answer.success, answer.message
+    found = rig.identify()
+    assert found.success, found.message
+    assert (found.header.frame_id, found.poses_used, found.error_code) == (FRAME, 6, 0)
+    assert found.tool.inertia.m == pytest.approx(BODY.mass)
+    c, b = found.tool.inertia.com, found.bias
+    np.testing.assert_allclose([c.x, c.y, c.z], BODY.com, atol=1e-9)
+    np.testing.assert_allclose([b.force.x, b.force.y, b.force.z], BIAS[:3], atol=1e-9)
+    np.testing.assert_allclose([b.torque.x, b.torque.y, b.torque.z], BIAS[3:], atol=1e-9)
+    assert np.abs(numbers(rig.stand(HOME, 2)['wrench'])).max() > 5.0  # asked, not applied
+    assert rig.identify(apply=True).success
+    np.testing.assert_allclose(numbers(rig.stand(HOME + 0.2, 60)['wrench']), 0.0, atol=1e-8)
+    assert rig.ask('forget_poses').message.startswith('6 poses')
+    again = rig.identify()
+    assert not again.success
+    assert again.error_code == 25  # NOT_ENOUGH_DATA
+
+
+def test_the_same_pose_twice_and_twice_again_tells_nothing(make):
+    rig = make(sensor_frame=FRAME)
+    rig.stand(HOME, 120)
+    for _ in range(4):
+        assert rig.ask('record_pose').success
+    assert 'the same orientation' in rig.identify(apply=True).message
+    assert rig.bench.node.get_parameter('tool_mass').value == 0.0
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        ({'stamp': 0}, 'no stamp'),
+        ({'stamp': -MS}, 'not later'),
+        ({'stamp': 300 * MS}, 'no joint state of its time'),
+        ({'wrench': [np.nan] * 6}, 'not finite'),
+        ({'wrench': [np.inf, 0, 0, 0, 0, 0]}, 'not finite'),
+    ],
+)
+def test_unusable_messages_are_refused_with_the_reason(make, change, reason):
+    rig = make(sensor_frame=FRAME, **TOOL)
+    assert rig.stand(HOME)
+    assert 'have not settled' in rig.status().summary  # of late
+    assert rig.stand(HOME, 800)
+    assert rig.status().level == Level.OK, rig.status().summary
+    offset = change.get('stamp', 2 * MS)
+    stamp = rig.stamp + offset if offset else 0
+    assert not rig.sense(stamp, change.get('wrench', np.zeros(6)))
+    assert reason in rig.status().summary
+    assert rig.status().level == Level.WARN
+    assert rig.stand(HOME + 0.01, 60)  # goes on
+
+
+def test_bad_parameters_are_refused(make):
+    rig = make(sensor_frame=FRAME, **TOOL)
+    for bad in (
+        {'sensor_sign': 0.5},
+        {'sensor_frame': 'nowhere'},
+        {'frames': ['nowhere']},
+        {'tool_mass': -1.0},
+        {'tool_inertia': [1.0, 0.0, 0.0, 0.1, 0.0, 0.1]},
+        {'bias': [0.0] * 5},
+    ):
+        assert not rig.set(**bad), bad
+    assert rig.stand(HOME)
+    assert rig.set(sensor_frame='panda_link7')
+    assert rig.stand(HOME)['wrench'].header.frame_id == 'panda_link7'
+
+
+def test_a_robot_without_the_frame_is_told(make):
+    rig = make(sensor_frame='tool0')
+    assert not rig.stand(HOME)
+    assert 'no link tool0' in rig.status().summary
+    assert not rig.ask('tare').success
+    assert rig.set(sensor_frame=FRAME)
+    assert rig.stand(HOME, 60)
+
+
+def test_nothing_is_computed_without_subscribers(make, monkeypatch):
+    rig = make(sensor_frame=FRAME, **TOOL)
+    for channel in rig.part._channels:
+        channel.count_listeners = lambda channel=channel: setattr(channel, 'listeners', 0)
+    rig.bench.host.keep_house()
+    monkeypatch.setattr(rig.part._model, 'evaluate', lambda: pytest.fail('computed'))
+    assert not rig.stand(HOME)
+    assert rig.ask('tare').success  # needs no subscriber
+
+
+class Anything(RuleBasedStateMachine):
+    """Poses, motion, silence, services and parameters in any order, against what must hold."""
+
+    rig = None
+
+    @initialize()
+    def start(self):
+        rig = self.rig
+        rig.set(sensor_frame=FRAME, bias=[0.0] * 6, **TOOL)
+        rig.ask('forget_poses')
+        rig.bias, self.poses, self.moved, self.taken = BIAS, 0, True, np.zeros(6)
+
+    @rule(count=st.integers(110, 130), at=st.integers(0, 5))
+    def stand(self, count, at):
+        """Stand still for longer than samples are kept."""
+        self.rig.stamp += 700 * MS  # the way there: a pause
+        sent = self.rig.stand(poses(6)[at], count)
+        np.testing.assert_allclose(numbers(sent['wrench']), BIAS - self.taken, atol=1e-8)
+        self.moved = False
+
+    @rule()
+    def move(self):
+        self.rig.stamp += 5 * MS
+        self.rig.state(self.rig.stamp, HOME, np.full(8, 0.5))
+        self.moved = True
+
+    @rule()
+    def tare(self):
+        answer = self.rig.ask('tare')
+        assert answer.success == (not self.moved), answer.message
+        if answer.success:
+            self.taken = BIAS
+
+    @rule()
+    def record(self):
+        answer = self.rig.ask('record_pose')
+        assert answer.success == (not self.moved), answer.message
+        self.poses += answer.success
+
+    @rule()
+    def forget(self):
+        self.rig.ask('forget_poses')
+        self.poses = 0
+
+    @rule()
+    def silence(self):
+        self.rig.bench.clock.offset += 1.0
+        self.moved = True
+
+    @rule()
+    def identify(self):
+        answer = self.rig.identify(apply=True)
+        assert answer.success or answer.message
+        if answer.success:
+            assert self.poses >= 3
+            assert answer.tool.inertia.m == pytest.approx(BODY.mass)
+            self.taken = BIAS
+        assert self.rig.status().values['poses recorded'] == str(self.poses)
+
+
+def test_any_order(make):
+    Anything.rig = make(sensor_frame=FRAME)
+    run_state_machine_as_test(
+        Anything,
+        settings=settings(
+            max_examples=6,
+            stateful_step_count=12,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
