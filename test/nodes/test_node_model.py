@@ -157,7 +157,9 @@ def test_results_go_where_they_are_wanted():
     model.connect(mapper.state, GRAVITY, {'mass_matrix': target})
     model.evaluate()
     np.testing.assert_allclose(target.reshape(8, 8), robot.mass_matrix(mapper.q), atol=1e-12)
-    np.testing.assert_allclose(model.results['gravity_torques'], robot.gravity_torques(mapper.q))
+    np.testing.assert_allclose(
+        model.results['gravity_torques'], robot.gravity_torques(mapper.q), atol=1e-12
+    )
 
 
 def test_robot_with_no_joint_that_states_can_carry():

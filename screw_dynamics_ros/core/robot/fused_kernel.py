@@ -162,7 +162,11 @@ def fused_specification(
 
         def evaluated_formula(formula: Formula) -> Array | tuple[Array, ...]:
             inputs: Iterator[Any] = map(value, formula.sources)
-            if isinstance(formula.function, Evaluation):
+            if (
+                changes is not None
+                and isinstance(formula.function, Evaluation)
+                and formula.function.digest == tree.digest
+            ):
                 return cast(Array, formula.function.on(moved, *inputs))
             return formula.function(*inputs, *formula.constants)
 
