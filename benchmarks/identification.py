@@ -32,7 +32,8 @@ from screw_dynamics_ros.core.identification.dynamics import (
     Model,
     identify_recordings,
 )
-from screw_dynamics_ros.core.identification.dynamics.excitation import MotionLimits, excite
+from screw_dynamics_ros.core.identification.dynamics.excitation import excite
+from screw_dynamics_ros.core.identification.dynamics.motion_limits import MotionLimits
 from screw_dynamics_ros.core.identification.dynamics.pseudo_inertia import pseudo_inertia
 from support.robots import urdf_path
 from support.simulated_recording import (

@@ -20,7 +20,11 @@ def identified_urdf(text: str, result: DynamicIdentification) -> str:
     inertias = {
         link.name: link.inertia for link in result.description.links if link.inertia is not None
     }
-    friction = {joint: (drive.damping, drive.coulomb) for joint, drive in result.drives.items()}
+    friction = {
+        joint.name: (joint.damping, joint.friction)
+        for joint in result.description.joints
+        if joint.name in result.drives or joint.mimic is not None
+    }
     return with_dynamics(text, inertias, friction)
 
 

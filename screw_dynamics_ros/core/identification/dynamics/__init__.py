@@ -1,10 +1,10 @@
 """What recordings of joint states tell about bodies, drives and efforts of a robot."""
 
 from screw_dynamics_ros.core.identification.dynamics.identification import (
-    IdentificationOptions,
     identify_dynamics,
     identify_recordings,
 )
+from screw_dynamics_ros.core.identification.dynamics.options import IdentificationOptions
 from screw_dynamics_ros.core.identification.dynamics.recording import JointRecording
 from screw_dynamics_ros.core.identification.dynamics.result import DynamicIdentification
 from screw_dynamics_ros.core.identification.dynamics.unknowns import Model

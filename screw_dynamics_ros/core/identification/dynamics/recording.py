@@ -122,8 +122,8 @@ def moving(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
 
 
 def measured(recordings: Sequence[JointRecording]) -> NDArray[np.bool_]:
-    """Return which joints (n,) report efforts in any of the recordings."""
-    return np.any([~np.isnan(each.tau).all(axis=0) for each in recordings], axis=0)
+    """Return which joints (n,) report efforts in all of the recordings."""
+    return np.all([~np.isnan(each.tau).all(axis=0) for each in recordings], axis=0)
 
 
 def check_velocities(derived: Array, given: Array, names: Sequence[str]) -> None:

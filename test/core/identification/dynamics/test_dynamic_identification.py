@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -265,6 +266,42 @@ def test_one_joint_alone():
     result = identify_recordings(robot, [computed(heavy, some_motion(1))], OPTIONS)
     found = dict(zip(result.parameters, result.values))
     assert found['b/mx'] == pytest.approx(0.9, rel=1e-3)
+
+
+def test_efforts_in_one_of_two_recordings_only(nominal, clean):
+    tau = clean.tau.copy()
+    tau[:, 1] = np.nan
+    result = identify_recordings(nominal, [clean, replace(clean, tau=tau)], OPTIONS)
+    assert 'joint joint2: reports no efforts' in str(result.findings[0])
+    assert result.drives['joint1'].coulomb == pytest.approx(1.0, rel=0.01)
+
+
+def test_held_masses_that_fix_the_scale_are_named(nominal, truth, motion):
+    recording = computed(truth, motion, effort_noise=0.02)
+    options = replace(
+        OPTIONS, model=replace(MODEL, estimate=('friction', 'armature', 'offset')), scale=JOINTS
+    )
+    wrong = replace(recording, tau=recording.tau / 12.0)
+    result = identify_recordings(truth, [wrong], options)
+    assert 'the scale of no joint is known' in str(result.findings[-1])
+    assert result.effort_scale == pytest.approx([12.0, 12.0], rel=0.02)
+
+
+JOINTS = ('joint1', 'joint2')
+
+
+def test_friction_of_mimic_joints_is_found_at_the_joint_they_follow():
+    text = (URDF / 'gripper_tree.urdf').read_text()
+    text = re.sub('(<axis [^>]*/>)', r'\1<dynamics damping="0.5" friction="0.8"/>', text)
+    truth = Robot.from_urdf(text, friction=True)
+    nominal = Robot.from_urdf(text)
+    motion = some_motion(truth.nv, speed=0.8)
+    result = identify_recordings(nominal, [computed(truth, motion)])
+    found = Robot(result.description, drives=result.drives)
+    q, v, a = some_motion(truth.nv, seed=8, speed=0.8).at(np.linspace(0, 10, 50))
+    expected = truth.inverse_dynamics(q, v, a)
+    errors = np.abs(found.inverse_dynamics(q, v, a) - expected).max(axis=0)
+    assert np.all(errors < 0.01 * np.abs(expected).max(axis=0))
 
 
 # --- how well ------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.identification.dynamics import Model
-from screw_dynamics_ros.core.identification.dynamics.excitation import MotionLimits, excite
+from screw_dynamics_ros.core.identification.dynamics.excitation import excite
 from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion, Series
+from screw_dynamics_ros.core.identification.dynamics.motion_limits import MotionLimits
 from support.paths import URDF
 from support.robots import UNIT_INERTIA, one_joint
 
