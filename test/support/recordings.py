@@ -85,3 +85,43 @@ def write_joint_states(path, names, t, q, v, tau, description=None, **options):
         for row in zip(t.tolist(), q, v, tau):
             write('/joint_states', row[0] + 150_000, joint_state(row[0], names, *row[1:]))
     return Path(path)
+
+
+def write_stack(path, robot, count, description, seed=0, rate=1000.0):
+    """Write a motion of a robot with `count` states by stacks: long recordings, quickly."""
+    from screw_dynamics_ros.ros.recordings import forms
+    from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
+    from screw_dynamics_ros.ros.recordings.mcap_records import Channel, Schema, sized
+    from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
+    from screw_dynamics_ros.ros.recordings.outputs import Rows, message_head
+
+    n, names, block, start = robot.nv, list(robot.joint_names), 4096, 1_700_000_000_000_000_000
+
+    def build(stamp, numbers):
+        fields = dict(zip(('position', 'velocity', 'effort'), numbers.reshape(3, n)))
+        return forms.make(JOINT_STATE, header=forms.header(stamp), name=names, **fields)
+
+    form, random = Form(JOINT_STATE, build, 3 * n), np.random.default_rng(seed)
+    with Path(path).open('wb') as file:
+        writer, channels = McapWriter(file), []
+        for topic, kind in (('/joint_states', JOINT_STATE), ('/robot_description', STRING)):
+            schema = Schema(kind, 'ros2msg', forms.definition(kind).encode())
+            metadata = sized(b'offered_qos_profiles') + sized(b'')
+            channel = Channel(writer.add_schema(schema), topic, 'cdr', metadata)
+            channels.append(writer.add_channel(channel))
+        text = string(description)
+        writer.write(
+            [message_head(channels[1], len(text), start) + text],
+            {channels[1]: np.array([[start, 0]])},
+        )
+        rows, phase = Rows([(channels[0], form)]), random.uniform(0.0, 6.0, n)
+        for first in range(0, count, block):
+            k = np.arange(first, min(first + block, count))
+            jitter = random.integers(-50_000, 50_000, len(k))
+            t = start + np.round(k * 1e9 / rate).astype(np.int64) + jitter
+            s = (t - start)[:, None] * 1e-9 + phase
+            q, v = 0.5 * np.sin(s), 0.5 * np.cos(s)
+            numbers = np.hstack([q, v, robot.drive_torques(q, v, -q)])
+            writer.write(*rows.chunk(t + 150_000, packed_stamps(t), [numbers]))
+        writer.close()
+    return Path(path)

@@ -7,6 +7,11 @@ and types of the nodes' and the original stamps; what was recorded is copied byt
 description is taken from the recording, or given by --urdf. RECORDING is a .mcap or .db3 file, or a
 folder with metadata.yaml; the output NAME.mcap is one MCAP file, any other name a folder with
 SQLite and metadata.yaml.
+
+    annotate runs/ -o annotated/ --workers 8
+
+takes all recordings below a folder, in as many processes. Outputs that are there are not made
+again, so that a run that was interrupted or killed is resumed by the same command.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from screw_dynamics_ros.cli.annotate import folders
 from screw_dynamics_ros.cli.annotate.annotation import Report, annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values, read_text
 from screw_dynamics_ros.cli.command_line import UnusableError, names, own_arguments
@@ -25,10 +31,11 @@ from screw_dynamics_ros.core.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 
-WRITTEN, REFUSED, BROKEN = 0, 1, 3
+WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, 3
 EXIT_STATUS = (
     f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
-    f'(nothing is written), {BROKEN} an argument cannot be used, {INTERRUPTED} it was interrupted'
+    f'(nothing is written), {PARTLY} some recordings of a folder were left out, {BROKEN} an '
+    f'argument cannot be used, {INTERRUPTED} it was interrupted'
 )
 
 
@@ -39,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.output is None and options.parquet is None:
             raise UnusableError('argument -o: name the output, or a table by --parquet')
         request = request_of(options)
+        if folders.is_folder_of_recordings(options.recording):
+            return annotate_all(options, request)
         with ProgressBar('annotate') as progress:
             report = annotate_recording(
                 options.recording, options.output, request, options.parquet, progress.show
@@ -54,6 +63,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     print('\n'.join(lines(report)))
     return WRITTEN
+
+
+def annotate_all(options: argparse.Namespace, request: Request) -> int:
+    """Annotate a folder; return the exit status."""
+    if options.output is None or options.parquet is not None:
+        raise UnusableError('a folder of recordings takes -o FOLDER, and no --parquet')
+    if options.output.exists() and not options.output.is_dir():
+        raise UnusableError(f'argument -o: {options.output} is no folder')
+    every = folders.tasks(options.recording, options.output)
+    todo = [task for task in every if not task.target.exists()]
+    faults = []
+    with ProgressBar('annotate') as progress:
+        for outcome in (
+            folders.annotate_folder(
+                todo, request, options.workers, options.scheduler, progress.show
+            )
+            if todo
+            else ()
+        ):
+            if outcome.fault:
+                faults.append(outcome)
+    for outcome in sorted(faults):
+        print(f'left out: {outcome.source}: {outcome.fault}', file=sys.stderr)
+    print(
+        f'{len(every)} recordings: {len(todo) - len(faults)} annotated, '
+        f'{len(every) - len(todo)} were there, {len(faults)} left out'
+    )
+    return PARTLY if faults else WRITTEN
 
 
 def lines(report: Report) -> list[str]:
@@ -132,5 +169,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument('recording', type=Path, metavar='RECORDING')
     parser.add_argument('-o', '--output', type=Path, metavar='NAME', help='NAME.mcap or a folder')
     parser.add_argument('--parquet', type=Path, metavar='FILE', help='a table of the outputs')
+    parser.add_argument(
+        '--workers',
+        type=int,
+        default=0,
+        metavar='N',
+        help='processes for a folder (default: one on each processor)',
+    )
+    parser.add_argument(
+        '--scheduler', default='', metavar='ADDRESS', help='of a Dask cluster in place of them'
+    )
     add_options(parser)
     return parser.parse_args(own_arguments(arguments))

@@ -1,0 +1,154 @@
+"""Whole folders of recordings, on the processors of this machine or on a cluster, by Dask.
+
+An output has its name only when it is whole, so that what is there is done: a run that was killed
+is resumed by starting it again. Recordings that cannot be read are left out and named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from screw_dynamics_ros.cli.annotate.annotation import annotate_recording
+from screw_dynamics_ros.cli.annotate.request import Request
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.ros.recordings.storage import RecordingError
+
+INSTALL = "pip install 'dask[distributed]'"
+SUFFIXES = ('.mcap', '.db3')
+METADATA = 'metadata.yaml'
+PATIENCE = 10.0  # s that a scheduler has to answer
+
+
+class Task(NamedTuple):
+    """A recording, and the MCAP file that is made of it."""
+
+    source: Path
+    target: Path
+
+
+class Outcome(NamedTuple):
+    """What became of a recording: how many states, or why it was left out."""
+
+    source: Path
+    states: int
+    fault: str
+
+
+def is_folder_of_recordings(path: Path) -> bool:
+    """Whether a path is a folder, but not that of a single recording."""
+    return path.is_dir() and not (path / METADATA).exists()
+
+
+def recordings_in(folder: Path) -> Iterator[Path]:
+    """Yield the recordings below a folder: files, and folders with metadata.yaml."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith('.'):
+            continue
+        if path.is_dir():
+            if (path / METADATA).exists():
+                yield path
+            else:
+                yield from recordings_in(path)
+        elif path.suffix in SUFFIXES:
+            yield path
+
+
+def tasks(folder: Path, target: Path) -> list[Task]:
+    """Return what there is to do, in the order of names.
+
+    Raises `RecordingError` if there are no recordings, or two with one name but for the suffix.
+    """
+    made: dict[Path, Task] = {}
+    for source in recordings_in(folder):
+        if target.resolve() in source.resolve().parents:
+            continue  # outputs in a folder below
+        relative = source.relative_to(folder)
+        name = relative if source.is_dir() else relative.with_suffix('')
+        place = target / name.parent / f'{name.name}.mcap'
+        if place in made:
+            raise RecordingError(f'{source} and {made[place].source} would both become {place}')
+        made[place] = Task(source, place)
+    if not made:
+        raise RecordingError(f'{folder}: no recordings (.mcap, .db3, folders with {METADATA})')
+    return list(made.values())
+
+
+def annotate_one(task: Task, request: Request) -> Outcome:
+    """Annotate a recording; runs in a process of the cluster."""
+    for part in task.target.parent.glob(f'.{task.target.name}.*.part'):
+        part.unlink(missing_ok=True)  # of a run that was killed
+    try:
+        report = annotate_recording(task.source, task.target, request)
+    except (ScrewDynamicsError, OSError) as error:
+        return Outcome(task.source, 0, str(error))
+    return Outcome(task.source, report.states, '')
+
+
+def annotate_folder(
+    todo: list[Task],
+    request: Request,
+    workers: int,
+    scheduler: str,
+    progress: Callable[[float, str], None],
+) -> Iterator[Outcome]:
+    """Yield what becomes of each recording, as soon as it is known.
+
+    Parameters
+    ----------
+    todo : list of Task
+    request : Request
+    workers : int
+        Processes on this machine; 0 for one on each processor.
+    scheduler : str
+        Address of a cluster, which sees the same files; empty for this machine.
+    progress : callable
+        Gets the share that is done, and which recording was the last one.
+
+    Raises
+    ------
+    RecordingError
+        Dask is not installed, or the cluster is not there.
+    """
+    distributed = dask_module()
+    with client(distributed, workers, scheduler, len(todo)) as cluster:
+        futures = cluster.map(annotate_one, todo, request=request, pure=False)
+        known = {future.key: task for future, task in zip(futures, todo)}
+        for done, future in enumerate(distributed.as_completed(futures), 1):
+            source = known[future.key].source
+            progress(done / len(todo), source.name)
+            error = future.exception()
+            if error is not None:  # such as a process that was killed for its memory
+                yield Outcome(source, 0, f'{type(error).__name__}: {error}')
+            else:
+                yield future.result()
+            future.release()
+
+
+def dask_module() -> Any:
+    """Return the module `distributed`; raises `RecordingError` if it is not installed."""
+    try:
+        return import_module('distributed')
+    except ImportError:
+        raise RecordingError(
+            f'folders are shared out by Dask, which is not installed; install it with {INSTALL}'
+        ) from None
+
+
+def client(distributed: Any, workers: int, scheduler: str, most: int) -> Any:
+    """Return a client of a cluster, or of processes on this machine."""
+    if scheduler:
+        try:
+            return distributed.Client(scheduler, timeout=PATIENCE)
+        except (OSError, TimeoutError) as error:
+            raise RecordingError(f'no scheduler at {scheduler}: {error}') from None
+    count = workers or len(os.sched_getaffinity(0))
+    return distributed.Client(
+        n_workers=min(count, most),
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=50,
+    )

@@ -1,0 +1,137 @@
+"""`annotate` for folders: killed, resumed, and with recordings that cannot be read."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip('rosbags')
+pytest.importorskip('distributed')
+
+from screw_dynamics_ros.cli.annotate import folders
+from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
+from screw_dynamics_ros.core import Robot
+from support.paths import ROOT
+from support.recordings import write_stack
+from support.robots import urdf_path
+
+PLANAR = urdf_path('planar_2r').read_text()
+DEADLINE = 60.0  # s
+COUNT = 60_000  # states, some tenths of a second of work
+
+
+@pytest.fixture(scope='module')
+def runs(tmp_path_factory):
+    """Return a folder with six recordings, some of them in a folder below."""
+    folder, robot = tmp_path_factory.mktemp('runs'), Robot.from_urdf(PLANAR)
+    (folder / 'monday').mkdir()
+    for k in range(6):
+        name = f'monday/{k}.mcap' if k > 3 else f'{k}.mcap'
+        write_stack(folder / name, robot, COUNT, PLANAR, seed=k)
+    return folder
+
+
+def started(source, target):
+    """Start the command in a process group of its own."""
+    path = os.pathsep.join([str(ROOT), *sys.path[1:]])
+    return subprocess.Popen(
+        [sys.executable, '-m', 'screw_dynamics_ros.cli.annotate', source, '-o', target]
+        + ['--workers', '2'],
+        env={**os.environ, 'PYTHONPATH': path},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def made(folder):
+    """Return the names of the outputs that are there."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob('*.mcap'))
+
+
+def test_killed_and_resumed_it_is_the_same(tmp_path, runs):
+    """With a recording that is truncated: it is named, the others are done."""
+    source, target = tmp_path / 'runs', tmp_path / 'annotated'
+    shutil.copytree(runs, source)
+    data = (source / '0.mcap').read_bytes()
+    (source / 'cut.mcap').write_bytes(data[: len(data) // 2])
+    process, end = started(source, target), time.monotonic() + DEADLINE
+    while not made(target):
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {name: (target / name).stat().st_mtime_ns for name in made(target)}
+    assert 0 < len(before) < 6
+    process = started(source, target)
+    assert process.wait(DEADLINE) == PARTLY
+    assert len(made(target)) == 6
+    for name, changed in before.items():
+        assert (target / name).stat().st_mtime_ns == changed
+    assert not list(target.rglob('.*'))
+    for name in made(target):
+        alone = tmp_path / 'alone.mcap'
+        assert main([str(source / name), '-o', str(alone)]) == WRITTEN
+        assert alone.read_bytes() == (target / name).read_bytes()
+        alone.unlink()
+
+
+def test_what_is_done_is_not_done_again(tmp_path, capsys):
+    """Without a cluster, as there is nothing to do."""
+    (tmp_path / 'in').mkdir()
+    (tmp_path / 'out').mkdir()
+    for name in ('in/a.mcap', 'out/a.mcap'):
+        (tmp_path / name).write_text('x')
+    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == WRITTEN
+    assert '1 recordings: 0 annotated, 1 were there, 0 left out' in capsys.readouterr().out
+
+
+def test_folders_of_recordings_are_found(tmp_path):
+    for name in ('a/metadata.yaml', 'a/a_0.mcap', 'b/c.db3', 'd.mcap', 'e.txt', 'out/d.mcap'):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('')
+    found = folders.tasks(tmp_path, tmp_path / 'out')
+    assert [(str(task.source.relative_to(tmp_path)), task.target.name) for task in found] == [
+        ('a', 'a.mcap'),
+        ('b/c.db3', 'c.mcap'),
+        ('d.mcap', 'd.mcap'),
+    ]
+
+
+def test_outputs_with_one_name_are_refused(tmp_path, capsys):
+    for name in ('a.mcap', 'a.db3'):
+        (tmp_path / name).write_text('')
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == REFUSED
+    assert 'would both become' in capsys.readouterr().err
+
+
+def test_a_folder_without_recordings(tmp_path, capsys):
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == REFUSED
+    assert 'no recordings' in capsys.readouterr().err
+
+
+def test_dask_is_named_when_it_is_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'distributed', None)
+    (tmp_path / 'a.mcap').write_text('')
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == REFUSED
+    assert folders.INSTALL in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(folders, 'PATIENCE', 0.2)
+    (tmp_path / 'a.mcap').write_text('')
+    options = ['--scheduler', 'nowhere:1']
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out'), *options]) == REFUSED
+    assert 'no scheduler at nowhere:1' in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_the_output_folder(tmp_path, capsys):
+    (tmp_path / 'in').mkdir()
+    (tmp_path / 'out').write_text('')
+    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == BROKEN
+    assert 'is no folder' in capsys.readouterr().err
