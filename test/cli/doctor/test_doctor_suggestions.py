@@ -44,7 +44,7 @@ def poses(robot, count, seed=3):
     return middle + 0.6 * half * rng.uniform(-1.0, 1.0, (count, robot.nv))
 
 
-def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, **others):
+def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, unit=1.0, **others):
     """Return what doctor hears of a robot that rests in some poses; `effort` is of (q, g)."""
     mapper = joint_state_mapper(robot)
     states, stamp = [], 10**18
@@ -53,7 +53,7 @@ def heard(robot, text, effort, *, count=1, velocity=True, gap=0.01, **others):
         tau = effort(robot.gravity_torques(q))
         for _ in range(20):
             stamp += round(1e9 * gap)
-            message = JointState(name=list(robot.joint_names), position=q.tolist())
+            message = JointState(name=list(robot.joint_names), position=(q * unit).tolist())
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
             message.velocity = [0.0] * robot.nv if velocity else []
             message.effort = [] if tau is None else np.asarray(tau).tolist()
@@ -161,6 +161,18 @@ def test_fields_that_never_come(panda):
     assert 'in none of 20 joint states a velocity of' in reason
     assert 'no joint state has the efforts' in left(made)
     assert found['/**/bringup']['nodes'] == ['kinematics', 'dynamics']
+
+
+def test_nothing_is_heard(panda):
+    made = suggested(panda, lambda g: g, count=0)
+    assert parameters(made)['/**/bringup']['nodes'] == ['kinematics', 'dynamics']
+    assert 'no joint state arrived' in left(made)
+
+
+def test_degrees_are_noted(panda):
+    made = suggested(panda, lambda g: g, unit=180.0 / np.pi)
+    assert any('within them if they are in degrees' in note for note in made.notes)
+    assert not any('degrees' in note for note in suggested(panda, lambda g: g).notes)
 
 
 def test_a_slow_driver(panda):

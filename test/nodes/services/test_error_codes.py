@@ -6,6 +6,7 @@ import os
 import pkgutil
 import signal
 import threading
+import time
 
 import pytest
 
@@ -14,6 +15,15 @@ pytest.importorskip('screw_dynamics_msgs.srv._compare_model')
 
 import rclpy
 from geometry_msgs.msg import Pose, PoseStamped
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -33,7 +43,7 @@ from support.robots import urdf_path
 ROBOT = urdf_path('planar_2r').read_text()
 JOINTS, TIP = ['joint1', 'joint2'], 'tip'
 FLOATING = ROBOT.replace('type="continuous"', 'type="floating"', 1)
-PREFIX = 'left_'
+PREFIX, NAN = 'left_', math.nan
 
 KINDS = sorted(
     kind
@@ -241,6 +251,90 @@ def test_a_robot_for_which_a_service_is_not_made(bench):
     assert answer.error_code == ErrorCode.NOT_SUPPORTED, answer.message
 
 
+# --- in any order ---------------------------------------------------------------------------------
+
+
+class Requests(RuleBasedStateMachine):
+    """The code of a request follows from robot, state and request, whatever came before."""
+
+    bench = None
+
+    @initialize()
+    def begin(self):
+        self.robot, self.fresh = None, False
+        self.describe(ROBOT)
+
+    @rule(text=st.sampled_from([ROBOT, FLOATING]))
+    def describe(self, text):
+        bench = self.bench
+        bench.host.source.receive(String(data=text))
+        bench.finish()
+        if self.robot not in (None, text):
+            self.fresh = False  # another robot has not been measured yet
+        self.robot = text
+
+    @precondition(lambda self: self.robot == ROBOT)
+    @rule()
+    def measure(self):
+        bench = self.bench
+        bench.clock.offset += 0.01
+        bench.host.states.receive(serialized(JOINTS, [0.1, 0.2], bench.clock.time_ns()), {})
+        self.fresh = True
+
+    @rule()
+    def wait(self):
+        self.bench.clock.offset += 10.0
+        self.fresh = False
+
+    @rule()
+    def kill(self):
+        """While nothing is asked: the next request starts another process."""
+        process = self.bench.host.services.worker.process
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    @rule(
+        whole=st.booleans(),
+        frame=st.sampled_from([TIP, 'nose']),
+        number=st.sampled_from([0.3, NAN]),
+    )
+    def ask(self, whole, frame, number):
+        names = JOINTS if self.robot == ROBOT else ['joint2']
+        names = names if whole else []
+        request = jacobian(frame, joints(names, [number] * len(names)))
+        answer = self.bench.call('jacobian', request)
+        if frame != TIP:
+            expected = ErrorCode.UNKNOWN_NAME
+        elif whole and math.isnan(number):
+            expected = ErrorCode.NOT_FINITE
+        elif not whole and not self.fresh:
+            expected = ErrorCode.NO_JOINT_STATE
+        else:
+            expected = ErrorCode.SUCCESS
+        assert ErrorCode(answer.error_code) is expected, answer.message
+        assert answer.success == (expected is ErrorCode.SUCCESS)
+        assert answer.header.frame_id == ('left_base' if answer.success else '')
+
+
+def test_codes_in_any_order(bench):
+    Requests.bench = bench
+    run_state_machine_as_test(
+        Requests,
+        settings=settings(
+            max_examples=8,
+            stateful_step_count=12,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    bench.clock.offset += 10.0  # no state for other tests
+    bench.host.source.receive(String(data=ROBOT))
+    bench.finish()
+
+
 # --- headers --------------------------------------------------------------------------------------
 
 
@@ -267,15 +361,14 @@ def test_poses_have_the_frame_of_the_reference(bench):
 
 def test_the_stamp_of_the_state_that_was_used(bench):
     """An answer that needs the measured state has its stamp; one that does not has its own."""
-    before = bench.clock.time_ns()
-    stamp = before - 10**7
+    real, stamp = time.time_ns(), bench.clock.time_ns() - 10**7
     bench.host.states.receive(serialized(JOINTS, [0.1, 0.2], stamp), {})
     used = bench.call('jacobian', jacobian(joint_state=joints(['joint1'], [0.1])))
     complete = bench.call('jacobian', jacobian())
     bench.clock.offset += 100.0  # too late for the state
     late = bench.call('jacobian', jacobian(joint_state=joints(['joint1'], [0.1])))
     assert nanoseconds(used) == stamp
-    assert nanoseconds(complete) >= before
+    assert nanoseconds(complete) >= real
     assert late.error_code == ErrorCode.NO_JOINT_STATE
 
 
