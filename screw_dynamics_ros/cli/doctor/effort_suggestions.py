@@ -206,7 +206,8 @@ def suggest_scales(made: Suggestion, poses: Poses, unit: str) -> bool:
     if untold:
         made.leave(
             f'effort_scale of {shorten(untold)}',
-            f'gravity loads these joints alike in all poses, or not at all: {MORE}',
+            f'gravity loads these joints alike in all poses, or not at all: {MORE}; or record a '
+            'motion and use identify',
         )
     return not untold
 
