@@ -222,7 +222,7 @@ def test_random_sequences(bench):
     run_state_machine_as_test(
         Observers,
         settings=settings(
-            max_examples=10,
+            max_examples=8,
             stateful_step_count=25,
             deadline=None,
             derandomize=True,
@@ -278,12 +278,12 @@ def test_what_is_not_settled_is_reported(bench):
 
 
 def test_the_covariance_of_the_momentum_observer(bench):
-    """Errors of efforts and velocities, of 900 states at rest, are as large as it says."""
+    """Errors of efforts and velocities, of 600 states at rest, are as large as it says."""
     set_parameters(bench, observer='momentum', observer_time_constant=0.01)
     robot, rng = Robot.from_urdf(PLANAR, backend='reference'), np.random.default_rng(5)
     q, stamp, found = [0.4, -0.3], bench.clock.time_ns() + 10**9, []
     g = robot.gravity_torques(q)
-    for k in range(1000):
+    for k in range(700):
         v, noise = 0.002 * rng.normal(size=2), 0.2 * rng.normal(size=2)
         sent = send(bench, stamp + k * 2_000_000, q, v, g + noise)
         if k > 100:
@@ -291,5 +291,5 @@ def test_the_covariance_of_the_momentum_observer(bench):
     D = deserialize_message(sent[f'{TOPIC}_covariance'], Float64MultiArray)
     assert D.layout.dim[0].label == 'joint1,joint2'
     D = np.array(D.data).reshape(2, 2)
-    np.testing.assert_allclose(np.cov(np.array(found).T), D, atol=0.15 * D.max())
+    np.testing.assert_allclose(np.cov(np.array(found).T), D, atol=0.2 * D.max())
     assert D[0, 1] > 0.1 * D.max()  # not of the efforts alone

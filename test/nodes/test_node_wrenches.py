@@ -190,6 +190,8 @@ def test_near_a_singularity_the_reduced_wrench_remains(bench, robot):
     numbers, labels = matrix_of(sent, 'wrench_validity')
     value = dict(zip(labels[0], numbers))
     assert (value['rank'], value['near_singular']) == (rank, 1.0)
+    said = bench.part.status().values[f'{TOOL} observable directions']
+    assert said == f'{rank} of 6, near a singularity'
     shares = np.square(U[:, :rank]).sum(axis=1)[ORDER]
     np.testing.assert_allclose(numbers[:6], shares, atol=1e-12)
 

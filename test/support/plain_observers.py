@@ -142,7 +142,10 @@ class PlainObservers:
             ranks.append(rank if torque is not None else 0)
             w = None if not ranks[-1] else D * (U[:, :rank] @ (gains * (Vt[:rank] @ torque)))
             estimates.append(None if w is None else np.concatenate([w[3:], w[:3]]))
-        starts = [k == 0 or ranks[k] != ranks[k - 1] for k in range(len(ranks))]
+        starts = [
+            k == 0 or ranks[k] != ranks[k - 1] or not self.steps[k - 1].wrench_cutoff
+            for k in range(len(ranks))
+        ]
         return low_pass(estimates, self.steps, [s.wrench_cutoff for s in self.steps], starts)
 
     def flag(self, torque, stamp):

@@ -67,7 +67,7 @@ class LowPassSteps:
     weights : (3,) array
         Of the present step, always the same array; `PASS` in the first one and while it is off.
     cutoff : float
-        [Hz]; 0: off. May be changed at any time.
+        [Hz]; 0: off.
     lengths : StepLengths
         Says where it starts anew.
 
@@ -79,9 +79,17 @@ class LowPassSteps:
 
     def __init__(self, weights: Array | None = None) -> None:
         self.weights = np.zeros(3) if weights is None else weights
-        self.cutoff = 0.0
         self.lengths = StepLengths()
+        self.cutoff = 0.0
         self.weights[:] = PASS
+
+    def set_cutoff(self, cutoff: float) -> None:
+        """Set the cut-off frequency [Hz], 0 for none; a filter that was off starts anew."""
+        if not self.cutoff:
+            self.restart()
+        self.cutoff = cutoff
+        if not cutoff:
+            self.weights[:] = PASS
 
     def restart(self) -> None:
         """Start anew with the next sample."""
@@ -98,7 +106,7 @@ class LowPassSteps:
             Whether it comes after a pause.
         """
         elapsed = self.lengths.take(stamp, restarted)
-        if elapsed and self.cutoff > 0.0:
+        if elapsed and self.cutoff:
             self.weights[:] = weights(self.cutoff, elapsed * 1e-9)
             return False
         self.weights[:] = PASS

@@ -121,7 +121,7 @@ class ObservableWrench:
             return False
         torques = self._model.results[self._torques][self._places]
         wrench = swap_linear_angular(seen.wrench(torques, self._parameters['damping']))
-        self._filter.cutoff = self._parameters['wrench_cutoff']
+        self._filter.set_cutoff(self._parameters['wrench_cutoff'])
         self._filter.lengths.longest = mapper.policies.timeout * 1e-9
         self._filter.advance(mapper.stamp, mapper.restarted or not follows)
         self._filtered = low_pass_step(self._filtered, wrench, self._filter.weights)

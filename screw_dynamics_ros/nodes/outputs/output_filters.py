@@ -156,6 +156,7 @@ class OutputFilters:
         self._parameters = parameters
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
+        self._active: list[tuple[Signal, LowPassSteps, Array, Callable[[], bool]]] = []
         self._pending = False  # a step whose results have not been taken over
         states.prepare(self._advance)
         states.consume(lambda mapper, sent: self._take_over())
@@ -178,34 +179,28 @@ class OutputFilters:
         """Follow the parameters as they are now."""
         value = self._parameters
         self.bands[:] = [value[f'{name}_dead_band'] for name in ('torque', 'force', 'moment')]
-        for number, steps in enumerate(self._plan.steps if self._plan else ()):
-            before = steps.cutoff
-            steps.cutoff = value['wrench_cutoff' if number else 'torque_cutoff']
-            if not before:
-                steps.restart()  # its state is out of date
+        plan = self._plan
+        if plan is None:
+            return
+        for number, steps in enumerate(plan.steps):
+            steps.set_cutoff(value['wrench_cutoff' if number else 'torque_cutoff'])
+        filters = zip(plan.signals, plan.steps, self._states, self._is_valid)
+        self._active = [each for each in filters if each[1].cutoff]
 
     def _advance(self) -> None:
         """Take the steps to the present state, before anything is computed for it."""
-        if self._plan is None:
-            return
-        mapper = self._mapper
-        for steps in self._plan.steps:
+        for _, steps, _, _ in self._active:
+            mapper = self._mapper
             steps.lengths.longest = mapper.policies.timeout * 1e-9
             steps.advance(mapper.stamp, mapper.restarted or self._pending)
         self._pending = True
 
     def _take_over(self) -> None:
         """Keep what the filters have to keep."""
-        if self._plan is None:
-            return
         self._pending = False
-        is_complete = self._mapper.has_velocity and self._mapper.has_effort
-        for signal, steps, state, is_valid in zip(
-            self._plan.signals, self._plan.steps, self._states, self._is_valid
-        ):
-            if not steps.cutoff:
-                continue
+        for signal, steps, state, is_valid in self._active:
             result = self._model.results[signal.state]
+            is_complete = self._mapper.has_velocity and self._mapper.has_effort
             if is_complete and is_valid() and np.isfinite(result.sum()):
                 state[:] = result
             else:

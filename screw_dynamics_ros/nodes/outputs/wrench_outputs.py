@@ -185,9 +185,11 @@ class WrenchEstimator:
             if not is_observable(contact, self._model.results[contact.pivots]):
                 status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
         if self._topics is not None:
+            if self._has_results():
+                self._topics.report_observability(status)
             self._topics.report(status)
+            self._flags.report(status)
         self._tare.report(status)
-        self._flags.report(status)
         self._location.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status

@@ -74,7 +74,7 @@ class WrenchTopics:
         self._tare = tare
         self.channels: list[Channel] = []
         self._checks: list[Finite] = []
-        self._wrenches: list[ObservableWrench] = []
+        self._wrenches: dict[str, ObservableWrench] = {}
         self._add_torques(plan)
         samples = random_samples(model)
         for number, link in enumerate(plan.contacts, 1):
@@ -82,8 +82,15 @@ class WrenchTopics:
 
     def follow(self) -> None:
         """Follow the parameters as they are now."""
-        for wrench in self._wrenches:
+        for wrench in self._wrenches.values():
             wrench.forget()
+
+    def report_observability(self, status: Status) -> None:
+        """Say how much of the wrenches is observable in the present state."""
+        for link, wrench in self._wrenches.items():
+            status.values[f'{link} observable directions'] = f'{wrench.seen.rank} of 6' + (
+                ', near a singularity' if wrench.is_near_singular else ''
+            )
 
     def report(self, status: Status) -> None:
         """Say what was not published of late because it was not finite."""
@@ -130,7 +137,7 @@ class WrenchTopics:
             plan.filters.parameters[BANDS],
             freedoms(np.array([sample[contact.jacobian] for sample in samples])),
         )
-        self._wrenches.append(reduced)
+        self._wrenches[link] = reduced
         frame, token = self._prefix + link, plan.frames.tokens[link]
         wrench, square = templates.wrench(frame), templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
         self._add(WrenchStamped, f'~/wrench/{token}', wrench, contact.wrench, observable)

@@ -69,7 +69,8 @@ def test_half_the_power_passes_at_the_cutoff():
 def test_starts():
     """What comes first, after a gap, and where stamps do not advance passes as it is."""
     steps = LowPassSteps()
-    steps.cutoff, steps.lengths.longest = 5.0, 0.5
+    steps.set_cutoff(5.0)
+    steps.lengths.longest = 0.5
     assert steps.advance(10**9)
     assert steps.weights.tolist() == list(PASS)
     assert not steps.advance(10**9 + 2_000_000)
@@ -80,5 +81,12 @@ def test_starts():
     assert steps.advance(10**9 + 2, restarted=True)
     steps.restart()
     assert steps.advance(10**9 + 3)
-    steps.cutoff = 0.0
-    assert steps.advance(10**9 + 4)
+    assert not steps.advance(10**9 + 4)
+    steps.set_cutoff(6.0)  # goes on
+    assert not steps.advance(10**9 + 5)
+    steps.set_cutoff(0.0)
+    assert steps.weights.tolist() == list(PASS)
+    assert steps.advance(10**9 + 6)
+    steps.set_cutoff(5.0)  # starts anew
+    assert steps.advance(10**9 + 7)
+    assert not steps.advance(10**9 + 8)
