@@ -122,13 +122,20 @@ class ObservableWrench:
         torques = self._model.results[self._torques][self._places]
         wrench = swap_linear_angular(seen.wrench(torques, self._parameters['damping']))
         self._filter.set_cutoff(self._parameters['wrench_cutoff'])
-        self._filter.lengths.longest = mapper.policies.timeout * 1e-9
-        self._filter.advance(mapper.stamp, mapper.restarted or not follows)
-        self._filtered = low_pass_step(self._filtered, wrench, self._filter.weights)
-        numbers[:] = wrench_outside_bands(self._filtered[6:], self._bands)
-        if not np.isfinite(self._filtered.sum()):
-            self._filtered, self._reduced_at = np.zeros(12), -1
+        if self._filter.cutoff:
+            wrench = self._filtered_wrench(wrench, mapper.restarted or not follows)
+        numbers[:] = wrench_outside_bands(wrench, self._bands) if self._bands.any() else wrench
         return True
+
+    def _filtered_wrench(self, wrench: Array, restarted: bool) -> Array:
+        """Return force and moment behind the low-pass filter."""
+        self._filter.lengths.longest = self._mapper.policies.timeout * 1e-9
+        self._filter.advance(self._mapper.stamp, restarted)
+        self._filtered = low_pass_step(self._filtered, wrench, self._filter.weights)
+        found = self._filtered[6:]
+        if not np.isfinite(self._filtered.sum()):
+            self._filtered, self._reduced_at = np.zeros(12), -1  # starts anew
+        return found
 
     def fill_covariance(self, numbers: Array) -> bool:
         """Write the covariance (36,) of force and moment, row by row; always valid."""
