@@ -5,18 +5,20 @@ omega_i, v_i of the transposed body Jacobian of the link:
 
     tau = (A_0 + s A_1) f + e,    A_0 = v + omega x p_0,    A_1 = omega x d                (1)
 
-(zero for joints that do not move the link). For a given s the best force and its misfit are
+(zero for joints that do not move the link). Here all rows are combined so that the errors e of the
+torques are independent with the variance 1: L^-1 tau, L^-1 J^T for S_tau = L L^T. For a given s the
+best force and its misfit are
 
-    f = N(s)^-1 b(s),    chi^2(s) = tau^T S_tau^-1 tau - b(s)^T f(s)                       (2)
+    f = N(s)^-1 b(s),    chi^2(s) = tau^T tau - b(s)^T f(s)                             (2)
 
-where N and b, A^T S_tau^-1 A and A^T S_tau^-1 tau, are polynomials of s: `misfits` on a grid.
-`refined` goes on from the best one by Gauss-Newton steps in the four unknowns (f, s), with errors
+where N and b, A^T A and A^T tau, are polynomials of s: `misfits` on a grid. `refined` goes on from
+the best one by Gauss-Newton steps in the four unknowns (f, s), with errors
 
-    S = S_tau + (r / 2)^2 C C^T,    C_i = (omega_i x f)^T (1 - d d^T / d^T d),             (3)
+    S = 1 + (r / 2)^2 C C^T,    C_i = (omega_i x f)^T (1 - d d^T / d^T d),               (3)
 
 where C C^T stands for a line of action that misses the axis of a link with the radius r: half of
-r for friction at 30 degrees. Forces are N(0, F^2) beforehand, so that directions that no joint
-feels do no harm.
+r for friction at 30 degrees. Its rank is three, so that S^-1 costs little (Woodbury). Forces are
+N(0, F^2) beforehand, so that directions that no joint feels do no harm.
 
 Source: derived here; the relation (1) is that of Haddadin, De Luca and Albu-Schaeffer, Robot
 collisions: a survey on detection, isolation and identification (2017), section VI.
@@ -27,7 +29,12 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.linear import cross, inverse_factors, solve_positive_definite, zeros
+from screw_dynamics_ros.core.linear import (
+    cross,
+    solve_positive_definite,
+    triangular_factor,
+    zeros,
+)
 from screw_dynamics_ros.core.types import Array
 
 GRID = np.linspace(0.0, 1.0, 13)
@@ -35,19 +42,17 @@ STEPS = 3  # of Gauss-Newton
 WEAK = 1e-6  # information on s without data: places without length need some
 
 
-def misfits(J: Array, segment: Array, torques: Array, weight: Array, strength: Array) -> Array:
+def misfits(J: Array, segment: Array, torques: Array, strength: Array) -> Array:
     """Return chi^2 of (2) at the places of `GRID`.
 
     Parameters
     ----------
     J : (6, n) array
-        Body Jacobian of the link, angular rows first.
+        Body Jacobian of the link times L^-T, angular rows first.
     segment : (6,) array
         p_0 and d [m].
     torques : (n,) array
-        tau [N m, N].
-    weight : (n, n) array
-        S_tau^-1.
+        L^-1 tau.
     strength : (1,) array
         1 / F^2 [1/N^2].
 
@@ -56,25 +61,23 @@ def misfits(J: Array, segment: Array, torques: Array, weight: Array, strength: A
     A rod about z, touched at its middle: a torque of one joint tells a product, not a place.
 
     >>> rod = np.array([0, 0, 0, 1.0, 0, 0])
-    >>> chi2 = misfits(np.eye(6)[:, 2:3], rod, np.ones(1), np.eye(1), np.full(1, 1e-9))
+    >>> chi2 = misfits(np.eye(6)[:, 2:3], rod, np.ones(1), np.full(1, 1e-9))
     >>> chi2[1:].round(4).tolist() == [0.0] * 12
     True
     """
     A0, A1 = levers(J, segment)
-    WA0, WA1 = weight @ A0, weight @ A1
-    N0, N1, N2 = A0.T @ WA0, A0.T @ WA1 + A1.T @ WA0, A1.T @ WA1
-    N0 = N0 + np.eye(3) * strength
-    b0, b1 = WA0.T @ torques, WA1.T @ torques
-    square = torques @ (weight @ torques)
+    mixed = A0.T @ A1
+    N0, N1, N2 = A0.T @ A0 + np.eye(3) * strength, mixed + mixed.T, A1.T @ A1
+    b0, b1 = A0.T @ torques, A1.T @ torques
     chi2 = []
     for s in GRID:
         N, b = N0 + s * N1 + (s * s) * N2, b0 + s * b1
-        chi2.append(square - b @ solve_positive_definite(N, b))
+        chi2.append(torques @ torques - b @ solve_positive_definite(N, b))
     return np.array(chi2)
 
 
 def refined(
-    J: Array, segment: Array, start: Array, torques: Array, covariance: Array, strength: Array
+    J: Array, segment: Array, start: Array, torques: Array, strength: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return place and force, and what is known of them.
 
@@ -84,8 +87,6 @@ def refined(
         As for `misfits`.
     start : (3,) array
         s to start from, |d|^2 [m^2] (anything for a point) and (r / 2)^2 [m^2].
-    covariance : (n, n) array
-        S_tau.
 
     Returns
     -------
@@ -95,40 +96,39 @@ def refined(
         H = B^T S^-1 B + 1 / F^2: the inverse of their covariance, to first order.
     (1,) array
         chi^2.
-    (n,) array
-        Numbers whose product is 1 / det S.
+    (3,) array
+        Numbers whose product is det S.
     """
     A0, A1 = levers(J, segment)
     s, square, offset = start
     d = segment[3:]
-    L, D = inverse_factors(covariance)
     A = A0 + s * A1
-    f = fitted(L.T @ A, D.diagonal(), L.T @ torques, strength)
+    f = solve_positive_definite(A.T @ A + np.eye(3) * strength, A.T @ torques)
     C = cross(J[:3].T, f)
     C = C - (C @ d / square)[:, None] * d
-    L, D = inverse_factors(covariance + offset * (C @ C.T))
-    weight, prior = D.diagonal(), zeros((4, 4), f)
+    G = np.eye(3) + offset * (C.T @ C)
+
+    def weighted(X: Array, Y: Array) -> Array:  # X^T S^-1 Y
+        product: Array = X.T @ Y - offset * ((C.T @ X).T @ solve_positive_definite(G, C.T @ Y))
+        return product
+
+    prior = zeros((4, 4), f)
     for k in range(3):
         prior[k, k] = strength[0]
     prior[3, 3] = prior[3, 3] + WEAK
     for step in range(STEPS + 1):
         A = A0 + s * A1
-        B = L.T @ np.hstack([A, (A1 @ f)[:, None]])
-        r = L.T @ (torques - A @ f)
-        WB = weight[:, None] * B
-        H = B.T @ WB + prior
+        B = np.hstack([A, (A1 @ f)[:, None]])
+        r = torques - A @ f
+        H = weighted(B, B) + prior
         if step == STEPS:
-            return np.array([*f, s]), H, np.array([r @ (weight * r)]), weight
-        change = solve_positive_definite(H, WB.T @ r - prior @ np.array([*f, 0.0]))
+            chi2 = weighted(r[:, None], r[:, None])[0]
+            return np.array([*f, s]), H, chi2, triangular_factor(G).diagonal()
+        change = solve_positive_definite(H, weighted(B, r) - prior @ np.array([*f, 0.0]))
         s = clamp(s + change[3], 0.0, 1.0)
-        f = fitted(L.T @ (A0 + s * A1), weight, L.T @ torques, strength)
+        A = A0 + s * A1
+        f = solve_positive_definite(weighted(A, A) + np.eye(3) * strength, weighted(A, torques))
     raise AssertionError  # not reached
-
-
-def fitted(A: Array, weight: Array, torques: Array, strength: Array) -> Array:
-    """Return the force (3,) that explains torques best at one place."""
-    WA = weight[:, None] * A
-    return solve_positive_definite(A.T @ WA + np.eye(3) * strength, WA.T @ torques)
 
 
 def levers(J: Array, segment: Array) -> tuple[Array, Array]:

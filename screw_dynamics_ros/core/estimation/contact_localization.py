@@ -240,7 +240,7 @@ class ContactLocator:
         self._all = np.minimum(np.arange(all_of_them), count - 1)
         self._all_places, self._all_lines = self._places[self._all], self._lines[self._all]
         self._misfits = np.zeros((all_of_them, len(GRID)))
-        shapes = (best, 4), (best, 4, 4), (best, 1), (best, n)
+        shapes = (best, 4), (best, 4, 4), (best, 1), (best, 3)
         self._refinements = tuple(np.zeros(shape) for shape in shapes)
 
     @property
@@ -307,7 +307,14 @@ class ContactLocator:
                 'no known part of a link is moved by all joints with external torques: '
                 + ', '.join(names),
             )
-        return self._judged(self._compared(behind, J, tau, S))
+        try:
+            factor = np.linalg.inv(np.linalg.cholesky(S))
+        except np.linalg.LinAlgError:
+            return Localization(None, '', 'the covariance of the torques is not positive definite')
+        found = self._compared(behind, J @ factor.T, factor @ tau)
+        if not np.isfinite(found.score).all():
+            return Localization(None, '', 'torques are too large to compute with')
+        return self._judged(found)
 
     def locate_all(
         self, jacobians: ArrayLike, torques: ArrayLike, covariance: ArrayLike
@@ -329,12 +336,13 @@ class ContactLocator:
             self._behind[key] = np.all(self._moves | ~loud, axis=1)
         return self._behind[key]
 
-    def _compared(self, behind: Array, J: Array, torques: Array, S: Array) -> Hypotheses:
-        """Return the best hypotheses among the segments behind the joints with torques."""
-        flat, weight, strength = J.reshape(len(J), -1), np.linalg.inv(S).ravel(), self._strength
-        self._search(
-            flat[self._all_places], self._all_lines, torques, weight, strength, self._misfits
-        )
+    def _compared(self, behind: Array, J: Array, tau: Array) -> Hypotheses:
+        """Return the best hypotheses among the segments behind the joints with torques.
+
+        J L^-T and L^-1 tau with S_tau = L L^T, as `contact_hypothesis` takes them.
+        """
+        flat, strength = J.reshape(len(J), -1), self._strength
+        self._search(flat[self._all_places], self._all_lines, tau, strength, self._misfits)
         misfits = self._misfits[: len(behind)]
         least = np.where(behind, misfits.min(axis=1), np.inf)
         slots = len(self._refinements[0])
@@ -348,16 +356,15 @@ class ContactLocator:
             flat[self._places[chosen]],
             self._lines[chosen],
             starts,
-            torques,
-            S.ravel(),
+            tau,
             strength,
             *self._refinements,
         )
-        x, H, chi2, inverse_det = (each[:count] for each in self._refinements)
+        x, H, chi2, det = (each[:count] for each in self._refinements)
         f, widened = x[:, :3], H.copy()
         widened[:, 3, 3] += UNIFORM
         score = chi2[:, 0] + strength * (f * f).sum(axis=1)
-        score += np.log(np.linalg.det(widened) / inverse_det.prod(axis=1))
+        score += np.log(np.linalg.det(widened) * det.prod(axis=1))
         return Hypotheses(chosen[:count], f, x[:, 3], H, chi2[:, 0], score)
 
     def _judged(self, found: Hypotheses) -> Localization:
@@ -444,7 +451,7 @@ def padded(count: int) -> int:
 def kernels(n: int, backend: str) -> tuple[Kernel, Kernel]:
     """Return `contact_hypothesis.misfits` and `refined` for stacks of segments and n torques."""
     hypothesis = (('jacobian', 6 * n), ('segment', 6))
-    common = (('torques', n), ('noise', n * n), ('strength', 1))
+    common = (('torques', n), ('strength', 1))
     uniform = frozenset(name for name, _ in common)
     return (
         make_kernel(
@@ -470,19 +477,15 @@ def kernels(n: int, backend: str) -> tuple[Kernel, Kernel]:
     )
 
 
-def searched(
-    jacobian: Array, segment: Array, torques: Array, weight: Array, strength: Array
-) -> tuple[Array, ...]:
+def searched(jacobian: Array, segment: Array, torques: Array, strength: Array) -> tuple[Array, ...]:
     """Return `contact_hypothesis.misfits` of vectors, as a tuple."""
-    n = len(torques)
-    J, W = jacobian.reshape(6, n), weight.reshape(n, n)
-    return (contact_hypothesis.misfits(J, segment, torques, W, strength),)
+    J = jacobian.reshape(6, -1)
+    return (contact_hypothesis.misfits(J, segment, torques, strength),)
 
 
 def refined(
-    jacobian: Array, segment: Array, start: Array, torques: Array, noise: Array, strength: Array
+    jacobian: Array, segment: Array, start: Array, torques: Array, strength: Array
 ) -> tuple[Array, ...]:
     """Return `contact_hypothesis.refined` of vectors."""
-    n = len(torques)
-    J, S = jacobian.reshape(6, n), noise.reshape(n, n)
-    return contact_hypothesis.refined(J, segment, start, torques, S, strength)
+    J = jacobian.reshape(6, -1)
+    return contact_hypothesis.refined(J, segment, start, torques, strength)

@@ -33,6 +33,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
@@ -133,7 +134,7 @@ class ContactLocation:
         self._channels: list[ContactChannel] = []
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
-        host.states.consume(lambda mapper, sent: self._locate(mapper))
+        host.states.consume(self._consume)
 
     def plan(self, robot: Robot) -> LocationPlan:
         """Compile what is needed for a robot."""
@@ -194,6 +195,10 @@ class ContactLocation:
             status.values['contact'] = f'none: {found.reason}'
         else:
             status.values['contact'] = described(found.contact)
+
+    def _consume(self, mapper: JointStateMapper, sent: float) -> None:
+        with FAULTS.caught('localization of a contact'):  # the other outputs go on
+            self._locate(mapper)
 
     def _locate(self, mapper: JointStateMapper) -> None:
         """Find the contact in the present results."""

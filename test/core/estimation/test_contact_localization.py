@@ -247,6 +247,32 @@ def test_torques_that_are_no_numbers_are_no_contact(panda):
         assert found.contact is None
 
 
+@pytest.mark.parametrize('size', [1e100, 1e200, 1e308])
+def test_torques_too_large_to_compute_with(panda, size):
+    torques = size * np.array([1.0, -1, 1, 1, -1, 1, 1, 0])
+    with np.errstate(all='ignore'):
+        found = panda.found(np.full(8, 0.3), torques)
+    assert found.contact is None
+    assert found.reason
+
+
+def test_a_covariance_that_is_none(panda):
+    covariance = np.full((8, 8), 0.1) - 0.05 * np.eye(8)  # positive variances, one value negative
+    covariance[0, 1:] = covariance[1:, 0] = 0.2
+    jacobians = [panda.robot.jacobian(np.zeros(8), link, 'body') for link in panda.locator.links]
+    found = panda.locator.locate(np.array(jacobians), np.full(8, 9.0), covariance)
+    assert 'not positive definite' in found.reason
+
+
+def test_correlated_errors_count(panda):
+    """A common error of all torques is none of a contact, if it is stated."""
+    jacobians = [panda.robot.jacobian(np.full(8, 0.3), k, 'body') for k in panda.locator.links]
+    common = 4.0 * np.ones(8)
+    covariance = 0.01 * np.eye(8) + np.outer(common, common)
+    found = panda.locator.locate(np.array(jacobians), 1.2 * common, covariance)
+    assert found.contact is None
+
+
 def test_options_can_be_changed(panda):
     rng = np.random.default_rng(7)
     arm = Arm(panda.robot, 0.1, THIN, only_joints=True)
