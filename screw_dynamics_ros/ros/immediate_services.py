@@ -69,8 +69,8 @@ class ImmediateServices:
             self._refused.pop(service, None)
         return response
 
-    def report(self, status: Status) -> None:
-        """Say which services have been asked, and which cannot be offered."""
+    def report(self, status: Status, remedy: str = REMEDY) -> None:
+        """Say which services have been asked, and which cannot be offered; with a remedy."""
         for service, count in self._answered.items():
             reason = self._refused.get(service)
             last = f', the last one refused: {printable(reason)}' if reason else ''
@@ -79,5 +79,5 @@ class ImmediateServices:
             status.report(
                 Level.WARN,
                 f'no {shorten(self._absent)}: the package screw_dynamics_msgs is not installed, or '
-                f'too old; {REMEDY}',
+                f'too old; {remedy}',
             )

@@ -480,6 +480,15 @@ def test_without_a_measured_state_or_a_robot(start, connect, q, robot):
 
 #: Which node has which services, wherever they are answered.
 OWNED = {
+    'bringup': (
+        'AttachTool',
+        'ClearPayload',
+        'DetachTool',
+        'EstimatePayload',
+        'RecordPayload',
+        'SetLinkInertia',
+        'SetPayload',
+    ),
     'kinematics': (
         'Calibrate',
         'FilterTwist',

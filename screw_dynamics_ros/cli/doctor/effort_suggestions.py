@@ -142,15 +142,16 @@ def suggest_terms(
     """Suggest effort_terms; terms of motion, which do not show at rest, as in the preset."""
     documented = () if driver is None else driver.terms(SHARED, 'effort_terms')
     motion = [t for t in TERMS if t not in WEIGHT and (not documented or t in documented)]
+    has_payload = bool(poses.weight['payload'].any())
+    borne = described(content if has_payload or not content else ('gravity',))
     apart = np.abs(poses.measured - sum_of(content, poses.weight))[:, poses.telling].max()
     whence = f'as in the driver preset {driver.name}' if driver and documented else 'not told'
     made.set(
         SHARED,
         'effort_terms',
         [term for term in TERMS if term in (*content, *motion)],
-        f'at rest they contain {described(content)}, to {apart:.2g} N m or N; terms of motion '
-        f'({", ".join(motion)}): {whence}'
-        + ('' if poses.weight['payload'].any() else '. No payload is configured'),
+        f'at rest they contain {borne}, to {apart:.2g} N m or N; terms of motion '
+        f'({", ".join(motion)}): {whence}' + ('' if has_payload else '; no payload is configured'),
     )
     if not content:
         made.leave(

@@ -27,6 +27,7 @@ from screw_dynamics_ros.ros.names import shorten
 
 STATE_TIMEOUT = 0.5  # s, of the nodes
 LATE = 0.1  # s, gap between joint states at which torques end by default (age_limit)
+OURS = ('/bringup', '/kinematics')  # nodes that send /tf themselves
 CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
 COMMANDS = 'std_msgs/msg/Float64MultiArray'
 
@@ -122,12 +123,14 @@ def suggest_transforms(made: Suggestion, heard: Heard) -> None:
     ]
     if others:
         made.set(KINEMATICS, 'publish_tf', False, f'{shorten(sorted(set(others)))} sends /tf')
-    elif not heard.transform_senders:
-        made.set(KINEMATICS, 'publish_tf', True, 'nobody sends /tf')
+        return
+    senders = [name for name in heard.transform_senders if not name.endswith(OURS)]
+    if not senders:
+        made.set(KINEMATICS, 'publish_tf', True, 'nobody else sends /tf')
     else:
         made.leave(
             'publish_tf',
-            f'/tf comes from {shorten(heard.transform_senders)}; whether these are frames of this '
+            f'/tf comes from {shorten(senders)}; whether these are frames of this '
             'robot is not known here. While they are, the nodes send none',
         )
 

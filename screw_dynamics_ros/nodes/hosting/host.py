@@ -245,7 +245,7 @@ class ModelHost:
         self.payloads.report(status)
         self.link_inertias.report(status)
         self._estimation.report(status)
-        self.immediate.report(status)
+        self.immediate.report(status, 'see services')  # which tell how to install it, once
         return status
 
     # --- another robot --------------------------------------------------------------------------

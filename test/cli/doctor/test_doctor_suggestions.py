@@ -186,7 +186,8 @@ def test_a_slow_driver(panda):
     [
         ({'nodes': ['/arm/robot_state_publisher']}, False),
         ({}, True),
-        ({'senders': ['/mapper']}, None),
+        ({'senders': ['/arm/kinematics']}, True),
+        ({'senders': ['/mapper', '/arm/kinematics']}, None),
     ],
 )
 def test_transforms(panda, graph, expected):
