@@ -42,6 +42,7 @@ MODULES = (
     'node_endurance',
     'node_beside_requests',
     'parameter_gap',
+    'recordings',
 )
 #: What takes long runs only if it is named.
 ON_DEMAND = (
