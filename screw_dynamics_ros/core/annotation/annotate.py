@@ -367,7 +367,8 @@ class Annotator:
                 results['energy'] = np.stack([found['kinetic'], found['potential']], axis=1)
             self._add_of_links(results, found, t, sampler)
             if self._is_observed:
-                complete = np.isfinite(np.hstack([v, tau])).all(axis=1)
+                one = np.ones(self.robot.nv)
+                complete = np.isfinite(v @ one) & np.isfinite(tau @ one)
                 torques, covariance = observer.torques(t, starts, complete, found)
                 if 'external_torque' in self.outputs:
                     results['external_torque'] = torques
@@ -409,7 +410,7 @@ class Annotator:
         found = self._wrenches({'q': q, 'external': torques, 'options': options})
         for link in self.frames:
             wrench, pivots = found[f'wrench/{link}'], found[f'pivots/{link}']
-            told = (pivots > 0.0).all(axis=1) & np.isfinite(wrench).all(axis=1)
+            told = (pivots.min(axis=1) > 0.0) & np.isfinite(wrench @ np.ones(6))
             wrench[~told] = np.nan
             results[f'wrench/{link}'] = wrench
 

@@ -81,7 +81,8 @@ class StackObserver:
         observer, n = self._settings.observer, self._n
         torques = np.full((len(t), n), np.nan)
         rows = [results[name] for name in NEEDED[observer]]
-        index = np.flatnonzero(complete & np.isfinite(rows[1 if len(rows) > 1 else 0]).all(axis=1))
+        known = rows[1 if len(rows) > 1 else 0]
+        index = np.flatnonzero(complete & np.isfinite(known @ np.ones(n)))
         if observer == 'static':
             torques[index] = rows[0][index]
             return torques, None

@@ -232,7 +232,7 @@ class JointStateMapper:
             return nothing
         steps, ages = np.diff(stamps, prepend=self.stamp), clocks - stamps
         regular = (steps > 0) & (steps <= self._timeout) & (np.abs(ages) <= self._max_age)
-        regular &= np.isfinite(numbers.sum(axis=1))
+        regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
         if self._effort.is_calibrated:
             states[:, 2] = self._effort.torque(states[:, 2])

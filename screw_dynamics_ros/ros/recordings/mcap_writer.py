@@ -27,11 +27,10 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     ChunkIndex,
     Schema,
     channel_fields,
+    compressed,
     index_fields,
-    lz4,
     schema_fields,
     sized,
-    zstd,
 )
 
 
@@ -96,12 +95,9 @@ class McapWriter:
         size = sum(memoryview(piece).nbytes for piece in pieces)
         name, packed = '', pieces
         if self._compression != 'none':
-            name, content = self._compression, b''.join(pieces)
-            packed = [
-                zstd().compress(content, 1)
-                if name == 'zstd'
-                else lz4().compress(content, store_size=False)
-            ]
+            name = self._compression
+            content = pieces[0] if len(pieces) == 1 else b''.join(pieces)
+            packed = [compressed(content, name)]
         packed_size = sum(memoryview(piece).nbytes for piece in packed)
         offset = self._place
         fields = struct.pack('<QQQI', first, last, size, 0) + sized(name.encode())
