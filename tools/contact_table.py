@@ -5,7 +5,7 @@ python tools/contact_table.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,12 +141,12 @@ def unit(x: Array) -> Array:
     return x / np.linalg.norm(x)
 
 
-def rows() -> Iterator[str]:
-    """Yield the rows of the table."""
+def rows(forces: Sequence[float] = FORCES) -> Iterator[str]:
+    """Yield the rows of the table, for some forces [N]."""
     for case in cases():
         segments = link_segments(case.robot.description, case.robot.joint_names)
         joints = len(next(each for each in segments if each.link == case.link).joints)
-        for force in FORCES:
+        for force in forces:
             found, nothing, alone, wrong = errors(case, force)
             told = TRIALS - nothing
             figures = ['-'] * 3
