@@ -99,14 +99,10 @@ def configured(configuration: Configuration, weight: dict[str, Array]) -> Iterat
         if owner
         else f'no node says what they contain; effort_terms: {terms} by default'
     )
-    if configuration.payload_link:
-        place = f'on {configuration.payload_link}, configured in '
-        absent = '' if weight['payload'].any() else '; it loads no joint here'
-        yield (
-            f'payload: {configuration.values["payload_mass"]:g} kg {place}'
-            f'{configuration.owners["payload_mass"]}{absent}'
-        )
-    else:
+    absent = '' if weight['payload'].any() else '; it loads no joint here'
+    for link, (body, owner) in configuration.payloads.items():
+        yield f'payload: {body.mass:g} kg on {link}, configured in {owner}{absent}'
+    if not configuration.payloads:
         yield 'no payload is configured: it cannot be determined whether they contain its weight'
     corrected = [joint for joint in configuration.values.get('effort_joints', ()) if joint]
     if corrected:

@@ -48,11 +48,15 @@ class Configuration:
         The full name of that node, by the name of the parameter.
     silent : tuple of str
         Full names of the nodes that did not answer, or not everything.
+    carried : mapping
+        What links carry and the full name of the node that says so, by link: more recent than the
+        parameters (`running_payloads`).
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
     silent: tuple[str, ...] = ()
+    carried: Mapping[str, tuple[RigidBody, str]] = field(default_factory=dict)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -65,15 +69,16 @@ class Configuration:
         return tuple(self.values['gravity']) if len(self.values.get('gravity', ())) == 3 else None
 
     @property
-    def payload_link(self) -> str:
-        """The link that carries a payload; '' for none."""
-        return self.values.get('payload_link', '') if self.values.get('payload_mass') else ''
-
-    @property
-    def payload(self) -> RigidBody:
-        """What the link carries; its inertia does not matter at rest."""
+    def payloads(self) -> dict[str, tuple[RigidBody, str]]:
+        """What links carry, and the node that says so, by link; of parameters without inertia."""
+        if self.carried:
+            return {link: each for link, each in self.carried.items() if each[0].mass}
+        mass, link = self.values.get('payload_mass'), self.values.get('payload_link')
+        if not (mass and link):
+            return {}
         center = self.values.get('payload_center_of_mass', (0.0, 0.0, 0.0))
-        return RigidBody(self.values['payload_mass'], np.array(center), np.zeros((3, 3)))
+        body = RigidBody(mass, np.array(center), np.zeros((3, 3)))
+        return {link: (body, self.owners['payload_mass'])}
 
     def calibrated(self, joints: list[str], efforts: np.ndarray) -> np.ndarray:
         """Return efforts (samples, joints) as torques [N m, N], as the nodes make them."""

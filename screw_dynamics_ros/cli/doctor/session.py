@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import rclpy
 from rclpy.node import Node
@@ -23,6 +23,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration, read_configuration
+from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
@@ -193,7 +194,10 @@ def hear(session: Session, seconds: float, patience: float) -> Heard | None:
         session.wait((), seconds)
     senders_of_states = session.senders(joint_states.topic_name, patience)
     node.destroy_subscription(joint_states)
-    configuration = read_configuration(node, session.turns, patience)
+    configuration = replace(
+        read_configuration(node, session.turns, patience),
+        carried=read_payloads(node, session.turns, patience),
+    )
     return Heard(
         text,
         robot,

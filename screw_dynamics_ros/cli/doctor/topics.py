@@ -36,9 +36,11 @@ def efforts(heard: Heard, *, calibrated: bool = True) -> Efforts:
     whole = np.tile(robot.neutral(), (len(q), 1))
     whole[:, places] = q
     rest = np.zeros((len(q), robot.nv))
-    link, payload = configuration.payload_link, np.zeros((len(q), robot.nv))
-    if link in robot.link_names:
-        payload = robot.payload_torques(whole, rest, rest, {link: configuration.payload})
+    links = robot.link_names
+    bodies = {link: body for link, (body, _) in configuration.payloads.items() if link in links}
+    payload = np.zeros((len(q), robot.nv))
+    if bodies:
+        payload = robot.payload_torques(whole, rest, rest, bodies)
     joints = list(heard.mapper.joints)
     return Efforts(
         joints,
