@@ -234,6 +234,11 @@ def test_bad_files(make, tmp_path):
         assert status.level == Level.ERROR
         assert reason in status.summary
         np.testing.assert_allclose(arm.torque(POSES[0]), bias(POSES[0]), atol=1e-9)
+    arm.record(POSES[:5])
+    success, message = arm.call('fit')
+    assert not success
+    assert 'is not overwritten' in message
+    assert path.read_text() == text
     success, text = arm.set(residual_map=str(tmp_path / 'missing' / 'map.yaml'))
     assert not success
     assert 'existing folder' in text
@@ -273,6 +278,28 @@ def test_refusals(make):
     arm.set(effort_terms=['gravity'])
     arm.rest(POSES[0])
     assert 'recorded with effort_terms' in arm.call('record')[1]
+
+
+def test_a_reset_while_the_file_is_read_keeps_what_is_in_it(make, monkeypatch, tmp_path):
+    arm = make(residual_map=str(tmp_path / 'map.yaml'))
+    arm.record()
+    arm.fit()
+    gate, read = threading.Event(), residual_offsets.read
+
+    def slow(*arguments):
+        assert gate.wait(DEADLINE)
+        return read(*arguments)
+
+    monkeypatch.setattr(residual_offsets, 'read', slow)
+    arm.tare.residuals.load()
+    arm.tare._on_reset(Trigger.Request(), Trigger.Response())
+    assert 'read or fitted' in arm.call('fit')[1]
+    gate.set()
+    arm.settle()
+    assert arm.status.values['residual map'] == 'none'
+    assert arm.status.values['recorded residuals'] == f'{len(POSES)} poses'
+    arm.fit()
+    assert abs(arm.torque(POSES[0])).max() < 0.02
 
 
 def test_what_is_asked_for_last_counts(make, monkeypatch):

@@ -35,9 +35,14 @@ FAR = 0.5  # confidence below which it is said
 
 def check(values: dict[str, Any]) -> None:
     """Refuse a file in a folder that does not exist; raises `ArgumentError`."""
-    path = Path(values.get('residual_map', ''))
+    path = path_of(values.get('residual_map', ''))
     if values.get('residual_map') and (path.is_dir() or not path.parent.is_dir()):
         raise ArgumentError(f'residual_map: {path} is not a file in an existing folder')
+
+
+def path_of(name: str) -> Path:
+    """Return the file that a parameter names; ~ is the home of the user."""
+    return Path(name).expanduser()
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,14 @@ class Made:
         None, if there were none to be had.
     map : ResidualMap or None
     fault : str
+    is_unreadable : bool
+        Whether the file is none for this robot: it is not overwritten.
     """
 
     recordings: Recordings | None = None
     map: ResidualMap | None = None
     fault: str = ''
+    is_unreadable: bool = False
 
 
 class Background:
@@ -133,6 +141,7 @@ class ResidualOffsets:
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
         self._background, self._fault = Background(), ''
+        self._is_loading = self._is_unreadable = False
         node.create_service(Trigger, '~/record_residual', self._answer(self._record))
         node.create_service(Trigger, '~/fit_residual_map', self._answer(self._fit))
 
@@ -144,31 +153,36 @@ class ResidualOffsets:
             self._turning = turning_joints(model)
             self.load()
 
-    def load(self) -> None:
-        """Take the recordings of the file, and none without one."""
+    def load(self, in_force: bool = True) -> None:
+        """Take the recordings of the file, none without one, and put their map in force."""
         if self._mapper is None:
             return
         self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
         self._use(None)
-        self._fault, name = '', self._parameters['residual_map']
-        if name:
-            nothing, turning = self._recordings, self._turning
-
-            def task() -> Made:
-                found = read(Path(name), nothing.joints, nothing.effort_terms)
-                enough = len(found) >= LEAST
-                return Made(found, fitted(*found.arrays, turning) if enough else None)
-
-            self._background.ask(task)
-        else:
+        self._fault, self._is_unreadable, name = '', False, self._parameters['residual_map']
+        self._is_loading = bool(name)
+        if not name:
             self._background.cancel()
+            return
+        nothing, turning = self._recordings, self._turning
+
+        def task() -> Made:
+            try:
+                found = read(path_of(name), nothing.joints, nothing.effort_terms)
+            except ScrewDynamicsError as error:
+                return Made(fault=str(error), is_unreadable=True)
+            enough = in_force and len(found) >= LEAST
+            return Made(found, fitted(*found.arrays, turning) if enough else None)
+
+        self._background.ask(task)
 
     def take_over(self) -> None:
         """Put in force what has been made in the background."""
         made = self._background.poll()
         if made is None:
             return
-        self._fault = made.fault
+        self._fault, self._is_loading = made.fault, False
+        self._is_unreadable = self._is_unreadable or made.is_unreadable
         if made.recordings is not None:
             self._recordings = made.recordings
         if made.map is not None:
@@ -176,8 +190,11 @@ class ResidualOffsets:
 
     def drop(self) -> None:
         """Take the map out of force; what was recorded stays."""
-        self._background.cancel()
-        self._use(None)
+        if self._is_loading:
+            self.load(in_force=False)
+        else:
+            self._background.cancel()
+            self._use(None)
 
     def _use(self, found: ResidualMap | None) -> None:
         if found is not self.map:
@@ -246,11 +263,17 @@ class ResidualOffsets:
                 '~/record_residual in more poses'
             )
 
+        if self._is_unreadable:
+            raise ScrewDynamicsError(
+                f'{name} has something else than residuals of this robot and is not overwritten: '
+                'set residual_map to another file'
+            )
+
         def task() -> Made:
             found, fault = fitted(*recordings.arrays, turning), ''
             if name:
                 try:
-                    write(Path(name), recordings)
+                    write(path_of(name), recordings)
                 except OSError as error:
                     fault = f'{name} cannot be written: {error.strerror}'
             return Made(None, found, fault)
