@@ -53,7 +53,9 @@ def client(request, start, connect, robot):
         }
     )
     for name, parameters in nodes.items():
-        start(name, parameters, ['-r', f'__ns:={namespace}'])
+        # Each has frames of its own: of two with the same frames one would give way.
+        names = [f'__ns:={namespace}', *(f'/{t}:={namespace}/{t}' for t in ('tf', 'tf_static'))]
+        start(name, parameters, [word for each in names for word in ('-r', each)])
     made = connect(namespace)
     made.describe(URDF)
     made.subscribe(JointState, 'dynamics/feedforward')
@@ -124,9 +126,9 @@ def ask_unstamped(client, robot, rng, topic, witness):
 def test_tf(client, robot, oracle, rng):
     """Composing /tf and /tf_static gives the poses of all links."""
     static = []
-    client.node.create_subscription(TFMessage, '/tf_static', static.append, LATCHED)
-    q, _v, _tau, message = ask(client, robot, rng, TFMessage, '/tf')
-    client.wait(lambda: static, what='/tf_static')
+    client.node.create_subscription(TFMessage, 'tf_static', static.append, LATCHED)
+    q, _v, _tau, message = ask(client, robot, rng, TFMessage, 'tf')
+    client.wait(lambda: static, what='tf_static')
     local = {}
     for transform in [*message.transforms, *static[-1].transforms]:
         r = transform.transform.rotation
@@ -168,7 +170,7 @@ def test_twist_without_usable_velocity_is_not_published(client, robot, rng):
     """Frames need none and go on; when velocities are back, so is the twist."""
     topic = f'kinematics/twist/{TOOL}'
     client.subscribe(TwistStamped, topic)
-    client.subscribe(TFMessage, '/tf')
+    client.subscribe(TFMessage, 'tf')
     concerned = owners(client, 'kinematics')
     for owner in concerned:
         assert client.set_parameter(owner, 'velocity_policy', 'reject').successful
@@ -177,7 +179,7 @@ def test_twist_without_usable_velocity_is_not_published(client, robot, rng):
         client.ask(topic, robot.joint_names, q, v, tau)
         stamps = []
         for velocity in ([], [np.nan, *v[1:]], v[1:], [np.inf] * robot.nv):
-            stamps.append(client.ask('/tf', robot.joint_names, q, velocity, tau)[0])
+            stamps.append(client.ask('tf', robot.joint_names, q, velocity, tau)[0])
         client.ask(topic, robot.joint_names, q, v, tau)
         assert not set(stamps) & set(client.stamps(topic))
     finally:
