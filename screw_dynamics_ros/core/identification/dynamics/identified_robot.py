@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from screw_dynamics_ros.core.description.body_inertia import inertia_fault
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
-from screw_dynamics_ros.core.identification.dynamics.pseudo_inertia import inertia_of
+from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
+from screw_dynamics_ros.core.identification.dynamics.pseudo_inertia import (
+    inertia_of,
+    parameters_of,
+    physical,
+)
 from screw_dynamics_ros.core.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
 
@@ -39,10 +46,20 @@ def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -
 def identified_bodies(
     unknowns: Unknowns, theta: Array, drives: dict[str, Drive]
 ) -> tuple[RigidBody | None, RobotDescription]:
-    """Return the payload, if it was estimated, and the description with bodies and friction."""
+    """Return the payload, if it was estimated, and the description with bodies and friction.
+
+    Links that do not move keep their inertias, or the nearest ones that can exist.
+    """
     found = {name: inertia_of(theta[place]) for name, place in unknowns.bodies.items()}
     payload = found.pop('payload', None) if unknowns.model.payload_link else None
     nominal = unknowns.robot.description
+    frames = unknowns.robot.tree.frames
+    for link in nominal.links:  # of those that do not move, no torque tells anything
+        if frames[link.name].body != GROUND or link.inertia is None:
+            continue
+        if inertia_fault(link.inertia) is not None:
+            parameters = inertial_parameters(nominal, (link.name,))
+            found[link.name] = inertia_of(parameters_of(physical(parameters)))
     links = [
         replace(link, inertia=found[link.name]) if link.name in found else link
         for link in nominal.links
@@ -50,7 +67,7 @@ def identified_bodies(
     joints = [_with_friction(joint, drives, unknowns) for joint in nominal.joints]
     return (
         None if payload is None else RigidBody(payload.mass, payload.com, payload.matrix),
-        RobotDescription.from_parts(nominal.name, links, joints),
+        RobotDescription.from_parts(nominal.name, links, joints, check_inertias=False),
     )
 
 

@@ -30,6 +30,9 @@ LIKELY = 0.5
 #: A payload of which nothing is known: mass [kg], radius [m], and its relative difference.
 UNKNOWN_MASS, UNKNOWN_RADIUS, UNKNOWN = 1.0, 0.1, 10.0
 
+#: Columns below this share of the largest one are zero.
+ROUNDING = 1e-9
+
 #: Units of joint parameters: revolute, prismatic.
 JOINT_UNITS = {
     'armature': ('kg m^2', 'kg'),
@@ -233,7 +236,9 @@ class Unknowns:
         q = np.where(moves, rng.uniform(-np.pi, np.pi, (samples, n)), 0.3)
         v, a = (np.where(moves, rng.normal(size=(samples, n)), 0.0) for _ in range(2))
         W = self.columns(q, v, a)[:, measured].reshape(-1, count)
-        W[np.abs(W) < 1e-12] = 0.0  # rounding of what is zero would count as a column
+        # Rounding of what is zero would count as a column.
+        sizes = np.linalg.norm(W, axis=0)
+        W[:, sizes < ROUNDING * sizes.max(initial=0.0)] = 0.0
         return independent_columns(W)
 
     def unit(self, name: str) -> str:

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.identification.dynamics.fourier_motion import Fouri
 from screw_dynamics_ros.core.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.simulation.joint_sensor import SensorFaults
 from support.paths import URDF
-from support.robots import one_joint, urdf_path
+from support.robots import UNIT_INERTIA, one_joint, urdf_path
 from support.simulated_recording import SMOOTHING, simulated_recording, true_robot
 
 GRAVITY = (0.0, -9.81, 0.0)
@@ -147,6 +147,19 @@ def test_unphysical_numbers_do_not_get_into_the_description(nominal, motion):
         severities = {finding.severity for finding in physical_findings(result.description)}
         assert severities == {'info'}
         assert min(min(d.armature, d.coulomb, d.damping) for d in result.drives.values()) >= 0.0
+
+
+def test_impossible_inertias_of_links_that_do_not_move_are_mended(clean):
+    wrong = '<inertial><mass value="1e-6"/>' + UNIT_INERTIA.replace('"0"', '"1"') + '</inertial>'
+    text = (
+        (URDF / 'planar_2r.urdf')
+        .read_text()
+        .replace('<link name="base">', '<link name="base">' + wrong)
+    )
+    robot = Robot.from_urdf(text, gravity=GRAVITY)
+    assert 'error' in {finding.severity for finding in physical_findings(robot.description)}
+    result = identify_recordings(robot, [clean], OPTIONS)
+    assert {finding.severity for finding in physical_findings(result.description)} == {'info'}
 
 
 # --- the driver -----------------------------------------------------------------------------------
