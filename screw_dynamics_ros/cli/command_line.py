@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +14,12 @@ LONGEST = 600.0  # s
 
 class UnusableError(Exception):
     """An argument of the command line cannot be used; the text names it and the remedy."""
+
+
+def heed_interrupts() -> None:
+    """Let SIGINT raise `KeyboardInterrupt` from now on: there is something to put away."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def own_arguments(arguments: Sequence[str]) -> list[str]:

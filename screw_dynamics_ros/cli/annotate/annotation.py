@@ -79,14 +79,19 @@ def annotate_recording(
         table = ParquetTable.open(parquet, robot, annotator) if parquet is not None else None
         count = reader.counts[request.topic]
         added: tuple[str, ...] = ()
-        if target is not None:
-            added = write_recording(
-                reader, target, request, annotator, motion, states, table, progress
-            )
-        elif table is not None:
-            for part, results in annotator.blocks(motion):
-                table.add(motion, part, results)
-                progress(READING + (1.0 - READING) * part.stop / len(motion.t))
+        try:
+            if target is not None:
+                added = write_recording(
+                    reader, target, request, annotator, motion, states, table, progress
+                )
+            elif table is not None:
+                for part, results in annotator.blocks(motion):
+                    table.add(motion, part, results)
+                    progress(READING + (1.0 - READING) * part.stop / len(motion.t))
+        except BaseException:
+            if table is not None:
+                table.abandon()
+            raise
         if table is not None:
             table.finish()
         return Report(count, len(motion.t), dict(mapper.records), added)
@@ -136,6 +141,8 @@ def read_states(
     count = 0
     for part in StateMaker(mapper).states(reader.blocks(topic)):
         end = count + len(part.stamps)
+        if end > total:
+            raise RecordingError(f'{reader.path}: more messages on {topic} than it says: {total}')
         for target, values in zip(whole, part):
             target[count:end] = values
         count = end

@@ -24,7 +24,12 @@ from pathlib import Path
 from screw_dynamics_ros.cli.annotate import folders
 from screw_dynamics_ros.cli.annotate.annotation import Report, annotate_recording
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values, read_text
-from screw_dynamics_ros.cli.command_line import UnusableError, names, own_arguments
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    heed_interrupts,
+    names,
+    own_arguments,
+)
 from screw_dynamics_ros.cli.progress import ProgressBar
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.annotation.settings import DEFAULT, OUTPUTS
@@ -42,6 +47,7 @@ EXIT_STATUS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the annotated recording; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    heed_interrupts()
     try:
         if options.output is None and options.parquet is None:
             raise UnusableError('argument -o: name the output, or a table by --parquet')

@@ -20,7 +20,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from screw_dynamics_ros.cli.command_line import UnusableError, names, own_arguments
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    heed_interrupts,
+    names,
+    own_arguments,
+)
 from screw_dynamics_ros.cli.progress import ProgressBar
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
@@ -46,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the replayed recording; return the exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     options = parse(given)
+    heed_interrupts()
     try:
         counts = replay(options, given[len(own_arguments(given)) :])
     except ScrewDynamicsError as error:

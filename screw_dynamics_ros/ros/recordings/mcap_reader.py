@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     chunk_index,
     decompressed,
 )
+
+CHECKSUM = struct.Struct('<I')
 
 
 class McapFile:
@@ -130,7 +133,11 @@ class McapFile:
         start = chunk.length - chunk.compressed_size
         if record[0] != CHUNK or start < 0:
             raise McapError('the index of chunks is wrong')
-        return decompressed(record[start:], chunk.compression, chunk.size)
+        content = decompressed(record[start:], chunk.compression, chunk.size)
+        (wanted,) = CHECKSUM.unpack_from(record, HEAD.size + 24)
+        if wanted and crc32(content) != wanted:
+            raise McapError('the checksum of a chunk is wrong')
+        return content
 
     def count(self, chunk: ChunkIndex, channel: int) -> int:
         """Return the number of messages of a channel in a chunk."""

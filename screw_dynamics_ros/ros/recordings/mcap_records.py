@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+
 MAGIC = b'\x89MCAP0\r\n'
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 STATISTICS, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0E, 0x0F
@@ -29,7 +31,7 @@ COMPRESSIONS = ('none', 'lz4', 'zstd')
 LZ4_LEVEL, ZSTD_LEVEL = -10, 1
 
 
-class McapError(ValueError):
+class McapError(ScrewDynamicsError):
     """A file is not laid out as is needed here."""
 
 

@@ -38,6 +38,7 @@ from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
 from screw_dynamics_ros.ros.recordings.storage import (
     RecordingError,
     RecordingReader,
+    readable,
     rosbags_module,
 )
 
@@ -176,7 +177,8 @@ class McapOutput:
             assert mcap is not None
             chunk = self._chunks.pop(0)
             self._pending.flush()
-            counts = {channel: mcap.count(chunk, channel) for channel in chunk.lists}
+            with readable(self._reader.path):
+                counts = {channel: mcap.count(chunk, channel) for channel in chunk.lists}
             self._writer.copy(mcap.raw(chunk), chunk, counts)
         if mcap is None:
             while self._next is not None and self._next[1] <= time:

@@ -257,18 +257,27 @@ def test_truncated_recordings_are_named(tmp_path, recorded, share, capsys):
     assert not list(tmp_path.glob('*out*'))
 
 
-def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, capsys):
+@pytest.mark.parametrize('what', ['joint states', 'log', 'checksum'])
+def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, capsys):
+    """The list of messages of some topic, or a chunk that is not what its checksum says."""
     source = recorded() / 'run.mcap'
     data = bytearray(source.read_bytes())
     with Reader(source) as reader:
         chunk = reader.storage.chunks[0]
+        topics = {each.topic: each.id for each in reader.connections}
     assert chunk.compression == ''
-    place = chunk.message_index_offsets[1]
-    data[place : place + 9] = bytes(9)
-    source.write_bytes(data)
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
-    assert 'cannot read the recording' in capsys.readouterr().err
+    if what == 'checksum':
+        place = chunk.chunk_start_offset + 9 + 24
+        data[place : place + 4] = b'1234'
+    else:
+        topic = '/log' if what == 'log' else '/joint_states'
+        place = chunk.message_index_offsets[topics[topic]]
+        data[place : place + 9] = bytes(9)
+    (tmp_path / 'broken.mcap').write_bytes(data)
+    assert main([str(tmp_path / 'broken.mcap'), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert 'broken.mcap' in capsys.readouterr().err
     assert not list(tmp_path.glob('*out*'))
+    assert not list(tmp_path.glob('.*'))
 
 
 def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
