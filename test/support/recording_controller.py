@@ -23,23 +23,29 @@ class RecordingController:
         Whether goals are accepted; may be set.
     cancels : int
         How often cancellation was asked for.
+    forgets : bool
+        Whether goals that are preempted never end; may be set.
     """
 
     def __init__(self, node, name):
         self.goals, self.running, self.accepts, self.cancels = [], None, True, 0
+        self.forgets = False
         self.server = ActionServer(
             node,
             FollowJointTrajectory,
             name,
             execute_callback=lambda handle: None,
-            goal_callback=lambda goal: GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT,
+            goal_callback=self._answer,
             handle_accepted_callback=self._on_goal,
             cancel_callback=self._on_cancel,
         )
 
+    def _answer(self, goal):
+        return GoalResponse.ACCEPT if self.accepts else GoalResponse.REJECT
+
     def _on_goal(self, handle):
         mark_executing(handle)
-        if self.running is not None:
+        if self.running is not None and not self.forgets:
             self.end(ABORTED, -1, 'preempted')
         self.goals.append(handle.request)
         self.running = handle

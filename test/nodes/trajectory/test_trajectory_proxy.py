@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED
+from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED, Phase
 from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
 from screw_dynamics_ros.ros.messages.trajectories import NANOSECONDS, duration_stamp, set_duration
 from support.recording_controller import RecordingController
@@ -75,7 +75,7 @@ class Sent:
 
 
 class Rig:
-    """Client, proxy and controller, run by one executor."""
+    """Client and proxy, run by one executor, and the controller, which may stand still."""
 
     count = 0
 
@@ -101,13 +101,15 @@ class Rig:
         self.client = ActionClient(
             self.other, FollowJointTrajectory, 'trajectory_proxy/follow_joint_trajectory'
         )
-        self.arm = None
+        self.arm, self.stands_still = None, False
+        self.robot, self.of_robot = Node('robot', namespace=self.space), SingleThreadedExecutor()
+        self.of_robot.add_node(self.robot)
         for node in (self.node, *self.proxy.nodes, self.other):
             self.executor.add_node(node)
         self.wait(lambda: self.host.model is not None and self.client.server_is_ready())
 
     def start_controller(self):
-        self.arm = RecordingController(self.other, 'arm/follow_joint_trajectory')
+        self.arm = RecordingController(self.robot, 'arm/follow_joint_trajectory')
         self.wait(lambda: self.proxy.relay.is_ready)
 
     def kill_controller(self):
@@ -119,12 +121,17 @@ class Rig:
         end = time.monotonic() + DEADLINE
         while not condition():
             assert time.monotonic() < end
-            self.executor.spin_once(0.01)
+            self.turn()
 
     def spin(self, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.executor.spin_once(0.01)
+            self.turn()
+
+    def turn(self):
+        self.executor.spin_once(0.002)
+        if not self.stands_still:
+            self.of_robot.spin_once(0)
 
     def send(self, message=None):
         return Sent(self, goal() if message is None else message)
@@ -143,7 +150,8 @@ class Rig:
     def close(self):
         self.proxy._worker.end()
         self.executor.shutdown()
-        for node in (self.node, *self.proxy.nodes, self.other):
+        self.of_robot.shutdown()
+        for node in (self.node, *self.proxy.nodes, self.other, self.robot):
             node.destroy_node()
 
 
@@ -177,7 +185,7 @@ def rig(shared):
     if shared.arm is None:
         shared.start_controller()
     shared.set(**DEFAULTS, payload_mass=0.0)
-    shared.arm.accepts = True
+    shared.arm.accepts, shared.stands_still = True, False
     yield shared
     if shared.arm is not None and shared.arm.running is not None:
         shared.arm.end()
@@ -413,6 +421,54 @@ def test_a_second_goal_preempts_the_first_when_the_controller_has_it(rig):
     assert second.result()[0] == SUCCEEDED
 
 
+def test_a_goal_that_the_controller_forgets_when_it_is_preempted_ends(rig):
+    first = rig.run()
+    rig.arm.forgets = True
+    rig.run()
+    rig.arm.forgets = False
+    status, code, text = first.result()
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert 'preempted' in text
+
+
+def held_up(rig):
+    """Return a goal that was sent to a controller which stands still."""
+    rig.stands_still = True
+    sent = rig.send()
+    rig.wait(lambda: rig.proxy.relay.coming.phase is Phase.SENT)
+    return sent
+
+
+def test_a_goal_is_canceled_while_the_controller_answers(rig):
+    sent = held_up(rig)
+    cancels = rig.arm.cancels
+    rig.wait(sent.cancel().done)
+    rig.stands_still = False
+    assert sent.result()[0] == CANCELED
+    assert rig.arm.cancels == cancels + 1
+
+
+def test_a_goal_that_is_accepted_too_late_is_canceled(rig):
+    sent = held_up(rig)
+    cancels, last = rig.arm.cancels, rig.send()
+    status, _, text = sent.result()
+    assert status == ABORTED
+    assert 'replaced by a newer goal' in text
+    rig.stands_still = False
+    rig.wait(lambda: rig.arm.cancels > cancels)
+    rig.wait(lambda: rig.proxy.relay.coming is None)
+    assert not last.ended or last.result()[0] == ABORTED
+
+
+def test_a_controller_that_does_not_answer(rig):
+    sent = held_up(rig)
+    status, _, text = sent.result()
+    assert status == ABORTED
+    assert 'does not answer after 0.5 s' in text
+    rig.stands_still = False
+    rig.wait(lambda: rig.arm.running is None and rig.arm.cancels)
+
+
 def test_a_goal_without_points_stops_the_robot(rig):
     first = rig.run()
     stop = rig.send(goal((), ()))
@@ -531,6 +587,6 @@ def test_random_sequences_of_goals(rig):
     Goals.rig = rig
     machine = Goals.TestCase()
     machine.settings = settings(
-        max_examples=12, stateful_step_count=10, deadline=None, derandomize=True, database=None
+        max_examples=25, stateful_step_count=12, deadline=None, derandomize=True, database=None
     )
     machine.runTest()
