@@ -150,12 +150,9 @@ def test_unphysical_numbers_do_not_get_into_the_description(nominal, motion):
 
 
 def test_impossible_inertias_of_links_that_do_not_move_are_mended(clean):
-    wrong = '<inertial><mass value="1e-6"/>' + UNIT_INERTIA.replace('"0"', '"1"') + '</inertial>'
-    text = (
-        (URDF / 'planar_2r.urdf')
-        .read_text()
-        .replace('<link name="base">', '<link name="base">' + wrong)
-    )
+    ones = re.sub('"[01]"', '"1e-6"', UNIT_INERTIA)
+    wrong = f'<link name="base"><inertial><mass value="1"/>{ones}</inertial>'
+    text = (URDF / 'planar_2r.urdf').read_text().replace('<link name="base">', wrong)
     robot = Robot.from_urdf(text, gravity=GRAVITY)
     assert 'error' in {finding.severity for finding in physical_findings(robot.description)}
     result = identify_recordings(robot, [clean], OPTIONS)
