@@ -25,10 +25,10 @@ def test_places(monkeypatch):
     monkeypatch.setattr(
         description_file, 'get_package_share_directory', lambda package: f'/opt/share/{package}'
     )
-    monkeypatch.setenv('HOME', '/home/me')
+    monkeypatch.setenv('HOME', '/tmp/me')
     assert located('package://robot/urdf/a.urdf') == Path('/opt/share/robot/urdf/a.urdf')
     assert located('file:///tmp/a.urdf') == Path('/tmp/a.urdf')
-    assert located('~/a.urdf') == Path('/home/me/a.urdf')
+    assert located('~/a.urdf') == Path('/tmp/me/a.urdf')
     assert located('a.urdf') == Path('a.urdf')
 
 

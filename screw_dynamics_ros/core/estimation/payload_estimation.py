@@ -30,7 +30,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, pseudo_inertias
 from screw_dynamics_ros.core.errors import (
@@ -470,6 +469,8 @@ def enlarged(covariance: Array, quantile: float, variances: Array, blocks: int) 
 
 def quantile_of(freedom: int) -> float:
     """Return half the width of a confidence interval in standard deviations."""
+    from scipy.special import stdtrit  # takes long to import, and nodes start without it
+
     return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
 
 
