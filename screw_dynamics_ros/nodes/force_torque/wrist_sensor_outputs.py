@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,8 +134,7 @@ class WristSensor:
     def plan(self, robot: Robot) -> SensorPlan:
         """Find the frame of the sensor on the robot, and what tells its motion."""
         wanted, names = self._frame, robot.link_names
-        joints = scalar_joints(robot)
-        acceleration = FilteredAcceleration(len(joints))
+        acceleration = FilteredAcceleration(len(scalar_joints(robot)))
         fault = '' if wanted else 'no message of the sensor so far, and sensor_frame is not set'
         if wanted and wanted not in names:
             fault = (
@@ -147,19 +146,7 @@ class WristSensor:
                 [], frame='', fault=fault, tokens={}, motion=None, acceleration=acceleration
             )
         frames = [name for name in self._parameters['frames'] if name in names]
-        places = tuple(coordinates(robot, joints)[1].tolist())
-        a = Formula('accelerations', ('joint_accelerations',), scattered, (places, robot.nv))
-        motion = Formula(
-            'motion of the sensor',
-            (
-                ('velocity', wanted, 'body'),
-                robot.substitute(('acceleration', wanted, 'body'), a=a),
-                'gravity',
-                ('link_pose', wanted),
-                *(('link_pose', frame) for frame in frames),
-            ),
-            motion_and_poses,
-        )
+        motion = motion_of(robot, wanted, frames)
         return SensorPlan(
             [motion],
             parameters={'joint_accelerations': acceleration.value},
@@ -347,6 +334,26 @@ class WristSensor:
         self._sensor.keep(value['pose_samples'])
         if self._plan is not None:
             self._plan.acceleration.cutoff = value['acceleration_cutoff']
+
+
+def motion_of(robot: Robot, link: str, frames: Sequence[str]) -> Formula:
+    """Return the output with the motion of a link, and its poses in other links.
+
+    It reads the parameter 'joint_accelerations', of the joints with one coordinate.
+    """
+    places = tuple(coordinates(robot, scalar_joints(robot))[1].tolist())
+    a = Formula('accelerations', ('joint_accelerations',), scattered, (places, robot.nv))
+    return Formula(
+        'motion of the sensor',
+        (
+            ('velocity', link, 'body'),
+            robot.substitute(('acceleration', link, 'body'), a=a),
+            'gravity',
+            ('link_pose', link),
+            *(('link_pose', frame) for frame in frames),
+        ),
+        motion_and_poses,
+    )
 
 
 def scattered(values: Array, places: tuple[int, ...], size: int) -> Array:

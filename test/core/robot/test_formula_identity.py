@@ -399,20 +399,26 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     """Made anew they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
+    from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, scalar_joints
     from screw_dynamics_ros.nodes.outputs import (
+        contact_localization,
         contacts,
         external_torque,
         kinematics_outputs,
+        output_filters,
         transforms,
     )
 
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 
+    def wrench(robot: Robot) -> contacts.Contact:
+        return contacts.contact_at(robot, 'link5', external_torque.external_torque(robot), ())
+
     def outputs(robot: Robot) -> list:
-        terms = torque_terms.torque_terms(robot)
-        contact = contacts.contact_at(robot, 'link5', external_torque.external_torque(robot))
+        terms, contact = torque_terms.torque_terms(robot), wrench(robot)
+        jacobians = tuple(of_joints(robot, ('jacobian', f'link{k}', 'body')) for k in (4, 5))
         return [
             *vars(terms).values(),
             torque_terms.energies(),
@@ -420,6 +426,8 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
             contact.jacobian,
             contact.wrench,
             contact.pivots,
+            Formula('body Jacobians', jacobians, contact_localization.stacked),
+            wrist_sensor_outputs.motion_of(robot, 'link5', ['link3']),
             kinematics_outputs.in_ros_order('velocity', 'link5', 'hybrid'),
             kinematics_outputs.inertia_of_joints(robot),
             of_joints(robot, 'mass_matrix'),
@@ -429,6 +437,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     def model(robot: Robot) -> Model:
         wanted = outputs(robot)
         n = len(scalar_joints(robot))
+        filters = output_filters.FilterPlan.of([wrench(robot).signal], np.zeros(3))
         return Model(
             '',
             robot,
@@ -440,6 +449,8 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
                 'payload': robot.payload_parameters({}),
                 'contact': np.zeros(3),
                 'effort_shares': np.zeros(5),
+                'joint_accelerations': np.zeros(n),
+                **filters.parameters,
             },
         )
 
