@@ -361,6 +361,22 @@ def test_parameters_tell_what_a_request_has_set(bench):
     assert node.get_parameter('payload_link').value == ''
 
 
+def test_the_same_parameters_again_replace_what_is_under_way(bench):
+    bench.host.source.receive(String(data=ROBOTS['light']))
+    bench.finish()
+    node, payloads = bench.node, bench.host.payloads
+    assert ask(node, 'set_payload', set_payload('parameters', 'tip', 2.0, seconds=100.0)).success
+    assert not payloads.is_settled
+    assert ask(node, 'set_payload', set_payload('parameters', 'tip', 2.0)).success
+    assert payloads.bodies()['tip'].mass == 2.0
+    assert node.set_parameters_atomically([Parameter('payload_mass', value=3.0)]).successful
+    assert payloads.bodies()['tip'].mass == 3.0  # parameters themselves have no transition
+    assert ask(node, 'clear_payload', clear_payload('parameters', 100.0)).success
+    assert node.get_parameter('payload_link').value == ''
+    assert ask(node, 'clear_payload', clear_payload('parameters')).success
+    assert not payloads.bodies()
+
+
 def test_too_many_payloads_and_impossible_names(bench):
     bench.host.source.receive(String(data=ROBOTS['light']))
     bench.finish()

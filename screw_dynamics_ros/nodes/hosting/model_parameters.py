@@ -89,8 +89,8 @@ class ModelParameters:
         result = self._node.set_parameters_atomically(
             [Parameter(name, value=value) for name, value in values.items()]
         )
-        if not result.successful:
-            self._transition = 0.0
+        if not result.successful or hasattr(self._node, 'add_post_set_parameters_callback'):
+            self._transition = 0.0  # in humble parameters are followed later
         return str(result.reason)
 
     def _check(self, values: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ payload named `parameters` is that of the parameters payload_...: a request abou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -74,19 +75,18 @@ class PayloadServices:
         """Let a link carry a body under a name; raises `ScrewDynamicsError`, nothing changed."""
         check_name(name)
         check_duration(duration)
-        if name != PARAMETERS:
-            self.payloads.put(name, link, body, duration, tool)
-            return
-        matrix = body.matrix
-        self._set(
-            {
-                'payload_link': link if body.mass else '',
-                'payload_mass': float(body.mass),
-                'payload_center_of_mass': body.com.tolist(),
-                'payload_inertia': matrix[np.triu_indices(3)].tolist(),
-            },
-            duration,
-        )
+        if name == PARAMETERS:
+            self._set(
+                {
+                    'payload_link': link if body.mass else '',
+                    'payload_mass': float(body.mass),
+                    'payload_center_of_mass': body.com.tolist(),
+                    'payload_inertia': body.matrix[np.triu_indices(3)].tolist(),
+                },
+                duration,
+            )
+        # parameters with the same values as before change nothing: what is under way is replaced
+        self.payloads.put(name, link, body, duration, tool)
 
     def clear_payload(self, request: Any, response: Any) -> None:
         """Answer a ClearPayload request."""
@@ -116,6 +116,8 @@ class PayloadServices:
         if name == PARAMETERS and name in self.payloads.names:
             check_duration(duration)
             self._set({'payload_link': ''}, duration)
+            with suppress(UnknownNameError):  # it has gone with its parameters
+                self.payloads.take_off(name, duration)
             return
         self.payloads.take_off(name, duration)
 
