@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -74,19 +73,19 @@ def run(tool: str, source: Path, target: Path, *options: str) -> tuple[float, fl
         if tool == 'annotate'
         else ('--ros-args', '-p', f'observer:={OBSERVER}')
     )
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    target.unlink(missing_ok=True)
-    subprocess.run(
+    start = time.perf_counter()
+    process = subprocess.Popen(
         [sys.executable, '-m', f'screw_dynamics_ros.cli.{tool}', source, '-o', target]
         + [*options, *observer],
-        check=True,
         stdout=subprocess.DEVNULL,
         env={**os.environ, 'PYTHONPATH': str(ROOT)},
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return time.perf_counter() - start, used, after.ru_maxrss * 1024e-9
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise RuntimeError(f'{tool} ended with status {status}')
+    seconds = used.ru_utime + used.ru_stime
+    return time.perf_counter() - start, seconds, used.ru_maxrss * 1024e-9
 
 
 def rosbags_alone(source: Path, count: int) -> Figure:

@@ -81,13 +81,16 @@ def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[st
         counts: dict[str, int] = {}
         now = 0
         with (
-            Nodes(
-                options.nodes, text, ros_arguments, lambda topic, data: put(topic, data)
-            ) as nodes,
+            Nodes(options, text, ros_arguments, lambda topic, data: put(topic, data)) as nodes,
             open_output(options.output, reader, options.compression, str(os.getpid())) as output,
             ProgressBar('replay') as progress,
         ):
-            for topic, kind in nodes.topics().items():
+            topics = nodes.topics()
+            if not topics:
+                raise UnusableError(
+                    f'argument --topics: no topic has {", ".join(options.topics)} in its name'
+                )
+            for topic, kind in topics.items():
                 if topic in reader.types:
                     raise RecordingError(
                         f'{reader.path}: {topic} is recorded already; give the nodes another name '
@@ -117,7 +120,7 @@ class Nodes:
     """Nodes in this process, without a network; to be used in a `with` statement."""
 
     def __init__(
-        self, wanted: Sequence[str], text: str, ros_arguments: Sequence[str], send: Send
+        self, options: argparse.Namespace, text: str, ros_arguments: Sequence[str], send: Send
     ) -> None:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'OFF'
         try:
@@ -136,8 +139,9 @@ class Nodes:
             raise UnusableError(f'arguments after --ros-args: {error}') from None
         self._nodes: list[HostedNode] = []
         try:
-            for name in wanted:
-                self._nodes.append(HostedNode(name, MODEL_NODES[name], text, send))
+            for name in options.nodes:
+                factory = MODEL_NODES[name]
+                self._nodes.append(HostedNode(name, factory, text, send, options.topics))
         except BaseException:
             self._end()
             raise
@@ -195,6 +199,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         default=('wrench_estimator',),
         metavar='A,B',
         help=f'of {", ".join(NODES)} (default: wrench_estimator)',
+    )
+    add(
+        '--topics',
+        type=names,
+        default=(),
+        metavar='A,B',
+        help='parts of names of topics, such as external_torque (default: all)',
     )
     add('--urdf', type=Path, metavar='FILE', help='description in place of the recorded one')
     add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')

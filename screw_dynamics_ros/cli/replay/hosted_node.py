@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from rclpy.node import Node
@@ -39,6 +39,8 @@ class HostedNode:
         The robot description.
     send : callable
         Gets topic and serialized message in place of the middleware.
+    wanted : collection of str
+        Parts of names of topics, such as 'external_torque': others are not computed. Empty: all.
 
     Raises
     ------
@@ -46,7 +48,14 @@ class HostedNode:
         The description is refused.
     """
 
-    def __init__(self, name: str, factory: OutputGroupFactory, text: str, send: Send) -> None:
+    def __init__(
+        self,
+        name: str,
+        factory: OutputGroupFactory,
+        text: str,
+        send: Send,
+        wanted: Collection[str] = (),
+    ) -> None:
         self.node, self._now = Node(name), 0
         self.host = ModelHost(self.node)
         self.host.add(factory(self.node, self.host), self.node)
@@ -59,7 +68,10 @@ class HostedNode:
             reason = self.host.source.descriptions.reason
             raise ScrewDynamicsError(f'{name}: {reason or "the description is not usable"}')
         self.channels = [
-            channel for channel in self.host.states.channels if not isinstance(channel, LEFT_OUT)
+            channel
+            for channel in self.host.states.channels
+            if not isinstance(channel, LEFT_OUT)
+            and (not wanted or set(wanted) & set(channel.topic.split('/')))
         ]
         for channel in self.channels:
             listen(channel, send)

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.annotation.first_order import first_order
 from screw_dynamics_ros.core.types import Array
 
+BLOCK = 16384  # samples
+
 
 def accelerations(
     t: NDArray[np.int64], v: Array, starts: NDArray[np.bool_], time_constant: float = 0.0
@@ -34,6 +36,17 @@ def accelerations(
     >>> accelerations(t, v, np.zeros(4, bool)).T
     array([[1., 2., 6., 7.]])
     """
+    a = np.empty_like(v)
+    for first in range(0, len(t), BLOCK):  # temporary arrays are small ones
+        end = min(first + BLOCK, len(t))
+        near = slice(max(first - 1, 0), end + 1)
+        found = by_neighbors(t[near], v[near], starts[near])
+        a[first:end] = found[first - near.start :][: end - first]
+    return smoothed(t, a, starts, time_constant) if time_constant else a
+
+
+def by_neighbors(t: NDArray[np.int64], v: Array, starts: NDArray[np.bool_]) -> Array:
+    """Return the accelerations of some samples, without filters."""
     joined = ~starts[1:]
     h = np.where(joined, np.diff(t), 1) * 1e-9
     slopes = np.where(joined[:, None], np.diff(v, axis=0) / h[:, None], np.nan)
@@ -45,7 +58,7 @@ def accelerations(
     share = (h[:-1] / (h[:-1] + h[1:]))[:, None]
     middle = (1.0 - share) * slopes[:-1] + share * slopes[1:]
     a[1:-1] = np.where(both[:, None] & np.isfinite(middle), middle, a[1:-1])
-    return smoothed(t, a, starts, time_constant) if time_constant else a
+    return a
 
 
 def smoothed(

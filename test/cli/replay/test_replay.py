@@ -142,6 +142,13 @@ def test_what_is_published_is_not_recorded_over(tmp_path, recorded, capsys):
     assert not list(tmp_path.glob('.*'))
 
 
+def test_some_topics_alone(tmp_path, recorded):
+    options = ['--topics', 'external_torque']
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    found = published(tmp_path / 'a.mcap').keys() - {'/joint_states', '/robot_description'}
+    assert found == {'/wrench_estimator/external_torque'}
+
+
 def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
     (tmp_path / 'bad.urdf').write_text('<robot name="x"/>')
     options = ['--urdf', str(tmp_path / 'bad.urdf')]
@@ -155,6 +162,7 @@ def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
     [
         (['--nodes', 'simulator'], "'simulator': choose of wrench_estimator"),
         (['--urdf', '/none.urdf'], 'cannot read /none.urdf'),
+        (['--topics', 'torqe'], 'no topic has torqe'),
         (['--ros-args', '-p', 'x'], 'arguments after --ros-args'),
     ],
 )

@@ -92,6 +92,14 @@ def test_accelerations_of_runs(robot):
     np.testing.assert_allclose(found, [1.0, 2.5, 4.0, np.nan, 2.0, 2.0])
 
 
+def test_accelerations_do_not_depend_on_blocks(robot, monkeypatch):
+    t, _, v, _, _ = smooth_motion(robot, 100)
+    starts = np.random.default_rng(1).uniform(size=100) < 0.1
+    whole = accelerations(t, v, starts)
+    monkeypatch.setattr('screw_dynamics_ros.core.annotation.accelerations.BLOCK', 7)
+    np.testing.assert_array_equal(accelerations(t, v, starts), whole)
+
+
 def test_smoothed_accelerations_have_no_phase_lag():
     """A vibration keeps 1 / (1 + (omega T)^2) of its amplitude and its phase."""
     t = START + np.arange(8000) * 500_000
