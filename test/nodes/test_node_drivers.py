@@ -45,6 +45,7 @@ def test_a_preset_between_defaults_and_parameters_of_ones_own(start, connect, tm
     client.wait(lambda: 'driver/bringup: robot description' in client.diagnostics)
     assert list(client.parameters('bringup')['nodes']) == ['kinematics', 'dynamics']
     assert list(client.parameters('dynamics')['compensated_terms']) == ['gravity', 'friction']
-    topics = {topic for topic, _ in client.node.get_topic_names_and_types()}
-    assert '/driver/dynamics/gravity' in topics
-    assert not any(topic.startswith('/driver/wrench_estimator/') for topic in topics)
+    client.describe(urdf_path('planar_2r').read_text())
+    topics = client.node.get_topic_names_and_types
+    client.wait(lambda: '/driver/dynamics/gravity' in dict(topics()), what='topics of dynamics')
+    assert not any(topic.startswith('/driver/wrench_estimator/') for topic in dict(topics()))
