@@ -73,6 +73,9 @@ KILOHERTZ = 'node_kilohertz'  # in the table of nodes, once it has been measured
 #: Parts whose tables are on other pages: `tools/solution_tables.py`.
 OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'identification')
 
+#: Results of programs that are no parts of benchmarks/run.py, and write their tables themselves.
+STUDIES = ('feedforward', 'observers')
+
 #: Systems that the table of absolute coordinates in brief shows.
 BRIEF_SYSTEMS = ('100 bodies', 'Panda')
 
@@ -130,7 +133,7 @@ def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
 def machine(folder: Path, brief: bool = False) -> str:
     """Return what was measured on, one line for each different set-up."""
     parts = sorted(path.stem for path in folder.glob('*.json'))
-    return machine_of(folder, [part for part in parts if part not in OTHER_PAGES])
+    return machine_of(folder, [part for part in parts if part not in (*OTHER_PAGES, *STUDIES)])
 
 
 def machine_of(folder: Path, parts: Iterable[str]) -> str:
