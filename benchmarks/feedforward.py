@@ -3,14 +3,13 @@
     PYTHONPATH=. .venv/bin/python benchmarks/feedforward.py [--results DIR]
 
 A Panda in the simulator, in lock step, moved by efforts of a controller with low gains; goals come
-from an action client directly or through the proxy. Writes feedforward.json among the results, the
-picture and the tables of doc/feedforward.md (with --results: file and picture there).
+from an action client directly or through the proxy. Writes the picture and
+the tables of doc/feedforward.md (with --results: the picture there, and nothing else).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import tempfile
@@ -233,7 +232,9 @@ def measured(name: str, run: Mapping[str, Any], limits: Array) -> dict[str, Any]
 def main() -> None:
     """Run all of it and write what was found."""
     parser = argparse.ArgumentParser(description='Tracking errors with and without feedforward.')
-    parser.add_argument('--results', type=Path, help='folder for the file and the picture')
+    parser.add_argument(
+        '--results', type=Path, help='folder for the picture; the page stays as it is'
+    )
     options = parser.parse_args()
     begin = time.monotonic()
     limits = np.asarray(Robot.from_urdf(URDF).limits.effort)
@@ -260,10 +261,9 @@ def main() -> None:
         'limits': [measured(name, run, limits) for name, run in fast.items()],
         'reason': fast['on_excess: slow']['text'],
     }
-    folder = options.results or ROOT / 'benchmarks' / 'results'
+    folder = options.results or ROOT / 'doc'
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / 'feedforward.json').write_text(json.dumps(found, indent=1) + '\n')
-    draw(slow, fast, limits, (options.results or ROOT / 'doc') / 'feedforward.png')
+    draw(slow, fast, limits, folder / 'feedforward.png')
     print(table(found))
     print(f'{time.monotonic() - begin:.0f} s')
     if options.results is None:

@@ -3,15 +3,14 @@
     PYTHONPATH=.:test .venv/bin/python benchmarks/observers.py [--minutes 10] [--results DIR]
 
 A Panda with noisy sensors is held by servos and pushed at the tool and at the elbow; the observers
-believe in inertias that are 10 % too large. Writes observers.json among the results, a picture and
-the table of doc/external_torques.md (with --results: file and picture there). Another run, without
+believe in inertias that are 10 % too large. Writes the picture and the tables of
+doc/external_torques.md (with --results: the picture there, and nothing else). Another run, without
 noise and with the right model, shows what the momentum observer does by itself.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -59,7 +58,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description='Observers of external torques, side by side.')
     parser.add_argument('--minutes', type=float, default=10.0, help='of free motion')
     parser.add_argument('--steps', type=int, default=20, help='pushes at each place')
-    parser.add_argument('--results', type=Path, help='folder for the file and the picture')
+    parser.add_argument(
+        '--results', type=Path, help='folder for the picture; the page stays as it is'
+    )
     options = parser.parse_args()
     rows = pushed(options.steps)
     free = in_free_motion(options.minutes)
@@ -77,10 +78,9 @@ def main() -> None:
             'minutes': options.minutes,
         },
     }
-    folder = options.results or ROOT / 'benchmarks' / 'results'
+    folder = options.results or ROOT / 'doc'
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / 'observers.json').write_text(json.dumps(found, indent=1) + '\n')
-    draw(rows['curves'], (options.results or ROOT / 'doc') / 'observers.png')
+    draw(rows['curves'], folder / 'observers.png')
     print(table(found))
     if options.results is None:
         PAGE.write_text(with_table(PAGE.read_text(), found))
