@@ -8,7 +8,7 @@ day, and what would be published is written beside what was recorded. Nothing is
 What follows --ros-args is for the nodes: parameters, parameter files, names.
 
 Left out are topics that depend on more than joint states: commands, markers, singularity measures
-and /tf. `annotate` is some hundred times faster and sees the whole motion.
+and /tf. `annotate` is much faster and sees the whole motion.
 """
 
 from __future__ import annotations
