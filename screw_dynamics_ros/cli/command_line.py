@@ -79,3 +79,16 @@ def read_description(path: Path) -> str:
         f'argument FILE: cannot read the description {path}: {reason}; name the '
         'URDF file of a robot'
     )
+
+
+def write_text(path: Path, option: str, content: str) -> None:
+    """Write the file that an option names; raises `UnusableError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding='utf-8')
+    except OSError as error:
+        raise UnusableError(
+            f'argument {option}: cannot write {path}: {error.strerror}; name a file that can be '
+            'written'
+        ) from None
+    print(f'written: {path}')

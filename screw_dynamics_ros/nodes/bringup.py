@@ -10,9 +10,9 @@ from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSens
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory, Process, run_nodes
 from screw_dynamics_ros.nodes.known_parameters import is_known
-from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
-from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics
-from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.nodes.parameters import hosted_nodes
 from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 from screw_dynamics_ros.ros.parameters import Parameters

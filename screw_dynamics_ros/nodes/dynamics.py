@@ -2,7 +2,7 @@
 
 from screw_dynamics_ros.nodes.hosting.node_process import run
 from screw_dynamics_ros.nodes.known_parameters import is_known
-from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 
 
 def main() -> None:

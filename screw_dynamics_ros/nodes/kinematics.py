@@ -2,7 +2,7 @@
 
 from screw_dynamics_ros.nodes.hosting.node_process import run
 from screw_dynamics_ros.nodes.known_parameters import is_known
-from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics
+from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 
 
 def main() -> None:

@@ -3,14 +3,13 @@
 from screw_dynamics_ros.nodes.force_torque import parameters as force_torque
 from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
 from screw_dynamics_ros.nodes.mobile_base import parameters as mobile_base
-from screw_dynamics_ros.nodes.outputs import (
+from screw_dynamics_ros.nodes.outputs.dynamics import (
     command_parameters,
-    contact_localization,
     dynamics_outputs,
-    kinematics_outputs,
     reference_parameters,
-    wrench_outputs,
 )
+from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_localization, wrench_outputs
+from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
 from screw_dynamics_ros.nodes.parallel import parameters as parallel
 from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
 from screw_dynamics_ros.nodes.simulation import fault_parameters, simulator, world_parameters

@@ -2,7 +2,7 @@
 
 from screw_dynamics_ros.nodes.hosting.node_process import run
 from screw_dynamics_ros.nodes.known_parameters import is_known
-from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 
 
 def main() -> None:

@@ -22,8 +22,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.outputs.command_channel import joint_command
-from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import joint_command
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from support.robots import urdf_path
 from support.ros_harness import ERROR, WARN, stamp_of
 

@@ -13,8 +13,8 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.nodes.outputs import contact_flags
-from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_flags
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

@@ -10,7 +10,7 @@ import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.outputs import kinematics_outputs
+from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
 from screw_dynamics_ros.ros.description import PARAMETER, TOPIC
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench

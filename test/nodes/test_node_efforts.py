@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 
 from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.outputs.tare import LEAST_SAMPLES
+from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import LEAST_SAMPLES
 from support.robots import urdf_path
 from support.ros_harness import ERROR, OK, WARN, vector
 

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.nodes.model.link_inertias import with_inertias
 from screw_dynamics_ros.nodes.model.torque_terms import rows
-from screw_dynamics_ros.nodes.outputs.dynamics_outputs import ENERGIES, MOMENTUM
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import ENERGIES, MOMENTUM
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized

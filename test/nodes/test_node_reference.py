@@ -14,9 +14,9 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.nodes.outputs import reference_trajectory
-from screw_dynamics_ros.nodes.outputs.reference_joints import ReferenceJoints
-from screw_dynamics_ros.nodes.outputs.reference_trajectory import TrajectoryReference
+from screw_dynamics_ros.nodes.outputs.dynamics import reference_trajectory
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.trajectories import set_duration

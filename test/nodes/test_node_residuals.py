@@ -18,8 +18,8 @@ from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.estimation.residual_map import fitted
-from screw_dynamics_ros.nodes.outputs import residual_offsets, tare
-from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_offsets, tare
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import DEADLINE, Bench, serialized
 from support.robots import urdf_path

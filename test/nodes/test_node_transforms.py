@@ -17,8 +17,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.nodes.outputs import kinematics_outputs
-from screw_dynamics_ros.nodes.outputs.reported_transforms import StampDecimation
+from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
+from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import StampDecimation
 from support.host_bench import Bench, serialized
 from support.ros_harness import LATCHED
 

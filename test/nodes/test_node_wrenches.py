@@ -16,8 +16,11 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.estimation.low_pass import weights
 from screw_dynamics_ros.nodes.hosting import output_group
-from screw_dynamics_ros.nodes.outputs import observable_wrenches, torque_covariance
-from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.external_wrenches import (
+    observable_wrenches,
+    torque_covariance,
+)
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

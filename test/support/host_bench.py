@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import gravity_source, host, output_group, state_pipeline
 from screw_dynamics_ros.nodes.model import effort_recording, link_inertias, payloads
-from screw_dynamics_ros.nodes.outputs import (
+from screw_dynamics_ros.nodes.outputs.dynamics import (
     command_channel,
     commands,
     dynamics_outputs,

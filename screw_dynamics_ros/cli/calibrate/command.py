@@ -27,6 +27,7 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     positive,
     read_description,
+    write_text,
 )
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print('calibrate: not converged, nothing is written', file=sys.stderr)
             return REFUSED
         if options.output is not None:
-            write(options.output, '--output', with_origins(text, result.origins))
+            write_text(options.output, '--output', with_origins(text, result.origins))
         if options.picture is not None:
             draw(options.picture, result, kind)
     except ScrewDynamicsError as error:
@@ -148,19 +149,6 @@ def pose(numbers: Sequence[float] | None) -> Array | None:
         return None
     x, y, z, roll, pitch, yaw = numbers
     return poses.from_displacement('zyx', np.array([yaw, pitch, roll, x, y, z]))
-
-
-def write(path: Path, option: str, content: str) -> None:
-    """Write a text file; raises `UnusableError`."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding='utf-8')
-    except OSError as error:
-        raise UnusableError(
-            f'argument {option}: cannot write {path}: {error.strerror}; name a file that can be '
-            'written'
-        ) from None
-    print(f'written: {path}')
 
 
 def draw(path: Path, result: RobotCalibration, kind: str) -> None:

@@ -23,6 +23,7 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     positive,
     read_description,
+    write_text,
 )
 from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
@@ -63,7 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = [k for k, name in enumerate(robot.joint_names) if _moves(options, name)]
         t, values = sampled(found.motion, options.rate, options.periods)
         for path, text_of in zip(options.output, writers):
-            write(path, text_of([robot.joint_names[k] for k in chosen], t, values[:, chosen]))
+            write_text(
+                path,
+                '--output',
+                text_of([robot.joint_names[k] for k in chosen], t, values[:, chosen]),
+            )
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
@@ -132,19 +137,6 @@ def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
             f'argument --output: {path} is neither .yaml nor .csv; name one of them'
         )
     return kinds[path.suffix]
-
-
-def write(path: Path, content: str) -> None:
-    """Write a text file; raises `UnusableError`."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding='utf-8')
-    except OSError as error:
-        raise UnusableError(
-            f'argument --output: cannot write {path}: {error.strerror}; name a file that can be '
-            'written'
-        ) from None
-    print(f'written: {path}')
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -15,7 +15,7 @@ from screw_dynamics_ros.nodes.hosting.drawing import DrawnChannel
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.outputs.command_channel import CommandChannel
+from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import CommandChannel
 
 LONGEST = 600.0  # s that compiling may take
 TURN = 0.01  # s between two looks whether it is done

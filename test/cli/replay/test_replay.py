@@ -12,8 +12,8 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
-from screw_dynamics_ros.nodes.outputs.dynamics_outputs import Dynamics
-from screw_dynamics_ros.nodes.outputs.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from support.host_bench import Bench
 from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
 from support.robots import urdf_path

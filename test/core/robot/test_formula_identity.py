@@ -402,14 +402,13 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, scalar_joints
-    from screw_dynamics_ros.nodes.outputs import (
+    from screw_dynamics_ros.nodes.outputs.external_wrenches import (
         contact_localization,
         contacts,
         external_torque,
-        kinematics_outputs,
         output_filters,
-        transforms,
     )
+    from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs, transforms
 
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 

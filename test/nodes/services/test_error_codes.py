@@ -33,7 +33,7 @@ from screw_dynamics_msgs import srv
 from screw_dynamics_msgs.msg import ErrorCode as Message
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError, error_code
 from screw_dynamics_ros.nodes.hosting import host as hosting
-from screw_dynamics_ros.nodes.outputs.kinematics_outputs import Kinematics
+from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.joint_states import requested_state
 from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
 from screw_dynamics_ros.ros.services import refusal

@@ -17,9 +17,9 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.external_torque import external_torque
-from screw_dynamics_ros.nodes.outputs.residual_offsets import ResidualOffsets
-from screw_dynamics_ros.nodes.outputs.tare import TareStates
+from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import external_torque
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_offsets import ResidualOffsets
+from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.status import Status

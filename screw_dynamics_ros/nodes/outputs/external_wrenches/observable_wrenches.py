@@ -14,9 +14,9 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.contacts import Contact
-from screw_dynamics_ros.nodes.outputs.output_filters import wrench_outside_bands
-from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact
+from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import wrench_outside_bands
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS

@@ -10,8 +10,8 @@ from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.estimation.noise_propagation import NoiseVariance
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.external_torque import Observation
-from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
+from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import Observation
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 

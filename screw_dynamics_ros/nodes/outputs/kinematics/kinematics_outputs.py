@@ -27,11 +27,12 @@ from screw_dynamics_ros.nodes.model.closed_loops import (
 )
 from screw_dynamics_ros.nodes.model.running_model import Model, of_joints, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
-from screw_dynamics_ros.nodes.outputs import kinematics_markers, marker_topic, singularity_measures
-from screw_dynamics_ros.nodes.outputs.description_topic import DescriptionTopic
+from screw_dynamics_ros.nodes.outputs import marker_topic
+from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers, singularity_measures
+from screw_dynamics_ros.nodes.outputs.kinematics.description_topic import DescriptionTopic
+from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import Singularities
+from screw_dynamics_ros.nodes.outputs.kinematics.transforms import TransformPublisher
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.outputs.singularity_measures import Singularities
-from screw_dynamics_ros.nodes.outputs.transforms import TransformPublisher
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services

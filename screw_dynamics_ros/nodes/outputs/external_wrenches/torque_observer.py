@@ -17,7 +17,11 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_torque import OBSERVERS, Observation, observation
+from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import (
+    OBSERVERS,
+    Observation,
+    observation,
+)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

@@ -11,16 +11,19 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Plan
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.contact_localization import LocationPlan
-from screw_dynamics_ros.nodes.outputs.contacts import Contact, contact_at
-from screw_dynamics_ros.nodes.outputs.external_torque import effort_terms, external_torque
-from screw_dynamics_ros.nodes.outputs.output_filters import (
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_localization import LocationPlan
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact, contact_at
+from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import (
+    effort_terms,
+    external_torque,
+)
+from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
     BANDS,
     FilterPlan,
     filtered,
     torques_outside_band,
 )
-from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import ObserverPlan
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 
 

@@ -12,7 +12,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of, of_motors
 from screw_dynamics_ros.nodes.model.running_model import elements, joints_that_move, of_joints
-from screw_dynamics_ros.nodes.outputs.output_filters import (
+from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
     BANDS,
     Signal,
     filtered,

@@ -13,7 +13,10 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.reported_transforms import ReportedTransforms, StampDecimation
+from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import (
+    ReportedTransforms,
+    StampDecimation,
+)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

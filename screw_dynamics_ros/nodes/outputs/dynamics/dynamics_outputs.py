@@ -33,10 +33,10 @@ from screw_dynamics_ros.nodes.model.closed_loops import (
 from screw_dynamics_ros.nodes.model.running_model import Model, velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
-from screw_dynamics_ros.nodes.outputs import constraint_wrenches
-from screw_dynamics_ros.nodes.outputs.commands import Commands
-from screw_dynamics_ros.nodes.outputs.constraint_wrenches import ConstraintWrenches
-from screw_dynamics_ros.nodes.outputs.reference import FollowedReference
+from screw_dynamics_ros.nodes.outputs.dynamics import constraint_wrenches
+from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
+from screw_dynamics_ros.nodes.outputs.dynamics.constraint_wrenches import ConstraintWrenches
+from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status

@@ -16,7 +16,12 @@ from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.estimation.residual_map import LEAST, ResidualMap, fitted
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.residual_recordings import MOST, Recordings, read, write
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
+    MOST,
+    Recordings,
+    read,
+    write,
+)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

@@ -33,8 +33,8 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.command_channel import CommandChannel, joint_command
-from screw_dynamics_ros.nodes.outputs.command_parameters import CONTINUE, TABLE
+from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import CommandChannel, joint_command
+from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import CONTINUE, TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates

@@ -16,19 +16,19 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.contacts import is_observable
-from screw_dynamics_ros.nodes.outputs.finite_check import Finite
-from screw_dynamics_ros.nodes.outputs.observable_wrenches import (
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import is_observable
+from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import Finite
+from screw_dynamics_ros.nodes.outputs.external_wrenches.observable_wrenches import (
     VALIDITY_LABELS,
     ComputedChannel,
     ObservableWrench,
 )
-from screw_dynamics_ros.nodes.outputs.output_filters import BANDS
-from screw_dynamics_ros.nodes.outputs.singularity_measures import random_samples
-from screw_dynamics_ros.nodes.outputs.tare_service import Tare
-from screw_dynamics_ros.nodes.outputs.torque_covariance import TorqueCovariance
-from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
-from screw_dynamics_ros.nodes.outputs.wrench_plan import WrenchPlan
+from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import BANDS
+from screw_dynamics_ros.nodes.outputs.external_wrenches.tare_service import Tare
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan
+from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import random_samples
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates

@@ -16,27 +16,27 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs import (
+from screw_dynamics_ros.nodes.outputs import marker_topic
+from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     contact_flags,
-    marker_topic,
     output_filters,
     residual_offsets,
     tare,
     torque_observer,
     wrench_markers,
 )
-from screw_dynamics_ros.nodes.outputs.contact_flags import ContactFlags
-from screw_dynamics_ros.nodes.outputs.contact_localization import ContactLocation
-from screw_dynamics_ros.nodes.outputs.contacts import Contact, is_observable
-from screw_dynamics_ros.nodes.outputs.finite_check import are_finite
-from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
-from screw_dynamics_ros.nodes.outputs.output_filters import (
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_flags import ContactFlags
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_localization import ContactLocation
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact, is_observable
+from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import are_finite
+from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
     OutputFilters,
 )
-from screw_dynamics_ros.nodes.outputs.tare_service import Tare
-from screw_dynamics_ros.nodes.outputs.torque_observer import TorqueObserver
-from screw_dynamics_ros.nodes.outputs.wrench_plan import WrenchPlan, wrench_plan
-from screw_dynamics_ros.nodes.outputs.wrench_topics import WrenchTopics
+from screw_dynamics_ros.nodes.outputs.external_wrenches.tare_service import Tare
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan, wrench_plan
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_topics import WrenchTopics
+from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerTopic, Picture
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status

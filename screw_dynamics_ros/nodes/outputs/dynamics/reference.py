@@ -20,10 +20,10 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.torque_terms import GIVEN, rows
-from screw_dynamics_ros.nodes.outputs.reference_controller import ControllerReference
-from screw_dynamics_ros.nodes.outputs.reference_joints import ReferenceJoints
-from screw_dynamics_ros.nodes.outputs.reference_parameters import TABLE
-from screw_dynamics_ros.nodes.outputs.reference_trajectory import TrajectoryReference
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import ControllerReference
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_parameters import TABLE
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import Reference

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.nodes.outputs.reference_joints import ReferenceJoints
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages.reference import (
     CONTROLLER_STATE,

@@ -26,7 +26,10 @@ from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.torque_observer import ObserverPlan, TorqueObserver
+from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import (
+    ObserverPlan,
+    TorqueObserver,
+)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates

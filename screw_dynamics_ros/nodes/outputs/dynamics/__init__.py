@@ -1,0 +1,1 @@
+"""Outputs of the node `dynamics`, one file for each subject."""

@@ -1,0 +1,1 @@
+"""Outputs of the node `wrench_estimator`, one file for each subject."""

@@ -1,0 +1,1 @@
+"""Outputs of the node `kinematics`, one file for each subject."""
