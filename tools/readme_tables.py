@@ -71,7 +71,7 @@ BRIEF_ROWS = (
 KILOHERTZ = 'node_kilohertz'  # in the table of nodes, once it has been measured
 
 #: Parts whose tables are on other pages: `tools/solution_tables.py`.
-OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'identification')
+OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'identification', 'recordings')
 
 #: Results of programs that are no parts of benchmarks/run.py, and write their tables themselves.
 STUDIES = ('feedforward', 'observers')
