@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from xml.dom import minidom
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
@@ -92,6 +93,7 @@ def read_description(path: Path, arguments: Mapping[str, str]) -> str:
 
 def expanded(path: Path, text: str, arguments: Mapping[str, str]) -> str:
     """Return what xacro makes of a file; raises `ArgumentError`."""
+    written = minidom.Element.writexml
     try:
         import xacro  # optional
     except ImportError:
@@ -99,6 +101,8 @@ def expanded(path: Path, text: str, arguments: Mapping[str, str]) -> str:
         raise ArgumentError(
             f'xacro is not installed; install the package {debian}, or xacro by pip'
         ) from None
+    finally:  # xacro replaces it, also for XML that others write
+        minidom.Element.writexml = written  # type: ignore[method-assign]
     try:
         document = xacro.process_file(str(path), mappings=dict(arguments))
     except Exception as error:  # whatever the expressions in the file raise

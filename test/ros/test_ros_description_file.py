@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from xml.dom import minidom
 
 import pytest
 
@@ -93,6 +94,13 @@ def test_xacro_is_expanded(tmp_path):
     other = tmp_path / 'arm.urdf'  # told by what is in it
     other.write_text(path.read_text())
     assert read_urdf(read_description(other, {'prefix': 'a_'})).root == 'a_base'
+
+
+@needs_xacro
+def test_xacro_does_not_change_how_others_write_xml(tmp_path):
+    text = '<robot name="r">\n<link name="b"/>\n</robot>'
+    read_description(write_xacro(tmp_path), {})
+    assert minidom.parseString(text).documentElement.toxml() == text
 
 
 @needs_xacro

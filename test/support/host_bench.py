@@ -43,13 +43,19 @@ class Clock:
     """The module `time` with a clock that can be put forward."""
 
     def __init__(self):
-        self.offset = 0.0
+        self.offset, self._stopped = 0.0, None
+
+    def stand_still(self):
+        """Go on by `offset` alone from now on."""
+        self._stopped = real_time.monotonic(), real_time.time_ns()
 
     def monotonic(self):
-        return real_time.monotonic() + self.offset
+        now = self._stopped[0] if self._stopped else real_time.monotonic()
+        return now + self.offset
 
     def time_ns(self):
-        return real_time.time_ns() + round(1e9 * self.offset)
+        now = self._stopped[1] if self._stopped else real_time.time_ns()
+        return now + round(1e9 * self.offset)
 
 
 class Bench:
