@@ -111,8 +111,10 @@ class Bench:
         self.host.start()
 
     def close(self):
+        """Destroy all nodes: Fast DDS finds 32 participants on a machine, not more."""
         self.finish()
-        self.node.destroy_node()
+        for node in (*self.host.services.nodes, self.node):
+            node.destroy_node()
 
     def finish(self):
         """Let everything be compiled, and take it over."""

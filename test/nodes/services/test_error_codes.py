@@ -262,6 +262,8 @@ class Requests(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.robot, self.fresh = None, False
+        self.bench.clock.stand_still()
+        self.wait()
         self.describe(ROBOT)
 
     @rule(text=st.sampled_from([ROBOT, FLOATING]))

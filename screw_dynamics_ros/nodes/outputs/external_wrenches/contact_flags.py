@@ -176,12 +176,17 @@ class FlagChannel(Channel):
     def __init__(self, publisher: Any, flag: ThresholdFlag, is_valid: Any) -> None:
         super().__init__(publisher, None, {}, velocity=True, effort=True, is_valid=is_valid)
         self._flag = flag
-        self._messages = [serialize_message(Bool(data=value)) for value in (False, True)]
+        self._messages = [encoded(value) for value in (False, True)]
 
     def publish(self, stamp: bytes) -> None:
         """Publish the flag; the message has no stamp."""
         self.send(self._messages[self._flag.is_raised])
         self.published += 1
+
+
+def encoded(value: bool) -> bytes:
+    """Return a serialized Bool, always the same: the middleware leaves its padding as it is."""
+    return serialize_message(Bool(data=value))[:5] + bytes(3)
 
 
 class ContactFlags:
