@@ -78,6 +78,7 @@ def launch(monkeypatch, ros_domain):
     made = []
 
     def make(text=ROBOT, **parameters):
+        parameters = {'max_delay': 10.0, **parameters}
         bench = Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', **parameters)
         made.append(bench)
         describe(bench, text)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
 
 NODES = ('wrench_estimator', 'dynamics', 'kinematics')
+RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # of nodes made while it has this value
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
 EXIT_STATUS = (
@@ -122,13 +123,15 @@ class Nodes:
     def __init__(
         self, options: argparse.Namespace, text: str, ros_arguments: Sequence[str], send: Send
     ) -> None:
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'OFF'
+        self._range_before = os.environ.get(RANGE)
+        os.environ[RANGE] = 'OFF'
         try:
             import rclpy
 
             from screw_dynamics_ros.cli.replay.hosted_node import HostedNode
             from screw_dynamics_ros.nodes.bringup import MODEL_NODES
         except ImportError as error:
+            self._restore_range()
             raise UnusableError(
                 f'the nodes need ROS 2, which is not here ({error}); source it, or take annotate'
             ) from None
@@ -136,6 +139,7 @@ class Nodes:
         try:
             rclpy.init(args=list(ros_arguments) or None)
         except Exception as error:  # rclpy has several classes, without a common base
+            self._restore_range()
             raise UnusableError(f'arguments after --ros-args: {error}') from None
         self._nodes: list[HostedNode] = []
         try:
@@ -156,6 +160,13 @@ class Nodes:
         for each in self._nodes:
             each.node.destroy_node()
         self._rclpy.try_shutdown()
+        self._restore_range()
+
+    def _restore_range(self) -> None:
+        if self._range_before is None:
+            os.environ.pop(RANGE, None)
+        else:
+            os.environ[RANGE] = self._range_before
 
     def topics(self) -> dict[str, str]:
         """Return the types of all topics."""

@@ -1,5 +1,7 @@
 """`replay` publishes bit by bit what the node publishes for the same joint states."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -101,8 +103,10 @@ def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, param
     for key, value in parameters.items():
         options += ['-p', f'{key}:={value}']
     target = tmp_path / 'out.mcap'
+    before = dict(os.environ)
     status = main([str(recorded), '-o', str(target), '--nodes', name, '--ros-args', *options])
     assert status == WRITTEN
+    assert dict(os.environ) == before  # nodes made later are found by others
     found = published(target)
     assert found.pop('/joint_states') == published(recorded)['/joint_states']
     found.pop('/robot_description')
