@@ -8,9 +8,13 @@ from xml.dom.minidom import Document, Element
 import numpy as np
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.urdf_origins import document_text
-from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.description.xml_document import (
+    child,
+    children,
+    document_text,
+    robot_document,
+)
+from screw_dynamics_ros.core.errors import UnknownNameError
 
 
 def with_dynamics(
@@ -53,10 +57,7 @@ def with_dynamics(
     </robot>
     <BLANKLINE>
     """
-    robot = robot_element(text)
-    document = robot.ownerDocument
-    if not isinstance(document, Document):
-        raise ArgumentError('the URDF has no document to be written')
+    robot, document = robot_document(text)
     links, joints = (
         {each.getAttribute('name'): each for each in children(robot, kind)}
         for kind in ('link', 'joint')

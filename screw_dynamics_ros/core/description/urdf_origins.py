@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from xml.dom.minidom import Document
 
 from screw_dynamics_ros.core.description.urdf_writer import origin_attributes
-from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.description.xml_document import (
+    child,
+    children,
+    document_text,
+    robot_document,
+)
+from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.types import Array
 
 
@@ -39,10 +43,7 @@ def with_origins(text: str, origins: Mapping[str, Array]) -> str:
     </robot>
     <BLANKLINE>
     """
-    robot = robot_element(text)
-    document = robot.ownerDocument
-    if not isinstance(document, Document):
-        raise ArgumentError('the URDF has no document to be written')
+    robot, document = robot_document(text)
     joints = {joint.getAttribute('name'): joint for joint in children(robot, 'joint')}
     for name, pose in origins.items():
         if name not in joints:
@@ -54,10 +55,3 @@ def with_origins(text: str, origins: Mapping[str, Array]) -> str:
         for key, value in origin_attributes(pose).items():
             origin.setAttribute(key, value)
     return document_text(document)
-
-
-def document_text(document: Document) -> str:
-    """Return the text of a changed URDF."""
-    # Comments and instructions around <robot> lose their lines: document.toxml() would join them.
-    parts = ['<?xml version="1.0"?>', *(node.toxml() for node in document.childNodes)]
-    return '\n'.join(parts) + '\n'

@@ -100,3 +100,22 @@ def _refuse_xacro(robot: Element) -> None:
                 f'the description is a xacro file (it has <{element.tagName}>); expand it first: '
                 '`xacro robot.urdf.xacro > robot.urdf`, in a launch file Command(["xacro ", path])'
             )
+
+
+def robot_document(text: str) -> tuple[Element, Document]:
+    """Return the <robot> of a URDF and the document it belongs to, to be changed and written.
+
+    Raises `DescriptionError` if the text is no URDF.
+    """
+    robot = robot_element(text)
+    document = robot.ownerDocument
+    if not isinstance(document, Document):
+        raise ArgumentError('the URDF has no document to be written')
+    return robot, document
+
+
+def document_text(document: Document) -> str:
+    """Return the text of a changed URDF."""
+    # Comments and instructions around <robot> lose their lines: document.toxml() would join them.
+    parts = ['<?xml version="1.0"?>', *(node.toxml() for node in document.childNodes)]
+    return '\n'.join(parts) + '\n'
