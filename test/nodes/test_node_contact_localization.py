@@ -133,6 +133,21 @@ def test_nothing_is_computed_without_subscribers(bench, robot, monkeypatch):
     assert not send(bench, robot, now(bench), tau)
 
 
+def test_rate_counts_by_the_stamps(bench, robot):
+    """Every second state at half of their rate; the last contact is still told by the status."""
+    tau = effort(robot, ('panda_hand_tcp', np.concatenate([np.zeros(3), PUSH])))
+    first = now(bench)
+    bench.node.set_parameters([Parameter('contact_rate', value=50.0)])
+    told = [bool(send(bench, robot, first + k * 10**7, tau)) for k in range(5)]
+    assert told == [True, False, True, False, True]
+    assert not send(bench, robot, first + 5 * 10**7, effort(robot))
+    assert said(bench).startswith('panda_link7')
+    assert not send(bench, robot, first + 6 * 10**7, effort(robot))
+    assert said(bench) == 'none: no external torque is beyond its noise'
+    bench.node.set_parameters([Parameter('contact_rate', value=0.0)])
+    assert all(send(bench, robot, first + k * 10**7, tau) for k in range(7, 10))
+
+
 def test_parameters(bench, robot):
     def set_to(value, name='contact_torque_deviation'):
         return bench.node.set_parameters([Parameter(name, value=value)])[0]

@@ -26,9 +26,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-#: Stage of the observer that follows at once.
-DIRECT = np.array([0.0, 0.0, 1.0])
-
 
 def torque_stage(decay: float) -> Array:
     """Return the stage (e, w0, w1) of the observers `filtered` and `momentum` for efforts."""
@@ -67,18 +64,20 @@ def stationary(stages: Sequence[Array]) -> Array:
 
 
 class NoiseVariance:
-    """The variance behind a row of stages, from sample to sample.
+    """The variance behind a row of stages, which may be empty, from sample to sample.
 
-    Where it has not followed, it is that of equal steps.
+    Where it has not followed, or the row has become longer or shorter, it is that of equal steps.
     """
 
     def __init__(self) -> None:
         self._P = np.zeros((1, 1))
-        self._last: int | None = None
+        self._last = -2  # number of a sample that there is not
 
     def take(self, stages: Sequence[Array], number: int) -> float:
         """Return the variance behind the last stage for the sample of this number."""
-        follows = self._last is not None and number == self._last + 1
+        if not stages:
+            return 1.0
+        follows = number == self._last + 1 and len(self._P) == len(stages) + 1
         self._P = propagated(self._P, stages) if follows else stationary(stages)
         self._last = number
         return float(self._P[-1, -1])

@@ -64,12 +64,14 @@ class ThresholdFlag:
                     f'threshold {upper[k]:g})'
                 )
         self.upper, self.lower = upper, lower
+        # Numbers of Python are faster than arrays of a few.
+        self._upper, self._lower = upper.tolist(), lower.tolist()
 
     def reset(self) -> None:
         """Lower the flag, and interrupt all stretches."""
         self.is_raised, self.cause = False, None
         self.lengths.restart()
-        self._above = np.full(len(self.upper), INTERRUPTED)  # ns
+        self._above = [INTERRUPTED] * len(self.upper)  # ns
         self._below = INTERRUPTED
 
     def take(self, stamp: int, signals: Array, restarted: bool = False) -> bool:
@@ -84,22 +86,26 @@ class ThresholdFlag:
         restarted : bool
             Whether it comes after a pause.
         """
-        size = np.abs(signals)
         elapsed = self.lengths.take(stamp, restarted)
         if not elapsed:
-            self._above[:], self._below = INTERRUPTED, INTERRUPTED
-        self._above = np.where(
-            size > self.upper,
-            np.where(self._above == INTERRUPTED, 0, self._above + elapsed),
-            INTERRUPTED,
-        )
-        is_below = bool((size < self.lower).all())
-        started = self._below == INTERRUPTED
-        self._below = (0 if started else self._below + elapsed) if is_below else INTERRUPTED
-        if (self._above >= round(1e9 * self.rise)).any():
+            self._above, self._below = [INTERRUPTED] * len(self._above), INTERRUPTED
+        sizes = [abs(signal) for signal in signals.tolist()]
+        self._above = [
+            continued(before, elapsed) if size > limit else INTERRUPTED
+            for before, size, limit in zip(self._above, sizes, self._upper)
+        ]
+        is_below = all(size < limit for size, limit in zip(sizes, self._lower))
+        self._below = continued(self._below, elapsed) if is_below else INTERRUPTED
+        longest = max(self._above, default=INTERRUPTED)
+        if longest >= round(1e9 * self.rise):
             if not self.is_raised:
-                self.cause = int(np.argmax(self._above))
+                self.cause = self._above.index(longest)
             self.is_raised = True
         elif is_below and self._below >= round(1e9 * self.fall):
             self.is_raised = False
         return self.is_raised
+
+
+def continued(stretch: int, elapsed: int) -> int:
+    """Return the length of a stretch that goes on, or begins [ns]."""
+    return 0 if stretch == INTERRUPTED else stretch + elapsed

@@ -57,6 +57,7 @@ class Formula:
     sources: tuple[Output | Formula, ...]
     function: Callable[..., Array | tuple[Array, ...]] = field(repr=False)
     constants: tuple[Constant, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.constants, tuple) and is_constant(self.constants)):
@@ -65,9 +66,16 @@ class Formula:
                 f'tuples of these, got {self.constants!r}'
             )
         try:
-            hash(self)
+            value = hash((self.name, self.sources, self.function, self.constants))
         except TypeError as error:
             raise ArgumentError(f'formula {self.name!r}: {error}') from error
+        object.__setattr__(self, '_hash', value)  # sources nest: not each time anew
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Formula, (self.name, self.sources, self.function, self.constants)  # own hash
 
 
 def is_constant(value: object) -> bool:

@@ -6,7 +6,6 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from screw_dynamics_ros.core.estimation.low_pass import PASS, low_pass_step, weights
 from screw_dynamics_ros.core.estimation.noise_propagation import (
-    DIRECT,
     NoiseVariance,
     momentum_stage,
     propagated,
@@ -16,6 +15,7 @@ from screw_dynamics_ros.core.estimation.noise_propagation import (
 )
 from screw_dynamics_ros.core.estimation.observers.generalized_momentum import momentum_step
 
+DIRECT = np.array(PASS)  # a stage that changes nothing
 RUNS = 20_000
 
 
@@ -60,3 +60,13 @@ def test_what_is_not_followed_starts_stationary():
     assert variance.take(slow, 8) == after
     assert after > 3.0 * stationary(slow)[-1, -1]
     assert variance.take(slow, 10) == stationary(slow)[-1, -1]  # one was missed
+    assert variance.take(slow[1:], 11) == stationary(slow[1:])[-1, -1]  # another row
+    assert variance.take([], 12) == 1.0
+    assert variance.take(slow[1:], 13) == stationary(slow[1:])[-1, -1]
+
+
+def test_stages_that_change_nothing_may_be_left_out():
+    stage, whole, part = weights(5.0, 0.002), NoiseVariance(), NoiseVariance()
+    for number in range(5):
+        expected = whole.take([DIRECT, stage, DIRECT], number)
+        assert part.take([stage], number) == pytest.approx(expected, rel=1e-14)

@@ -41,6 +41,13 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
     Specification(
+        'contact_rate',
+        100.0,
+        'Rate at which contacts are localized, by the stamps of the joint states [Hz], at most '
+        'that of the joint states. 0: in each of them.',
+        minimum=0.0,
+    ),
+    Specification(
         'contact_torque_deviation',
         [0.5],
         'Standard deviation of the external torques by noise and errors of the model [N m, N], for '
@@ -119,7 +126,7 @@ class TorquePlan(Protocol):
 
 
 class ContactLocation:
-    """The topics of one contact, found anew in each state while one of them has subscribers.
+    """The topics of one contact, found anew at a rate while one of them has subscribers.
 
     Parameters
     ----------
@@ -137,6 +144,7 @@ class ContactLocation:
         self._channels: list[ContactChannel] = []
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
+        self._is_new, self._found_at = False, 0  # whether in the present state, stamp [ns]
         host.states.consume(self._consume)
 
     def plan(self, robot: Robot) -> LocationPlan:
@@ -178,7 +186,7 @@ class ContactLocation:
                     self._publishers.get(kind, topic),
                     {link: template(prefix + link) for link in locator.links},
                     numbers,
-                    lambda: self._found.contact if self._found is not None else None,
+                    self._new_contact,
                 )
             )
         return list(self._channels)
@@ -205,7 +213,7 @@ class ContactLocation:
 
     def _locate(self, mapper: JointStateMapper) -> None:
         """Find the contact in the present results."""
-        plan, self._found = self._plan, None
+        plan, self._is_new = self._plan, False
         if (
             plan is None
             or plan.locator is None
@@ -213,6 +221,10 @@ class ContactLocation:
             or not (mapper.has_velocity and mapper.has_effort and self._observer.is_settled)
             or self._wrong_count(self._parameters['contact_torque_deviation'])
         ):
+            self._found = None
+            return
+        rate, elapsed = self._parameters['contact_rate'], mapper.stamp - self._found_at
+        if rate and self._found is not None and 0 <= elapsed < 1e9 / rate:
             return
         results, covariance = self._model.results, self._covariance
         if self._noise is not None:
@@ -220,6 +232,11 @@ class ContactLocation:
         self._found = plan.locator.locate(
             results[plan.outputs[0]], results[self._torque], covariance
         )
+        self._is_new, self._found_at = True, mapper.stamp
+
+    def _new_contact(self) -> ContactPoint | None:
+        """Return the contact of the present state, None if none was found in it."""
+        return self._found.contact if self._found is not None and self._is_new else None
 
     # --- parameters -----------------------------------------------------------------------------
 

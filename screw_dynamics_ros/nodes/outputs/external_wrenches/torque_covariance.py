@@ -70,13 +70,13 @@ class TorqueCovariance:
             return results[observed.covariance].reshape(n, n)
         number = self._mapper.accepted
         of_efforts, of_momenta = self._observer.noise_stages
-        behind = [steps.weights for steps in self._filters]
+        behind = [steps.weights for steps in self._filters if steps.cutoff]
         effort, velocity = (
             self._parameters[f'observer_{name}_deviation'] for name in ('effort', 'velocity')
         )
-        variance = self._efforts.take([of_efforts, *behind], number) * effort**2
+        variance = self._efforts.take([*of_efforts, *behind], number) * effort**2
         covariance = variance * np.eye(len(self._model.joints))
-        if of_momenta is not None and observed.inertia is not None:
+        if of_momenta and observed.inertia is not None:
             M = results[observed.inertia]
-            covariance += self._momenta.take([of_momenta, *behind], number) * velocity**2 * M @ M.T
+            covariance += self._momenta.take([*of_momenta, *behind], number) * velocity**2 * M @ M.T
         return covariance

@@ -8,7 +8,6 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.estimation.noise_propagation import (
-    DIRECT,
     momentum_stage,
     torque_stage,
 )
@@ -158,18 +157,18 @@ class TorqueObserver:
         return name == 'static' or (name == 'kalman' and not self._pending) or plan.steps.settled
 
     @property
-    def noise_stages(self) -> tuple[Array, Array | None]:
-        """How noise of efforts, and of momenta if it counts, passes the present step.
+    def noise_stages(self) -> tuple[list[Array], list[Array]]:
+        """How noise of efforts, and of momenta, passes the present step.
 
         Stages as of `core.estimation.noise_propagation`; not of the observer kalman, which has its
         own covariance.
         """
         plan = self._plan
         if plan is None or plan.observation.inertia is None:
-            return DIRECT, None
+            return [], []
         numbers = plan.steps.numbers
         decay, rate = float(numbers[0]), float(numbers[-3])
-        return torque_stage(decay), momentum_stage(decay, rate)
+        return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
     def _advance(self) -> None:
         """Take the step to the present state, before anything is computed for it."""
