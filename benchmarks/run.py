@@ -29,6 +29,7 @@ from figures import Figure, table  # noqa: E402
 
 MODULES = (
     'single_calls',
+    'c_code',
     'stacks',
     'trajectories',
     'python_backend',

@@ -203,6 +203,45 @@ def single_calls(folder: Path, brief: bool = False) -> str:
     )
 
 
+def c_code(folder: Path, brief: bool = False) -> str:
+    """Return the table of C code and object files."""
+    results = Results(folder, 'c_code')
+    rows = []
+    for figure in results.figures:
+        if not figure['name'].endswith(', C'):
+            continue
+        name = figure['name'].removesuffix(', C')
+        compiled = first(results.select(robot=figure['robot'], name=f'{name}, object file'))
+        rows.append(
+            (
+                figure['robot'],
+                name,
+                ours(figure),
+                ours(compiled),
+                theirs(figure),
+                times(figure),
+                limit(figure),
+                times(compiled),
+                lost(figure, compiled),
+            )
+        )
+    return table(
+        (
+            'robot',
+            'one call',
+            'C',
+            'object file',
+            'Pinocchio C++',
+            'times faster in C',
+            'limit',
+            'times faster as object file',
+            'worse',
+        ),
+        kept(rows, brief),
+        'times in ns: median',
+    ) + verdict(results)
+
+
 def stacks(folder: Path, brief: bool = False) -> str:
     """Return the table of stacks and of a trajectory."""
     results = Results(folder, 'stacks', 'trajectories')
@@ -404,6 +443,7 @@ def start(folder: Path, brief: bool = False) -> str:
 TABLES: dict[str, Callable[[Path, bool], str]] = {
     'machine': machine,
     'single_calls': single_calls,
+    'c_code': c_code,
     'stacks': stacks,
     'simulation': simulation,
     'absolute_coordinates': absolute_coordinates,

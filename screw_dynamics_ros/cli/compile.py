@@ -2,8 +2,11 @@
 
     compile robot.urdf inverse_dynamics mass_matrix jacobian:tool:body --name robot_model
 
-writes robot_model.h and robot_model.c: one function that computes all of them, for this very robot.
-An output is a function of `Robot`, with its link and other options after colons.
+writes robot_model.h and robot_model.c: one function that computes all of them, for this very robot;
+robot_model.hpp, for std::array and Eigen; and robot_model.cmake, a static library. An output is a
+function of `Robot`, with its link and other options after colons. With --separate there is one
+function for each output. With --target it is compiled as well, for any processor that LLVM knows:
+aarch64-linux-gnu with --cpu cortex-a72 gives robot_model.o, nvptx64-nvidia-cuda robot_model.ptx.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ from pathlib import Path
 
 from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core.compile.llvm.objects import object_file
 from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
+from screw_dynamics_ros.core.compile.text.cmake_library import cmake_library
+from screw_dynamics_ros.core.compile.text.cpp_header import cpp_header
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -32,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = read_description(options.description)
         robot = Robot.from_urdf(text, floating_base=options.floating_base, backend='reference')
         name = options.name or function_name(robot.description.name)
-        code = robot.c_source(name, *map(parse_output, options.outputs))
-        write(code, options.folder, name)
+        outputs = map(parse_output, options.outputs)
+        code = robot.c_source(name, *outputs, separate=options.separate)
+        write(files(code, name, options), options.folder)
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
         return REFUSED
@@ -43,14 +50,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return WRITTEN
 
 
-def write(code: CSource, folder: Path, name: str) -> None:
-    """Write header and source; raises `UnusableError`."""
+def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:
+    """Return what is to be written, by the names of the files."""
+    texts = {
+        f'{name}.h': code.header,
+        f'{name}.c': code.source,
+        f'{name}.hpp': cpp_header(name, code.functions),
+        f'{name}.cmake': cmake_library(name),
+    }
+    contents = {file: text.encode() for file, text in texts.items()}
+    if options.target:
+        functions = [(function.name, function.program) for function in code.functions]
+        suffix = 'ptx' if options.target.startswith('nvptx') else 'o'
+        contents[f'{name}.{suffix}'] = object_file(
+            functions, options.target, options.cpu, options.features
+        )
+    return contents
+
+
+def write(contents: dict[str, bytes], folder: Path) -> None:
+    """Write the files; raises `UnusableError`."""
     path = folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for suffix, content in (('h', code.header), ('c', code.source)):
-            path = folder / f'{name}.{suffix}'
-            path.write_text(content, encoding='utf-8')
+        for file, content in contents.items():
+            path = folder / file
+            path.write_bytes(content)
             print(f'written: {path}')
     except OSError as error:
         raise UnusableError(
@@ -78,6 +103,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         default=Path(),
         metavar='DIR',
         help='folder for the files (default: here)',
+    )
+    parser.add_argument(
+        '--separate', action='store_true', help='a function for each output, NAME_output'
+    )
+    parser.add_argument(
+        '--target', default='', metavar='TRIPLE', help='write an object file for such a processor'
+    )
+    parser.add_argument('--cpu', default='', help='processor of the target (default: any)')
+    parser.add_argument(
+        '--features', default='', help='what it has besides, as LLVM says it: +neon,+fma'
     )
     parser.add_argument(
         '--floating-base',

@@ -140,7 +140,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian, velocity
 from screw_dynamics_ros.core.kinematics.link_transforms import joint_transforms
 from screw_dynamics_ros.core.kinematics.poe import link_pose, link_poses
 from screw_dynamics_ros.core.kinematics.reconstruction import increment_rate, integrate
-from screw_dynamics_ros.core.robot.c_function import c_function
+from screw_dynamics_ros.core.robot.c_functions import c_functions
 from screw_dynamics_ros.core.robot.compiled_functions import CompiledFunctions
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output, compiled, prepared
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, evaluated
@@ -1211,14 +1211,16 @@ class Robot(CompiledFunctions):
         name: str,
         *outputs: Output | Formula,
         parameters: Mapping[str, int] | None = None,
+        separate: bool = False,
     ) -> CSource:
         """Return what `fuse` computes as one function in C, for controllers without Python.
 
         Its `header` says which arrays it takes, and where the joints are in them; `source` includes
-        `name`.h and needs a C99 or C++ compiler and the mathematics library.
+        `name`.h and needs a C99 or C++ compiler and the mathematics library. With `separate` there
+        is a function for each output, `name`_output.
         """
         tree, label = self.regrouped_tree, self.description.name
-        return c_function(tree, label, name, outputs, parameters or {})
+        return c_functions(tree, label, name, outputs, parameters or {}, separate)
 
     def substitute(self, output: Output, **sources: Output | Formula) -> Formula:
         """Return a function above for `fuse`, of other formulas instead of some of its inputs.

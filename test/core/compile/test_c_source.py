@@ -240,7 +240,9 @@ class TestCommand:
             )
             == WRITTEN
         )
-        assert sorted(path.name for path in folder.iterdir()) == ['planar_2r.c', 'planar_2r.h']
+        endings = sorted(path.suffix for path in folder.iterdir())
+        assert endings == ['.c', '.cmake', '.h', '.hpp']
+        assert {path.stem for path in folder.iterdir()} == {'planar_2r'}
         header = (folder / 'planar_2r.h').read_text()
         for array in ('mass_matrix[4]', 'jacobian_tip_hybrid[12]', 'velocity_tip_body[6]'):
             assert f'double {array}' in header

@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.compile.llvm.transposition import (
 )
 from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
 from screw_dynamics_ros.core.compile.program.packing import packed
+from screw_dynamics_ros.core.compile.program.schedule import Part, schedule
 from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import (
     WITH_CONSTANT,
@@ -116,39 +117,23 @@ def counted(name: str, parameters: Sequence[str], opaque: bool) -> list[str]:
     return [f'define void @{name}_counted({signature}) {{', *w.lines, call, '  ret void', '}']
 
 
-def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
-    """Return the operations that `indices` depend on, themselves included."""
-    needed: set[int] = set()
-    stack = list(indices)
-    while stack:
-        i = stack.pop()
-        if i not in needed:
-            needed.add(i)
-            stack.extend(operands(program.operations[i]))
-    return needed
-
-
 def is_zero(element: Element) -> bool:
     """Return whether an element of an output is the constant 0."""
     return type(element) is float and element == 0.0
 
 
 @dataclass
-class _Part:
-    """A run of operations, then the sines and cosines of angles that are now known."""
+class _Part(Part):
+    """With the place of its sines and cosines."""
 
-    operations: list[int]
-    angles: list[int]
     place: int = 0  # where in the workspace the sines start; the cosines follow
 
 
 class _Kernel:
     """The functions that compute `lanes` samples.
 
-    First come the angles and what they depend on, then their sines and cosines (again, if angles
-    depend on other sines), then everything else. A short program takes all of it in one function;
-    otherwise each part has a function of its own, and the values it shares with others have places
-    in the workspace.
+    A short program takes all parts of its schedule in one function; otherwise each part has a
+    function of its own, and the values it shares with others have places in the workspace.
     """
 
     def __init__(
@@ -158,7 +143,7 @@ class _Kernel:
         self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
         self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
         self._outputs = self.parameters[len(program.inputs) :]
-        self.parts = self._schedule()
+        self.parts = [_Part(part.operations, part.angles) for part in schedule(program)]
         self.single = (
             sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION[lanes > 1]
         )
@@ -173,24 +158,6 @@ class _Kernel:
             if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
         }
         self.places = self._assign_places()
-
-    def _schedule(self) -> list[_Part]:
-        """Order the operations so that all angles of a part are known at its end."""
-        operations = self.program.operations
-        depth: list[int] = []  # how many sines lie between an operation and the inputs
-        for op in operations:
-            below = max(map(depth.__getitem__, operands(op)), default=0)
-            depth.append(below + (op[0] in ('sin', 'cos')))
-        angles = sorted({op[1] for op in operations if op[0] in ('sin', 'cos')})
-        needed = prerequisites(self.program, angles)
-        parts = [_Part([], []) for _ in range(max((depth[k] for k in angles), default=-1) + 1)]
-        for k in angles:
-            parts[depth[k]].angles.append(k)
-        computed = [i for i, op in enumerate(operations) if op[0] not in ('input', 'sin', 'cos')]
-        for i in computed:
-            if i in needed:
-                parts[depth[i]].operations.append(i)
-        return [*parts, _Part([i for i in computed if i not in needed], [])]
 
     def _pieces(self, part: _Part) -> list[_Part]:
         """Cut a part into pieces of at most `PIECE` operations."""

@@ -4,42 +4,66 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from screw_dynamics_ros.core.compile.program.schedule import schedule
+from screw_dynamics_ros.core.compile.program.sums import chained
 from screw_dynamics_ros.core.compile.program.tracing import Operation, Program
 from screw_dynamics_ros.core.compile.text.c_names import RESERVED
+from screw_dynamics_ros.core.compile.text.c_sincos import FUNCTION as SINCOS
+from screw_dynamics_ros.core.compile.text.c_sincos import LANES
 from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
 from screw_dynamics_ros.core.errors import ArgumentError
 
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
-LOCAL = re.compile('x[0-9]+')  # names of intermediate results
+#: Operations up to which sums are faster as chains of fused multiply-adds. Longer programs have
+#: more numbers in use than registers, and a compiler may order a sum as it likes.
+LONGEST_CHAINED = 1500
+#: Names within functions: intermediate results, and arrays of angles, their sines and cosines.
+LOCAL = re.compile(
+    'x[0-9]+|[asc]_[0-9]+|sines_and_cosines|by_library|SELDOM|reals|bits|LANES?|VECTORS?|CALL_LIBRARY'
+)
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A function that reads one array for each input of a program and writes its outputs.
+
+    Attributes
+    ----------
+    name : str
+        An identifier.
+    program : Program
+    results : tuple of str
+        Identifiers of the outputs; those of the inputs are theirs.
+    """
+
+    name: str
+    program: Program
+    results: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class CSource:
-    """One function in C99 that is C++ as well: what goes into a header and into a source file."""
+    """Functions in C99 that are C++ as well: what goes into a header and into a source file."""
 
     header: str
     source: str
+    functions: tuple[CFunction, ...]
 
 
-def c_source(
-    program: Program, name: str, results: Sequence[str], comment: Iterable[str]
-) -> CSource:
-    """Return the function `name`, which reads one array for each input and writes the outputs.
+def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) -> CSource:
+    """Return functions that have no state, allocate nothing and take the same time at each call.
 
-    It has no state, allocates nothing and takes the same time at each call. Arrays are row-major;
-    all inputs are read before an output is written. The last digits depend on the compiler, which
-    may fuse products with additions.
+    Arrays are row-major; all inputs are read before an output is written. The last digits depend on
+    the compiler, which may fuse products with additions.
 
     Parameters
     ----------
-    program : Program
     name : str
-        An identifier, also that of the header, `name`.h.
-    results : sequence of str
-        Identifiers of the outputs; those of the inputs are theirs.
+        Of the header, `name`.h.
+    functions : sequence of CFunction
     comment : iterable of str
         Lines for the header.
 
@@ -48,21 +72,9 @@ def c_source(
     ArgumentError
         If a name is none in C, or there twice.
     """
-    arrays = [array for array, _ in program.inputs] + list(results)
-    for given in (name, *arrays):
-        if not is_name(given):
-            raise ArgumentError(
-                f'{given!r} cannot be a name in C; take letters, digits and _, and '
-                'no word of C, C++ or their libraries'
-            )
-    if len(set(arrays)) < len(arrays):
-        raise ArgumentError(f'an array is there twice: {", ".join(arrays)}')
-    parameters = [
-        *(f'const double {array}[{size}]' for array, size in program.inputs),
-        *(f'double {result}[{len(flat)}]' for result, (_, flat) in zip(results, program.outputs)),
-    ]
-    prototype = f'void {name}(\n    ' + ',\n    '.join(parameters) + ')'
+    check_names(name, functions)
     guard = f'{name.upper()}_H'
+    prototypes = [prototype(function) for function in functions]
     header = [
         '/*',
         *(f' * {in_comment(line)}'.rstrip() for line in comment),
@@ -74,25 +86,81 @@ def c_source(
         'extern "C" {',
         '#endif',
         '',
-        f'{prototype};',
-        '',
+        *(line for text in prototypes for line in (f'{text};', '')),
         '#ifdef __cplusplus',
         '}',
         '#endif',
         '',
         f'#endif  /* {guard} */',
     ]
-    source = [f'#include "{name}.h"', '', '#include <math.h>', '', prototype, '{']
-    read = {op[1] for op in program.operations if op[0] == 'input'}
-    source += [f'  (void){array};' for array, _ in program.inputs if array not in read]
-    source += [
-        f'  const double x{i} = {expression(operation)};'
-        for i, operation in enumerate(program.operations)
+    source = [f'#include "{name}.h"', '', '#include <math.h>']
+    if any(part.angles for function in functions for part in schedule(function.program)):
+        source += ['#include <float.h>', '#include <stdint.h>', '#include <string.h>', '', SINCOS]
+    for function, text in zip(functions, prototypes):
+        source += ['', text, '{', *body(function), '}']
+    return CSource('\n'.join(header) + '\n', '\n'.join(source) + '\n', tuple(functions))
+
+
+def check_names(name: str, functions: Sequence[CFunction]) -> None:
+    """Refuse names that are none in C, and arrays of one name."""
+    for function in functions:
+        arrays = [array for array, _ in function.program.inputs] + list(function.results)
+        for given in (name, function.name, *arrays):
+            if not is_name(given):
+                raise ArgumentError(
+                    f'{given!r} cannot be a name in C; take letters, digits and _, and '
+                    'no word of C, C++ or their libraries'
+                )
+        if len(set(arrays)) < len(arrays):
+            raise ArgumentError(f'an array is there twice: {", ".join(arrays)}')
+
+
+def prototype(function: CFunction) -> str:
+    """Return the first lines of a function."""
+    program = function.program
+    parameters = [
+        *(f'const double {array}[{size}]' for array, size in program.inputs),
+        *(
+            f'double {result}[{len(flat)}]'
+            for result, (_, flat) in zip(function.results, program.outputs)
+        ),
     ]
-    for result, (_, flat) in zip(results, program.outputs):
-        source += [f'  {result}[{k}] = {infix_element(e, number)};' for k, e in enumerate(flat)]
-    source += ['}']
-    return CSource('\n'.join(header) + '\n', '\n'.join(source) + '\n')
+    return f'void {function.name}(\n    ' + ',\n    '.join(parameters) + ')'
+
+
+def body(function: CFunction) -> Iterator[str]:
+    """Yield the lines of a function: inputs, then the parts of its schedule, then the outputs."""
+    program = function.program
+    if program.operation_count <= LONGEST_CHAINED:
+        program = chained(program)
+    read = {op[1] for op in program.operations if op[0] == 'input'}
+    yield from (f'  (void){array};' for array, _ in program.inputs if array not in read)
+    for i, operation in enumerate(program.operations):
+        if operation[0] == 'input':
+            yield f'  const double x{i} = {expression(operation)};'
+    trigonometric = [op for op in program.operations if op[0] in ('sin', 'cos')]
+    places = {op: i for i, op in enumerate(program.operations) if op in set(trigonometric)}
+    for number_of_part, part in enumerate(schedule(program)):
+        for i in part.operations:
+            yield f'  const double x{i} = {expression(program.operations[i])};'
+        if not part.angles:
+            continue
+        angles, sines, cosines = (f'{kind}{number_of_part}' for kind in ('a_', 's_', 'c_'))
+        given = [f'x{i}' for i in part.angles]
+        given += ['0.0'] * (-len(given) % LANES)
+        vectors = [
+            f'VECTOR({", ".join(given[k : k + LANES])})' for k in range(0, len(given), LANES)
+        ]
+        count = f'VECTORS({len(vectors)})'
+        yield f'  const reals {angles}[{count}] = {{{", ".join(vectors)}}};'
+        yield f'  reals {sines}[{count}], {cosines}[{count}];'
+        yield f'  sines_and_cosines({angles}, {sines}, {cosines}, {count});'
+        for k, angle in enumerate(part.angles):
+            for kind, array in (('sin', sines), ('cos', cosines)):
+                if (kind, angle) in places:
+                    yield f'  const double x{places[kind, angle]} = LANE({array}, {k});'
+    for result, (_, flat) in zip(function.results, program.outputs):
+        yield from (f'  {result}[{k}] = {infix_element(e, number)};' for k, e in enumerate(flat))
 
 
 def is_name(text: str) -> bool:

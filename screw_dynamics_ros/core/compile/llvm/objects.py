@@ -1,0 +1,69 @@
+"""Object files of programs for any processor that LLVM knows, without its compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel
+from screw_dynamics_ros.core.compile.program.tracing import Program
+from screw_dynamics_ros.core.errors import ArgumentError
+
+
+def object_file(
+    functions: Iterable[tuple[str, Program]], triple: str, cpu: str = '', features: str = ''
+) -> bytes:
+    """Return an object file with one function for each program: `void name(in..., out...)`.
+
+    Of what it calls, `sin`, `cos` and, for processors without such an instruction, `fma` are found
+    in the mathematics library. For NVIDIA's processors (nvptx64) it is PTX text with device
+    functions.
+
+    Parameters
+    ----------
+    functions : iterable of (name, Program)
+    triple : str
+        The target in LLVM's notation, as 'aarch64-linux-gnu' or 'thumbv7em-none-eabihf'.
+    cpu, features : str
+        As in LLVM, '' for the least that the target has.
+
+    Raises
+    ------
+    ArgumentError
+        A target or processor that LLVM does not know.
+    BackendError
+        If llvmlite is missing.
+    """
+    machine = target_machine(triple, cpu, features)
+    whole = native.llvm().parse_assembly(f'target triple = "{triple}"')
+    wanted = set()
+    for name, program in functions:
+        wanted.add(name)
+        for text in scalar_kernel(program, name, native.opaque_pointers()):
+            # What they all call is there once: modules that are linked keep one of such a name.
+            text = text.replace('define internal', 'define linkonce_odr')
+            part = native.llvm().parse_assembly(f'target triple = "{triple}"\n{text}')
+            whole.link_in(part)
+    whole.data_layout = str(machine.target_data)
+    for function in whole.functions:
+        if not function.is_declaration and function.name not in wanted:
+            function.linkage = 'internal'
+    if triple.startswith('nvptx'):
+        return bytes(machine.emit_assembly(whole), 'ascii')
+    return bytes(machine.emit_object(whole))
+
+
+def target_machine(triple: str, cpu: str, features: str) -> Any:
+    """Return the code generator for a processor; raises `ArgumentError` for unknown ones."""
+    llvm = native.llvm()
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    try:
+        target = llvm.Target.from_triple(triple)
+        return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc='pic')
+    except RuntimeError as error:
+        raise ArgumentError(
+            f'no code can be generated for {triple!r} {cpu}: {error}; name a target as LLVM does, '
+            'such as aarch64-linux-gnu, thumbv7em-none-eabihf or wasm32'
+        ) from error
