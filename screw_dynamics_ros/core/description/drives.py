@@ -153,6 +153,26 @@ class Drive:
             slope = slope + above * (fade * (self.smoothing**2 / (root * root * root)) - falling)
         return self.damping + slope
 
+    def friction_curvature(self, rate: Any) -> Any:
+        """Return the second derivative of `friction` [N m s^2/rad^2] ([N s^2/m^2])."""
+        above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
+        if self.coulomb == above == 0.0:
+            return 0.0 * rate
+        squared = rate * rate
+        inverse = 1.0 / (squared + self.smoothing**2)
+        # sign: v / sqrt(v^2 + eps^2), with its derivatives
+        sign = rate * np.sqrt(inverse)
+        slope = self.smoothing**2 * inverse * np.sqrt(inverse)
+        curvature = -3.0 * slope * (rate * inverse)
+        result = self.coulomb * curvature
+        if above:  # times the level 1 / (1 + (v / v_s)^2), with its derivatives
+            s = 1.0 / self.stribeck_speed**2
+            level = 1.0 / (1.0 + s * squared)
+            falling = (-2.0 * s) * rate * (level * level)
+            bend = (2.0 * s) * (level * level) * (4.0 * s * squared * level - 1.0)
+            result = result + above * (level * curvature + 2.0 * falling * slope + bend * sign)
+        return result
+
 
 def drives_of(
     description: RobotDescription, given: Mapping[str, Drive] | None = None

@@ -207,3 +207,14 @@ def friction_slopes(tree: Tree, v: Array) -> Array:
             own = body.drive.friction_slope(body.multiplier * v[body.v])
             slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
     return slopes
+
+
+def friction_curvatures(tree: Tree, v: Array) -> Array:
+    """Return d2f/dv2, (nv, nv, nv): the derivatives of `friction_slopes`, the rest is zero."""
+    curvatures = zeros((tree.nv,) * 3, v)
+    for body in tree.bodies:
+        if body.dof == 1:
+            own = body.drive.friction_curvature(body.multiplier * v[body.v])
+            at = (body.v,) * 3
+            curvatures[at] = curvatures[at] + body.multiplier**3 * own
+    return curvatures

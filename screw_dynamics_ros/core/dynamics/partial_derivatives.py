@@ -33,7 +33,11 @@ from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
 from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
 from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
-from screw_dynamics_ros.core.dynamics.spatial_motion import central_gravity, spatial_motions
+from screw_dynamics_ros.core.dynamics.spatial_motion import (
+    SpatialBody,
+    central_gravity,
+    spatial_motions,
+)
 from screw_dynamics_ros.core.kinematics.twist_recursions import bracket
 from screw_dynamics_ros.core.lie.screws import dual_motor_product, transform_wrench
 from screw_dynamics_ros.core.linear import inverse_factors, sparse_product, symmetric, zeros
@@ -67,18 +71,7 @@ def inverse_dynamics_derivatives(
     Derivatives with respect to q are along the velocities v: for a free body, whose configuration
     is not a vector, along its body-fixed twist.
     """
-    motions = spatial_motions(tree, q, v)
-    applied = applied_wrenches(tree, wrenches)
-    g = central_gravity(tree, q, gravity)
-    A, W, dPsi = per_body(3)
-    for k, (body, s) in enumerate(zip(tree.bodies, motions)):
-        A_p = np.concatenate([np.zeros(3), -g[k]]) if k in g else A[body.parent]
-        dPsi[k] = bracket(A_p, s.J) + bracket(s.V_p, s.Psi)
-        A[k] = A_p + body.multiplier * (s.J @ a[body.v] + s.dJ @ v[body.v])
-        W[k] = momentum(s.M, A[k]) + s.B @ s.V
-        if k in applied:
-            W[k] = W[k] - transform_wrench(s.C, applied[k])
-
+    motions, dPsi, W = motions_and_wrenches(tree, q, v, a, gravity, wrenches)
     dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
     mass = mass + reflected_inertias(tree)
     if tree.with_friction:
@@ -109,6 +102,29 @@ def inverse_dynamics_derivatives(
             p = motions[body.parent]
             p.M, p.B, W[body.parent] = added(p.M, s.M), p.B + s.B, W[body.parent] + W[j]
     return dQ_dq, dQ_dv, mass
+
+
+def motions_and_wrenches(
+    tree: Tree,
+    q: Array,
+    v: Array,
+    a: Array,
+    gravity: Array,
+    wrenches: Mapping[str, Array] | None,
+) -> tuple[list[SpatialBody], dict[int, Array], dict[int, Array]]:
+    """Return for every body its motion, Psi' of its joint (6, k) and its own wrench (6,)."""
+    motions = spatial_motions(tree, q, v)
+    applied = applied_wrenches(tree, wrenches)
+    g = central_gravity(tree, q, gravity)
+    A, W, dPsi = per_body(3)
+    for k, (body, s) in enumerate(zip(tree.bodies, motions)):
+        A_p = np.concatenate([np.zeros(3), -g[k]]) if k in g else A[body.parent]
+        dPsi[k] = bracket(A_p, s.J) + bracket(s.V_p, s.Psi)
+        A[k] = A_p + body.multiplier * (s.J @ a[body.v] + s.dJ @ v[body.v])
+        W[k] = momentum(s.M, A[k]) + s.B @ s.V
+        if k in applied:
+            W[k] = W[k] - transform_wrench(s.C, applied[k])
+    return motions, dPsi, W
 
 
 def forward_dynamics_derivatives(

@@ -88,6 +88,18 @@ def transported(C: Array, inertia: RigidInertia) -> RigidInertia:
     return m, Rh + m * r, symmetric(rotated(R, I)) - shift
 
 
+def displacement_rate(inertia: RigidInertia, X: Array) -> RigidInertia:
+    """Return the derivative of M with respect to a displacement of the body along X, (6,).
+
+    -ad_X^T M - M ad_X: with X = (xi, eta), the first moment gains xi x h + m eta, the inertia
+    xi~ I - I xi~ - eta~ h~ - h~ eta~, and the mass nothing.
+    """
+    m, h, I = inertia  # noqa: E741
+    xi, eta = hat(X[:3]), hat(X[3:])
+    rate = xi @ I - I @ xi - eta @ hat(h) - hat(h) @ eta
+    return 0.0, xi @ h + m * X[3:], symmetric(rate)
+
+
 def transported_matrix(C: Array, P: Array) -> Array:
     """Return Ad_{C^-1}^T P Ad_{C^-1}: a symmetric (6, 6) inertia in the predecessor's frame (D-17).
 

@@ -64,6 +64,11 @@ class VelocityInertia:
         """Return the angular part of B^T X, (3, k): the linear part is zero."""
         return self.N.T @ X[:3] + hat(self.P) @ X[3:]
 
+    def displacement_rate(self, X: Array) -> VelocityInertia:
+        """Return -ad_X^T B - B ad_X: the derivative with respect to a displacement along X."""
+        xi, eta = hat(X[:3]), hat(X[3:])
+        return VelocityInertia(xi @ self.N - self.N @ xi - eta @ hat(self.P), xi @ self.P)
+
 
 @dataclass
 class SpatialBody:

@@ -137,7 +137,7 @@ class CompiledFunctions:
                 where and repr(('function', where, tree.digest, options, links)),
                 frozenset({'gravity'}),
             ),
-            'reference' if function.branching.intersection(options) else self.backend,
+            'reference' if function.not_recorded(tree, options) else self.backend,
         )
 
     def _input(self, name: str, size: int, value: ArrayLike) -> Array:

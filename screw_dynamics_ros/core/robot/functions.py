@@ -61,12 +61,23 @@ class Function:
         The method of `Robot`.
     branching : frozenset of str
         Options with which the recursion branches on numbers and cannot be recorded.
+    too_long : callable, optional
+        Says of which trees the program would take too long to compile.
     """
 
     evaluate: Callable[..., Array | tuple[Array, ...]]
     inputs: tuple[str, ...]
     method: Any
     branching: frozenset[str] = frozenset()
+    too_long: Callable[[Tree], bool] | None = None
+
+    def not_recorded(self, tree: Tree, options: tuple[str, ...]) -> str:
+        """Return why the recursion runs on numbers each time it is called; '' if it is recorded."""
+        if self.branching.intersection(options):
+            return 'it branches'
+        if self.too_long is not None and self.too_long(tree):
+            return f'its program is too long for {tree.nv} degrees of freedom'
+        return ''
 
     @cached_property
     def name(self) -> str:
@@ -109,7 +120,10 @@ FUNCTIONS: dict[str, Function] = {}
 
 
 def compiled(
-    recursion: Callable[..., Any], *inputs: str, branching: frozenset[str] = frozenset()
+    recursion: Callable[..., Any],
+    *inputs: str,
+    branching: frozenset[str] = frozenset(),
+    too_long: Callable[[Tree], bool] | None = None,
 ) -> Callable[[Method], Method]:
     """Return a decorator that makes a function of a robot out of a recursion.
 
@@ -120,12 +134,12 @@ def compiled(
         any.
     *inputs : str
         Some of `INPUTS`, in their order.
-    branching
+    branching, too_long
         As in `Function`.
     """
 
     def decorate(method: Method) -> Method:
-        function = registered(Function(recursion, inputs, method, branching))
+        function = registered(Function(recursion, inputs, method, branching, too_long))
         evaluate = evaluator(function)
         evaluate.__defaults__ = method.__defaults__
         update_wrapper(evaluate, method)

@@ -184,8 +184,9 @@ def fused_specification(
                     known[output] = evaluated_formula(output)
                 else:
                     function, options = find(tree, output)
-                    if recorded and function.branching.intersection(options):
-                        raise ArgumentError(f'{output!r} cannot be compiled: it branches')
+                    reason = function.not_recorded(moved, options) if recorded else ''
+                    if reason:
+                        raise ArgumentError(f'{output!r} cannot be compiled: {reason}')
                     known[output] = function.evaluate(
                         moved, *(known[name] for name in function.inputs), *options
                     )

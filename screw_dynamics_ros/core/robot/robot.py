@@ -74,6 +74,10 @@ from screw_dynamics_ros.core.dynamics.regressor import (
     inertial_parameters,
     regressor,
 )
+from screw_dynamics_ros.core.dynamics.second_derivatives import (
+    inverse_dynamics_second_derivatives,
+    is_too_long,
+)
 from screw_dynamics_ros.core.dynamics.spatial_momentum import (
     spatial_momenta,
     spatial_momentum_dynamics,
@@ -600,6 +604,22 @@ class Robot(CompiledFunctions):
 
         Row i belongs to torque i. Of a floating base the derivatives with respect to q are along
         its body-fixed velocity (omega, v), which comes first in v.
+        """
+
+    @compiled(inverse_dynamics_second_derivatives, 'q', 'v', 'a', 'gravity', too_long=is_too_long)
+    def inverse_dynamics_second_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return (d2tau/dqdq, d2tau/dvdv, d2tau/dqdv, dM/dq), (nv, nv, nv) each (D-40).
+
+        Element [i, j, k] is of torque i: by q_j and then q_k, by v_j and v_k, by q_j and v_k, and
+        dM_ij/dq_k. The first is symmetric in j and k, except between the velocities of a floating
+        base or joint, along which derivatives do not commute. Robots larger than a humanoid are not
+        compiled: calls take tenths of a second.
         """
 
     @compiled(forward_dynamics_derivatives, 'q', 'v', 'tau', 'gravity')

@@ -59,3 +59,12 @@ def test_quadratic(name):
     counts = np.array([operations(name, n) for n in (8, 16, 24, 32)])
     assert np.diff(counts, 2)[0] > 0
     assert abs(np.diff(counts, 3)[0]) < 3e-3 * counts[-1]
+
+
+def test_cubic():
+    """D-40: n^3 second derivatives of bounded cost each: fourth differences vanish (as above)."""
+    counts = np.array(
+        [operations('inverse_dynamics_second_derivatives', n) for n in (4, 8, 12, 16, 20)]
+    )
+    assert np.diff(counts, 3)[0] > 0
+    assert abs(np.diff(counts, 4)[0]) < 3e-3 * counts[-1]
