@@ -52,6 +52,7 @@ FUNCTIONS = (
     'regressor',
     'Coriolis matrix',
     'inverse mass matrix',
+    'second derivatives of inverse dynamics',
 )
 NOTHING = -1
 

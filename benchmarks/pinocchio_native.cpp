@@ -11,6 +11,7 @@
 #include <pinocchio/algorithm/frames.hpp>
 #include <pinocchio/algorithm/regressor.hpp>
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
+#include <pinocchio/algorithm/rnea-second-order-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 
 #include <chrono>
@@ -50,7 +51,8 @@ enum Function {
   forward_derivatives,
   regressor,
   coriolis_matrix,
-  inverse_mass_matrix
+  inverse_mass_matrix,
+  inverse_second_derivatives
 };
 
 // What the call leaves behind is kept in `data`, as a C++ program would use it: nothing is copied.
@@ -104,6 +106,9 @@ void call(Peer& peer, int function, pin::Data& data, const Vector& q, const Vect
       break;
     case inverse_mass_matrix:
       pin::computeMinverse(model, data, q);
+      break;
+    case inverse_second_derivatives:
+      pin::ComputeRNEASecondOrderDerivatives(model, data, q, v, a);
       break;
   }
 }
@@ -219,7 +224,7 @@ double peer_stack(void* handle, int function, long n, int threads, long samples,
   return seconds(Clock::now() - start);
 }
 
-// The last result, to compare: (nv) or (nv, nv), row by row.
+// The last result, to compare: (nv), (nv, nv) or (4, nv, nv, nv), row by row.
 void peer_result(void* handle, int function, double* out) {
   Peer& peer = *static_cast<Peer*>(handle);
   const pin::Data& data = peer.data[0];
@@ -250,6 +255,13 @@ void peer_result(void* handle, int function, double* out) {
       break;
     case forward_derivatives:
       square = data.ddq_dq;
+      break;
+    case inverse_second_derivatives:
+      for (const auto* tensor :
+           {&data.d2tau_dqdq, &data.d2tau_dvdv, &data.d2tau_dqdv, &data.d2tau_dadq})
+        for (int i = 0; i < size; ++i)
+          for (int j = 0; j < size; ++j)
+            for (int k = 0; k < size; ++k) *out++ = (*tensor)(i, j, k);
       break;
   }
 }

@@ -82,7 +82,7 @@ CALLS = [
     ('center of mass', 'robot.center_of_mass(q)', 'pin.centerOfMass(model, data, Q)', NAN),
 ]
 
-# name, ours, Pinocchio's; required are the ratios below
+# name, ours, Pinocchio's if it has any in Python; required are the ratios below
 DERIVATIVES = [
     (
         'derivatives of inverse dynamics',
@@ -108,6 +108,11 @@ DERIVATIVES = [
         'inverse mass matrix',
         'robot.inverse_mass_matrix(q)',
         'pin.computeMinverse(model, data, Q)',
+    ),
+    (
+        'second derivatives of inverse dynamics',
+        'robot.inverse_dynamics_second_derivatives(q, v, a)',
+        '',
     ),
 ]
 REQUIRED = {PANDA: 4.0, UR5: 4.0, TALOS: 3.0}
@@ -148,9 +153,9 @@ def one(
     ids = [both.model.getFrameId(link, pin.FrameType.BODY) for link in both.robot.link_names]
     weightless = pin.Model(both.model)
     weightless.gravity = pin.Motion.Zero()
-    runs: dict[str, Run] = {
-        'ours': loop(ours, robot=both.robot, q=q, v=v, a=a, tip=both.tip),
-        PYTHON: loop(
+    runs: dict[str, Run] = {'ours': loop(ours, robot=both.robot, q=q, v=v, a=a, tip=both.tip)}
+    if theirs:
+        runs[PYTHON] = loop(
             theirs,
             pin=pin,
             model=both.model,
@@ -162,8 +167,7 @@ def one(
             ids=ids,
             frame=both.frame,
             stack=np.stack,
-        ),
-    }
+        )
     if native is not None and NO_ARRAY not in name:
         runs[CPP] = native.function(name, Q, V, A)
     return compared(
@@ -219,3 +223,9 @@ def check(both: Pair, native: NativePeer | None) -> None:
         theirs = oracle()
         ours = native.function(name, Q, V, A).result(*theirs.shape)
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())
+    cube = np.ix_(both.order, both.order, both.order)
+    second = np.stack([x[cube] for x in both.robot.inverse_dynamics_second_derivatives(q, v, a)])
+    theirs = native.function('second derivatives of inverse dynamics', Q, V, A).result(
+        *second.shape
+    )
+    np.testing.assert_allclose(theirs, second, rtol=1e-8, atol=1e-8 * np.abs(second).max())
