@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from timing import Times
@@ -91,6 +93,13 @@ class Figure:
             for key, value in content.items()
             if value == value and value not in ('', None)
         }
+
+
+def read(path: Path) -> list[Figure]:
+    """Return the figures of a JSON file."""
+    known = {field.name for field in fields(Figure)}
+    content = json.loads(path.read_text(encoding='utf-8'))['figures']
+    return [Figure(**{key: x for key, x in each.items() if key in known}) for each in content]
 
 
 def compared(
