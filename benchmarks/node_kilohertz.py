@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from figures import Figure
 from node_endurance import PRIORITY, permitted, resident
-from node_latency import HERE, PATIENCE, ROOT, outputs_of, publish_description, same_profiles
+from node_latency import HERE, PATIENCE, ROOT, STATE, outputs_of, publish_description, same_profiles
 from numpy.typing import NDArray
 
 RATE = 1000.0  # Hz
@@ -46,6 +46,7 @@ OUTPUTS_OF_STATES = 0.9  # of all states have those outputs that come for each s
 URDF = str(ROOT / 'urdf' / 'panda.urdf')
 PINOCCHIO, ECHO = 'Pinocchio and rclpy', 'echo of objects in rclpy'
 ALL, SAME = 'all outputs', 'outputs of theirs'
+STATES = 'model state'  # ten outputs
 
 # Where the stamp of a serialized message stands: after the encapsulation, of /tf after a length.
 STAMP_AT: dict[str, int] = defaultdict(lambda: 4, {'/tf': 8})
@@ -59,8 +60,8 @@ class Run:
     ----------
     sent, lost : int
         States, and those that lack an output.
-    delays : (n,) array
-        From state to last output [s].
+    stamps, delays : (n,) arrays
+        When states were sent [ns], and the time from there to the last output [s].
     processor : float
         Share of one processor [%].
     memory, growth : float
@@ -71,6 +72,7 @@ class Run:
 
     sent: int
     lost: int
+    stamps: NDArray[np.int64]
     delays: NDArray[np.float64]
     processor: float
     memory: float
@@ -80,22 +82,8 @@ class Run:
 
 def figures(quick: bool) -> Iterator[Figure]:
     """Measure in processes and on DDS domains of their own."""
-    try:
-        import pinocchio_node  # noqa: F401
-        import rclpy  # noqa: F401
-
-        from screw_dynamics_ros.ros.process.middleware import use_profiles
-    except ImportError as error:
-        print(f'nodes at 1 kHz are not measured: {error}', file=sys.stderr)
+    if not prepare():
         return
-    paths = [str(ROOT), str(ROOT / 'test'), str(HERE), os.environ.get('PYTHONPATH', '')]
-    os.environ.update(
-        {
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-            'PYTHONPATH': os.pathsep.join(paths),
-        }
-    )
-    use_profiles()  # all processes inherit what this sets
     seconds = float(os.environ.get('SECONDS_AT_1_KHZ', QUICK if quick else LONG))
     priority = PRIORITY if permitted() else 0
     runs = {}
@@ -106,6 +94,27 @@ def figures(quick: bool) -> Iterator[Figure]:
     scheduling = f'real-time priority {priority}' if priority else 'no real-time priority'
     for name, peer in ((ALL, ECHO), (SAME, PINOCCHIO)):
         yield from compared(name, runs[name], peer, runs[peer], scheduling)
+
+
+def prepare() -> bool:
+    """Set what all processes inherit; return whether nodes can be measured."""
+    try:
+        import pinocchio_node  # noqa: F401
+        import rclpy  # noqa: F401
+
+        from screw_dynamics_ros.ros.process.middleware import use_profiles
+    except ImportError as error:
+        print(f'nodes at 1 kHz are not measured: {error}', file=sys.stderr)
+        return False
+    paths = [str(ROOT), str(ROOT / 'test'), str(HERE), os.environ.get('PYTHONPATH', '')]
+    os.environ.update(
+        {
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'PYTHONPATH': os.pathsep.join(paths),
+        }
+    )
+    use_profiles()  # all processes inherit what this sets
+    return True
 
 
 def compared(name: str, ours: Run, peer: str, theirs: Run, how: str) -> Iterator[Figure]:
@@ -163,17 +172,27 @@ def compared(name: str, ours: Run, peer: str, theirs: Run, how: str) -> Iterator
 # --- one node -------------------------------------------------------------------------------------
 
 
-def in_a_process_of_its_own(name: str, seconds: float, priority: int) -> Run:
-    """Measure one node; a process hears one node only."""
+def in_a_process_of_its_own(
+    name: str, seconds: float, priority: int, rate: float = RATE, trace: str = ''
+) -> Run:
+    """Measure one node; a process hears one node only. For `trace` see `node_rates`."""
     with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
         file = Path(folder) / 'delays.npy'
-        command = [sys.executable, __file__, name, str(seconds), str(priority), str(file)]
+        numbers = map(str, (seconds, priority, rate))
+        command = [sys.executable, __file__, name, *numbers, str(file), trace]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        return Run(delays=np.load(file), **json.loads(done.stdout.splitlines()[-1]))
+        sent, delays = np.load(file)
+        run = json.loads(done.stdout.splitlines()[-1])
+        return Run(stamps=sent, delays=delays * 1e-9, **run)
 
 
-def measured(name: str, seconds: float, priority: int) -> Run:
-    """Start node and driver, and measure from here."""
+def measured(
+    name: str, seconds: float, priority: int, rate: float, trace: str
+) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """Start node and driver, and measure from here.
+
+    Returns what `Run` has, and stamps and delays of all states with all outputs (2, n) [ns].
+    """
     import rclpy
     from pinocchio_node import TOPICS
     from sensor_msgs.msg import JointState
@@ -191,11 +210,15 @@ def measured(name: str, seconds: float, priority: int) -> Run:
     started = {
         ALL: ours,
         SAME: ours,
+        STATES: ours,
         PINOCCHIO: ('pinocchio_node', [URDF, str(priority)]),
         ECHO: ('echo_node', [str(priority), '--ros-args', '-r', 'echo_in:=/joint_states']),
     }
     with Children() as children, tempfile.TemporaryDirectory() as folder:
-        children.start('node', *started[name])
+        module, options = started[name]
+        if trace:
+            module, options = 'traced_node', [trace, module, *options]
+        children.start('node', module, options)
         if name == ECHO:
             wait(lambda: node.count_publishers('/echo_out') > 0, children)
             topics = {'/echo_out': JointState}
@@ -207,9 +230,11 @@ def measured(name: str, seconds: float, priority: int) -> Run:
                 time.sleep(STEADY)
             if name == SAME:
                 topics = {topic: topics[topic] for topic in TOPICS}
+            if name == STATES:
+                topics = {topic: kind for topic, kind in topics.items() if STATE.match(topic)}
         recorder = Recorder(node, topics, priority)
         file = Path(folder) / 'stamps'
-        arguments = [str(RATE), str(file), URDF, str(priority)]
+        arguments = [str(rate), str(file), URDF, str(priority)]
         children.start('driver', 'joint_state_driver', arguments)
         pids = children.pids()
         print(same_profiles(pids.values()), file=sys.stderr)
@@ -276,17 +301,15 @@ class Recorder:
         self.take_for(1.0)
         return {'processor': share, 'memory': now / 1e3, 'growth': (now - memory) / 1e3}
 
-    def conclude(self, run: dict[str, float], stamps: NDArray[np.int64]) -> Run:
-        """Compare with what the driver has sent."""
+    def conclude(
+        self, run: dict[str, float], stamps: NDArray[np.int64]
+    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        """Compare with what the driver has sent; returns what `measured` does."""
         wanted = stamps[(stamps >= self.first) & (stamps < self.last)].tolist()
-        delays = [self.done[stamp] for stamp in wanted if stamp in self.done]
-        return Run(
-            sent=len(wanted),
-            lost=len(wanted) - len(delays),
-            delays=np.array(delays) * 1e-9,
-            outputs=len(self.counts),
-            **run,
-        )
+        found = [(stamp, self.done[stamp]) for stamp in wanted if stamp in self.done]
+        counts = {'sent': len(wanted), 'lost': len(wanted) - len(found)}
+        outputs = {'outputs': len(self.counts)}
+        return {**counts, **outputs, **run}, np.array(found, dtype=np.int64).reshape(-1, 2).T
 
     def take_for(self, seconds: float) -> None:
         """Take what comes within some seconds."""
@@ -323,12 +346,11 @@ def processor_time(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
-def main(name: str, seconds: str, priority: str, file: str) -> None:
-    """Measure one node; print the numbers, write the delays."""
-    run = measured(name, float(seconds), int(priority))
-    np.save(file, run.delays)
-    numbers = {key: value for key, value in vars(run).items() if key != 'delays'}
-    print(json.dumps(numbers), flush=True)
+def main(name: str, seconds: str, priority: str, rate: str, file: str, trace: str) -> None:
+    """Measure one node; print the numbers, write stamps and delays."""
+    run, delays = measured(name, float(seconds), int(priority), float(rate), trace)
+    np.save(file, delays)
+    print(json.dumps(run), flush=True)
     os._exit(0)  # what the middleware does at the end is of no interest
 
 

@@ -50,6 +50,7 @@ ON_DEMAND = (
     'all_solutions',
     'identification',
     'node_kilohertz',
+    'node_rates',
 )
 COMMITTED = ROOT / 'benchmarks' / 'results'
 #: Packages whose version the figures may depend on.

@@ -1,0 +1,66 @@
+"""A node that notes when it does what with each joint state: `traced_node.py FILE MODULE ...`.
+
+The notes go to FILE, an array of NumPy: for each state its stamp, and when it came to Python, was
+read, computed, and when the last message about it was handed to the middleware [ns], one row each;
+zeros where there was no state.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from typing import Any
+
+from numpy.lib.format import open_memmap
+
+from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.model.running_model import Model
+
+MOST = 200_000  # states
+COLUMNS = ('stamp', 'received', 'read', 'computed', 'published')
+
+
+def main(file: str, module: str, *arguments: str) -> None:
+    """Run the node."""
+    notes = open_memmap(file, 'w+', 'int64', (MOST, len(COLUMNS)))
+    rows, now = iter(notes), time.time_ns
+    moments = dict.fromkeys(COLUMNS, 0)
+    receive, answer, evaluate, publish = (
+        StatePipeline.receive,
+        StatePipeline._answer,
+        Model.evaluate,
+        StatePipeline.publish,
+    )
+
+    def noted_receive(self: StatePipeline, data: bytes, info: dict[str, Any]) -> None:
+        moments['received'] = now()
+        receive(self, data, info)
+
+    def noted_answer(self: StatePipeline, sent: float) -> None:
+        moments['read'] = now()
+        answer(self, sent)
+
+    def noted_evaluate(self: Model) -> bool:
+        finite = evaluate(self)
+        moments['computed'] = now()
+        return finite
+
+    def noted_publish(self: StatePipeline) -> None:
+        publish(self)
+        moments['published'] = now()
+        moments['stamp'] = self.mapper.stamp if self.mapper else 0
+        row = next(rows, None)
+        if row is not None:
+            row[:] = list(moments.values())
+
+    StatePipeline.receive = noted_receive
+    StatePipeline._answer = noted_answer
+    Model.evaluate = noted_evaluate
+    StatePipeline.publish = noted_publish
+    sys.argv[1:] = arguments
+    importlib.import_module(module).main()
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
