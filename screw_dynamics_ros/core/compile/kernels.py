@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import repeat
@@ -16,22 +14,26 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import vector
+from screw_dynamics_ros.core.arguments import float_array, vector
 from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import sources
-from screw_dynamics_ros.core.compile.cpython_entry import entry_point
+from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
+from screw_dynamics_ros.core.compile.cpython.entry import entry_point
+from screw_dynamics_ros.core.compile.cpython.layout import is_usable
+from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
+from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
 from screw_dynamics_ros.core.compile.text.python_source import python_functions
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.types import Array
 
 log = logging.getLogger(__name__)
 
 BACKENDS = ('native', 'python', 'reference')
 
-THREAD_WORK = 1_000_000  # operations below which a second thread does not pay
 #: Operations up to which a program is compiled in this process, for one sample and for stacks.
 #: Stacks run a fifth slower when they are compiled in the quick way of the other processes.
 LONG = (2000, 12_000)
@@ -119,12 +121,8 @@ class ReferenceKernel:
             )
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
-        names = [name for name, _ in self.specification.inputs]
-        columns = [
-            repeat(array) if name in self.specification.uniform else array
-            for name, array in zip(names, inputs)
-        ]
+        """Return the outputs for a stack; inputs are float64 arrays (N, size) or (size,)."""
+        columns = [array if array.ndim == 2 else repeat(array) for array in inputs]
         samples = [self.single(sample) for sample in zip(*columns)]
         if not samples:
             return tuple(np.zeros((0, *shape)) for shape in self.shapes)
@@ -152,8 +150,8 @@ class PythonKernel:
         )
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Return the outputs for a stack; inputs are float64 arrays (N, size)."""
-        samples = len(inputs[0])
+        """Return the outputs for a stack; inputs are float64 arrays (N, size) or (size,)."""
+        samples = stack_length(inputs)
         with np.errstate(all='ignore'):
             outputs = self._on_arrays(*(array.T for array in inputs))
         result = []
@@ -170,29 +168,30 @@ class NativeKernel:
 
     def __init__(self, specification: KernelSpecification) -> None:
         self.specification = specification
-        self._programs: dict[int, CompiledProgram] = {}
+        self._single: CompiledProgram | None = None
+        self._stacked: StackProgram | None = None
         self._compiling = threading.Lock()  # machine code in use must not be replaced
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of the outputs."""
-        return self.compiled.shapes
+        return (self._single or self._stacked or self.compiled).shapes
 
     @property
     def compiled(self) -> CompiledProgram:
         """The code for one sample."""
-        return self._program(1)
+        with self._compiling:
+            if self._single is None:
+                self._single = compile_program(self.specification)
+            return self._single
 
     @property
-    def stacked(self) -> CompiledProgram:
+    def stacked(self) -> StackProgram:
         """The code for stacks of samples."""
-        return self._program(native.simd_lanes())
-
-    def _program(self, lanes: int) -> CompiledProgram:
         with self._compiling:
-            if lanes not in self._programs:
-                self._programs[lanes] = compile_program(self.specification, lanes)
-            return self._programs[lanes]
+            if self._stacked is None:
+                self._stacked = compile_stack_program(self.specification)
+            return self._stacked
 
     def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for one sample; inputs are C-contiguous float64 vectors."""
@@ -201,46 +200,8 @@ class NativeKernel:
         return outputs
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Return the outputs for a stack; inputs are C-contiguous float64 arrays (N, size).
-
-        Whole tiles run in place, spread over threads (a call through ctypes releases the GIL); the
-        rest runs on a padded copy.
-        """
-        lanes, samples = native.simd_lanes(), len(inputs[0])
-        compiled = self._program(lanes)
-        outputs = tuple(np.empty((samples, *shape)) for shape in compiled.shapes)
-        tiles, rest = divmod(samples, lanes)
-
-        uniform = [name in self.specification.uniform for name, _ in self.specification.inputs]
-        strides = [
-            0 if same else array.strides[0] * lanes for same, array in zip(uniform, inputs)
-        ] + [array.strides[0] * lanes for array in outputs]
-
-        def run(first: int, count: int) -> None:
-            arrays = (*inputs, *outputs)
-            addresses = (array.ctypes.data + first * n for array, n in zip(arrays, strides))
-            compiled.function(*addresses, count)
-
-        enough_work = samples * compiled.operations > THREAD_WORK
-        threads = min(native.worker_count(), tiles) if enough_work else 1
-        if threads > 1:
-            edges = [tiles * k // threads for k in range(threads + 1)]
-            list(workers().map(run, edges, np.diff(edges).tolist()))
-        elif tiles:
-            run(0, tiles)
-        if rest:
-            last = slice(tiles * lanes, None)
-            padded_in = [
-                array
-                if same
-                else np.concatenate([array[last], np.repeat(array[-1:], lanes - rest, axis=0)])
-                for same, array in zip(uniform, inputs)
-            ]
-            padded_out = [np.empty((lanes, *shape)) for shape in compiled.shapes]
-            compiled.function(*(a.ctypes.data for a in (*padded_in, *padded_out)), 1)
-            for output, padded in zip(outputs, padded_out):
-                output[last] = padded[:rest]
-        return outputs
+        """Return the outputs for a stack, as `StackProgram` does."""
+        return self.stacked(inputs)
 
 
 Kernel = ReferenceKernel | PythonKernel | NativeKernel
@@ -259,7 +220,7 @@ def make_kernel(specification: KernelSpecification, backend: str) -> Kernel:
 def compiled_into(kernel: Kernel) -> Callable[..., None]:
     """Return a function of the inputs of `kernel` and of arrays it writes the outputs into."""
     run = partial(run_into, kernel)
-    if not isinstance(kernel, NativeKernel):
+    if not (isinstance(kernel, NativeKernel) and is_usable()):
         return run
     arguments = [(size,) for _, size in kernel.specification.inputs]
     return entry_point(
@@ -267,31 +228,114 @@ def compiled_into(kernel: Kernel) -> Callable[..., None]:
     )
 
 
-def stacked_into(kernel: Kernel, samples: int) -> Callable[..., None]:
-    """Return a function of arrays for so many samples, and of arrays it writes the outputs into.
+def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
+    """Return a function of the inputs of `kernel`, for one sample or a stack.
 
-    Its arguments are C-contiguous float64 arrays: the inputs, (samples, size), or (size,) for those
-    that are the same for all, then the outputs, (samples, ...). On other backends than `native`,
-    and where the samples do not fill whole vectors, it does the same more slowly.
+    Inputs are (size,), or some of them (N, size); those that are `uniform` always (size,). The
+    keyword `out` is a tuple of arrays to write into. It returns a tuple, `out` if that is given.
     """
+    if not isinstance(kernel, NativeKernel):
+        return partial(evaluated, kernel, None)
+    inputs, shapes = kernel.specification.inputs, kernel.shapes
+    sizes = [(size, 0) for _, size in inputs]
+    if not (shapes and is_usable() and StackTable.fits(sizes, shapes)):
+        return partial(evaluated, kernel, None)
+    uniform = [name in kernel.specification.uniform for name, _ in inputs]
+    tables = Tables(Addresses(), StackTable(sizes, uniform, shapes, False))
+    return entry_point(
+        'call',
+        '',
+        tables.single,
+        [(size,) for _, size in inputs],
+        shapes,
+        partial(evaluated, kernel, tables),
+        kernel,
+        tables.stacks,
+    )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Where compiled code finds a kernel once it is compiled, for one sample and for stacks."""
+
+    single: Addresses
+    stacks: StackTable
+
+    def add(self, kernel: NativeKernel, stacked: bool, options: tuple[str, ...] = ()) -> None:
+        """Register a kernel that has just been called."""
+        if stacked:
+            kernel.stacked.register(self.stacks, options)
+        else:
+            self.single.add(options, kernel.compiled.address)
+
+
+def evaluated(
+    kernel: Kernel, tables: Tables | None, *arrays: Any, out: Any = None
+) -> tuple[Array, ...]:
+    """Check the inputs of `kernel`, then compute one sample or a stack; see `compiled_call`."""
+    sizes = kernel.specification.inputs
+    if len(arrays) != len(sizes):
+        names = ', '.join(name for name, _ in sizes)
+        raise ArgumentError(f'expected the inputs {names}, got {len(arrays)} arrays')
+    inputs = [
+        stack_input(name, size, array, name in kernel.specification.uniform)
+        for (name, size), array in zip(sizes, arrays)
+    ]
+    samples = common_length('stacks', sizes, inputs)
+    outputs = computed(kernel, inputs, samples, out)
+    if tables is not None and isinstance(kernel, NativeKernel):
+        tables.add(kernel, samples is not None)
+    return outputs
+
+
+def stack_input(name: str, size: int, value: Any, uniform: bool = False) -> Array:
+    """Return an input as a C-contiguous float64 array (size,) or (N, size)."""
+    array = float_array(name, value)
+    if array.shape == (size,) or (not uniform and array.ndim == 2 and array.shape[1] == size):
+        return array
+    shapes = f'({size},)' if uniform else f'({size},) or (N, {size})'
+    raise ArgumentError(f'{name} must have shape {shapes}, got {array.shape}')
+
+
+def common_length(
+    what: str, sizes: Sequence[tuple[str, int]], inputs: Sequence[Array]
+) -> int | None:
+    """Return the number of samples, None for one that is no stack; raises `ArgumentError`."""
+    lengths = {len(array) for array in inputs if array.ndim == 2}
+    if len(lengths) > 1:
+        shapes = ', '.join(f'{name}: {array.shape}' for (name, _), array in zip(sizes, inputs))
+        raise ArgumentError(f'{what} must have the same length, got {shapes}')
+    return lengths.pop() if lengths else None
+
+
+def computed(
+    kernel: Kernel, inputs: Sequence[Array], samples: int | None, out: Any = None
+) -> tuple[Array, ...]:
+    """Return the outputs for checked inputs, in `out` if that is given."""
+    if out is not None:
+        check_outputs(out, () if samples is None else (samples,), kernel.shapes)
+        apart = not any(np.may_share_memory(target, array) for target in out for array in inputs)
+        if isinstance(kernel, NativeKernel) and samples is not None and apart:
+            return kernel.stacked(inputs, out)
+    outputs = kernel.single(inputs) if samples is None else kernel.stack(inputs)
+    if out is None:
+        return outputs
+    for target, output in zip(out, outputs):
+        np.copyto(target, output)
+    return tuple(out)
+
+
+def stacked_into(kernel: Kernel) -> Callable[..., None]:
+    """Return a function of stacks of inputs, and of arrays it writes the outputs into.
+
+    Its arguments are the inputs as in `compiled_call`, then the outputs, (N, ...).
+    """
+    call, count = compiled_call(kernel), len(kernel.specification.inputs)
 
     def run(*arrays: Any) -> None:
-        count = len(kernel.specification.inputs)
-        for target, output in zip(arrays[count:], kernel.stack(arrays[:count])):
-            np.copyto(target, output)
+        call(*arrays[:count], out=arrays[count:])
 
-    if not isinstance(kernel, NativeKernel) or samples % native.simd_lanes():
-        return run
-    compiled = kernel.stacked
-    arguments = [
-        (size,) if name in kernel.specification.uniform else (samples, size)
-        for name, size in kernel.specification.inputs
-    ]
-    results = [(samples, *shape) for shape in compiled.shapes]
-    tiles = np.array([samples / native.simd_lanes()])
-    address = compiled.library.address('kernel_counted')
-    enter = entry_point('run', '', address, arguments, [*results, (1,)], run, kernel)
-    return lambda *arrays: enter(*arrays, tiles)
+    return run
 
 
 def run_into(kernel: Kernel, *arrays: Any) -> None:
@@ -303,39 +347,47 @@ def run_into(kernel: Kernel, *arrays: Any) -> None:
             f'and {len(kernel.shapes)} arrays for the outputs, got {len(arrays)} arrays'
         )
     inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
-    targets = arrays[len(sizes) :]
-    for k, (target, shape) in enumerate(zip(targets, kernel.shapes)):
-        if not (
-            isinstance(target, np.ndarray)
-            and target.dtype == np.float64
-            and target.shape == shape
-            and target.flags.c_contiguous
-            and target.flags.writeable
-        ):
-            raise ArgumentError(
-                f'out[{k}] must be a writeable C-contiguous float64 array of shape {shape}'
-            )
-    for target, output in zip(targets, kernel.single(inputs)):
-        np.copyto(target, output)
+    computed(kernel, inputs, None, arrays[len(sizes) :])
 
 
 @dataclass(frozen=True)
 class CompiledProgram:
-    """Machine code with one function; `library` keeps it loaded.
+    """Machine code with one function for one sample; `library` keeps it loaded.
 
-    `function` calls it with the addresses of inputs and outputs, and for stacks the number of
-    tiles; meanwhile other Python threads run.
+    `function` calls it with the addresses of inputs and outputs; meanwhile other Python threads
+    run.
     """
 
     library: native.Library
     address: int
     function: Callable[..., None]
     shapes: tuple[tuple[int, ...], ...]
-    operations: int
 
 
-def compile_program(specification: KernelSpecification, lanes: int) -> CompiledProgram:
-    """Return machine code for one sample (`lanes` = 1) or for stacks of them.
+def compile_program(specification: KernelSpecification) -> CompiledProgram:
+    """Return machine code for one sample."""
+    metadata, library = loaded(specification, 1)
+    address, shapes = library.address('kernel'), metadata['shapes']
+    types = [ctypes.c_void_p] * (len(specification.inputs) + len(shapes))
+    return CompiledProgram(library, address, ctypes.CFUNCTYPE(None, *types)(address), shapes)
+
+
+def compile_stack_program(specification: KernelSpecification) -> StackProgram:
+    """Return machine code for stacks of samples."""
+    lanes = native.simd_lanes()
+    metadata, library = loaded(specification, lanes)
+    return StackProgram(
+        library,
+        library.address('kernel'),
+        library.address('kernel_shared'),
+        metadata['shapes'],
+        metadata['operations'],
+        lanes,
+    )
+
+
+def loaded(specification: KernelSpecification, lanes: int) -> tuple[dict[str, Any], native.Library]:
+    """Return the shapes of the outputs and the number of operations, and machine code.
 
     It comes from the disk cache if it has been compiled before. There it has the name of the
     program itself; what the program of an `identity` is called is looked up first, as recording
@@ -368,13 +420,8 @@ def compile_program(specification: KernelSpecification, lanes: int) -> CompiledP
         if index:
             disk.store(index, {'program': key}, b'')
     metadata, code = stored
-    library = native.Library(code)
-    address = library.address('kernel')
     shapes = tuple(tuple(shape) for shape in metadata['shapes'])
-    types: list[Any] = [ctypes.c_void_p] * (len(specification.inputs) + len(shapes))
-    types += [ctypes.c_int64] if lanes > 1 else []
-    function = ctypes.CFUNCTYPE(None, *types)(address)
-    return CompiledProgram(library, address, function, shapes, metadata['operations'])
+    return {**metadata, 'shapes': shapes}, native.Library(code)
 
 
 def generated(
@@ -388,13 +435,3 @@ def generated(
     count = recorded.operation_count
     metadata = {'shapes': [shape for shape, _ in recorded.outputs], 'operations': count}
     return metadata, compile_code(ir, count > LONG[lanes > 1])
-
-
-@cache
-def workers() -> ThreadPoolExecutor:
-    """Return the threads that share the stacks."""
-    return ThreadPoolExecutor(native.worker_count(), thread_name_prefix='screw_dynamics')
-
-
-if hasattr(os, 'register_at_fork'):  # threads do not survive a fork
-    os.register_at_fork(after_in_child=workers.cache_clear)

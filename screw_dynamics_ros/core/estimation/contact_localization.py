@@ -235,8 +235,8 @@ class ContactLocator:
             return
         all_of_them, best = padded(count), padded(min(count, REFINED))
         search, refine = kernels(n, backend)
-        self._search = stacked_into(search, all_of_them)
-        self._refine = stacked_into(refine, best)
+        self._search = stacked_into(search)
+        self._refine = stacked_into(refine)
         self._all = np.minimum(np.arange(all_of_them), count - 1)
         self._all_places, self._all_lines = self._places[self._all], self._lines[self._all]
         self._misfits = np.zeros((all_of_them, len(GRID)))

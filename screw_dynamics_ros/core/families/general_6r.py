@@ -270,8 +270,8 @@ def kernels(place: Place, backend: str) -> Kernels:
     )
     return Kernels(
         compiled_into(make_kernel(eliminated, backend)),
-        stacked_into(make_kernel(sampled, backend), SAMPLES),
-        stacked_into(make_kernel(solved, backend), 2 * DEGREE),
+        stacked_into(make_kernel(sampled, backend)),
+        stacked_into(make_kernel(solved, backend)),
         trigonometric_polynomial.aberth_steps(2 * DEGREE, backend),
     )
 

@@ -169,8 +169,8 @@ class SerialSolver:
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
             return lambda C, swivel: None
         m, n = method.bound * max(1, count), len(self.chain)
-        branches = stacked_into(method.kernel, count) if count else compiled_into(method.kernel)
-        exact = stacked_into(self._polisher, m)
+        branches = stacked_into(method.kernel) if count else compiled_into(method.kernel)
+        exact = stacked_into(self._polisher)
         places, labels, name = (
             np.tile(np.arange(method.bound), max(1, count)),
             method.labels,
@@ -416,7 +416,7 @@ class SerialSolver:
             return steps.stack([q, target])
         run = self._batches.get(steps is self._coarse)
         if run is None:
-            run = self._batches[steps is self._coarse] = stacked_into(steps, BATCH)
+            run = self._batches[steps is self._coarse] = stacked_into(steps)
         padded = q
         if len(q) < BATCH:
             padded = np.zeros((BATCH, q.shape[1]))

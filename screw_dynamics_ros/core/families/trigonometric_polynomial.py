@@ -175,7 +175,7 @@ def aberth_steps(count: int, backend: str) -> Callable[..., None]:
         f'Ehrlich-Aberth step {count}',
         frozenset({'everyone', 'coefficients'}),
     )
-    return stacked_into(make_kernel(specification, backend), count)
+    return stacked_into(make_kernel(specification, backend))
 
 
 def starts(count: int) -> Array:

@@ -15,12 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.compile.cpython_entry import Addresses, entry_point, is_usable
+from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
+from screw_dynamics_ros.core.compile.cpython.entry import entry_point
+from screw_dynamics_ros.core.compile.cpython.layout import is_usable
+from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     KernelSpecification,
     NativeKernel,
+    Tables,
     choose_backend,
+    common_length,
+    computed,
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.sources import origin
@@ -41,7 +47,7 @@ class CompiledFunctions:
         self.regrouped_tree = regrouped(tree)  # for everything that is compiled
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self.kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
-        self._addresses: dict[str, Addresses] = {}
+        self._tables: dict[str, Tables] = {}
         self._fast: dict[str, Callable[..., Any]] = {}  # the builtin functions
         self._general: CompiledFunctions | None = None
 
@@ -61,6 +67,9 @@ class CompiledFunctions:
         arguments: Sequence[ArrayLike],
         options: tuple[str, ...] = (),
         wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Any = None,
     ) -> Any:
         """Check the arguments, then compute one sample or a stack."""
         name = function.name
@@ -69,7 +78,9 @@ class CompiledFunctions:
                 f'external wrenches must be a dict {{link: (moment, force)}}, got {wrenches!r}'
             )
         if name in self._fast and not wrenches:  # through a method kept from before it was there
-            return self._fast[name](*arguments, *options)
+            keywords = {'gravity': gravity, 'out': out}
+            given = {key: value for key, value in keywords.items() if value is not None}
+            return self._fast[name](*arguments, *options, **given)
         links = tuple(sorted(wrenches or (), key=str))  # one kernel for any order
         if not all(isinstance(text, str) for text in (*options, *links)):
             find(self.tree, (name, *options))  # says which one
@@ -79,40 +90,30 @@ class CompiledFunctions:
                 (name, options, links), self._make_kernel(name, options, links)
             )
         applied = ((wrenches or {})[link] for link in links)
-        inputs, stacked = self._inputs(name, kernel, [*arguments, *applied])
-        if stacked:
-            return unpacked(kernel.stack(inputs))
+        inputs, samples = self._inputs(name, kernel, [*arguments, *applied], gravity)
+        outputs = computed(kernel, inputs, samples, out_tuple(kernel, out))
         selectable = 'prescribed' not in function.options  # by strings the caller passes
         if isinstance(kernel, NativeKernel) and not links and selectable:
-            self._install_fast(function, options, kernel)
-        outputs = kernel.single(inputs)
-        return unpacked(outputs) if outputs[0].ndim else float(outputs[0])
+            self._install_fast(function, options, kernel, samples is not None)
+        if out is not None:
+            return unpacked(outputs)
+        return unpacked(outputs) if samples is not None or outputs[0].ndim else float(outputs[0])
 
     def _inputs(
-        self, name: str, kernel: Kernel, arguments: Sequence[ArrayLike]
-    ) -> tuple[list[Array], bool]:
-        """Return the inputs of a kernel, gravity among them, and whether they are stacks."""
-        given = iter(arguments)
-        inputs = [
-            self._gravity if n == 'gravity' else self._input(n, size, next(given))
-            for n, size in kernel.specification.inputs
-        ]
-        stacks = {array.shape[0] for array in inputs if array.ndim == 2}
-        if not stacks:
-            return inputs, False
-        if len(stacks) > 1:
-            shapes = zip(kernel.specification.inputs, inputs)
-            raise ArgumentError(
-                f'{name}: stacks must have the same length, got '
-                + ', '.join(f'{n}: {array.shape}' for (n, _), array in shapes if n != 'gravity')
-            )
-        samples = stacks.pop()
-        return [
-            array
-            if array.ndim == 2 or n in kernel.specification.uniform
-            else np.ascontiguousarray(np.broadcast_to(array, (samples, len(array))))
-            for (n, _), array in zip(kernel.specification.inputs, inputs)
-        ], True
+        self,
+        name: str,
+        kernel: Kernel,
+        arguments: Sequence[ArrayLike],
+        gravity: ArrayLike | None = None,
+    ) -> tuple[list[Array], int | None]:
+        """Return the inputs of a kernel, gravity among them, and the number of samples.
+
+        That is None where no input is a stack.
+        """
+        given, sizes = iter(arguments), kernel.specification.inputs
+        weight = self.gravity if gravity is None else gravity
+        inputs = [self._input(n, k, weight if n == 'gravity' else next(given)) for n, k in sizes]
+        return inputs, common_length(f'{name}: stacks', sizes, inputs)
 
     def _make_kernel(self, name: str, options: tuple[str, ...], links: tuple[str, ...]) -> Kernel:
         """Return the kernel of one function, with one more input for each wrench."""
@@ -135,7 +136,6 @@ class CompiledFunctions:
                 tuple(sizes),
                 build,
                 where and repr(('function', where, tree.digest, options, links)),
-                frozenset({'gravity'}),
             ),
             'reference' if function.not_recorded(tree, options) else self.backend,
         )
@@ -157,28 +157,43 @@ class CompiledFunctions:
         )
 
     def _install_fast(
-        self, function: Function, options: tuple[str, ...], kernel: NativeKernel
+        self, function: Function, options: tuple[str, ...], kernel: NativeKernel, stacked: bool
     ) -> None:
-        """Put a builtin function in the place of a method; see `cpython_entry`."""
-        name, compiled = function.name, kernel.compiled
-        entry: int | Addresses = compiled.address
-        if options:
-            default = function.option_defaults[function.options[-1]]
-            entry = self._addresses.setdefault(name, Addresses(default))
-            entry.add(options, compiled.address)
+        """Let compiled code call a kernel; put a builtin function in the place of a method.
+
+        See `core.compile.cpython.entry`.
+        """
+        name, shapes = function.name, kernel.shapes
+        fixed = {'gravity': self._gravity.ctypes.data}
+        inputs = [(size, fixed.get(n, 0)) for n, size in kernel.specification.inputs]
+        if not (is_usable() and StackTable.fits(inputs, shapes)):
+            return
+        tables = self._tables.get(name)
+        if tables is None:
+            default = function.option_defaults[function.options[-1]] if options else None
+            selection = len(options), default
+            never_uniform = [False] * len(inputs)
+            tables = self._tables.setdefault(
+                name,
+                Tables(
+                    Addresses(*selection),
+                    StackTable(inputs, never_uniform, shapes, True, *selection),
+                ),
+            )
+        tables.add(kernel, stacked, options)
         method = getattr(type(self), name)
         overridden = getattr(method, '__wrapped__', None) is not function.method
-        if self._general is None or name in self._fast or overridden or not is_usable():
+        if self._general is None or name in self._fast or overridden:
             return
-        fixed = {'gravity': self._gravity.ctypes.data}
         self._fast[name] = self.__dict__[name] = entry_point(
             name,
             f'{name}{text_signature(function.signature)}\n--\n\n{inspect.getdoc(method)}',
-            entry,
-            [fixed.get(n, (size,)) for n, size in kernel.specification.inputs],
-            unpacked(compiled.shapes),
+            tables.single,
+            [address or (size,) for size, address in inputs],
+            unpacked(shapes),
             method.__get__(self._general),
             (self.kernels, self._gravity),
+            tables.stacks,
         )
 
 
@@ -191,3 +206,9 @@ def text_signature(signature: inspect.Signature) -> str:
 def unpacked(outputs: tuple[Any, ...]) -> Any:
     """Return the only output, or the tuple if there are several."""
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def out_tuple(kernel: Kernel, out: Any) -> Any:
+    """Return the arrays to write into as a tuple; None if there are none."""
+    alone = out is not None and len(kernel.shapes) == 1
+    return (out,) if alone else out

@@ -6,8 +6,8 @@
 
 defines a function: the recursion `jacobian(tree, q, link, representation)`, the vectors it reads,
 and by the signature of the method what callers pass. The first parameters are the inputs ('gravity'
-is the robot's own), the others are options, strings that select what is compiled, and
-`external_wrenches`.
+is the robot's own, unless the keyword of that name is given), the others are options, strings that
+select what is compiled, and `external_wrenches`. The keyword `out` takes arrays for the results.
 """
 
 from __future__ import annotations
@@ -97,6 +97,12 @@ class Function:
         return code.co_varnames[1 : code.co_argcount]
 
     @cached_property
+    def keywords(self) -> tuple[str, ...]:
+        """The parameters that are passed by keyword only: 'gravity' and 'out'."""
+        code = self.method.__code__
+        return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+
+    @cached_property
     def given(self) -> tuple[str, ...]:
         """The inputs that callers pass."""
         return tuple(name for name in self.inputs if name != 'gravity')
@@ -142,6 +148,7 @@ def compiled(
         function = registered(Function(recursion, inputs, method, branching, too_long))
         evaluate = evaluator(function)
         evaluate.__defaults__ = method.__defaults__
+        evaluate.__kwdefaults__ = method.__kwdefaults__
         update_wrapper(evaluate, method)
         return cast(Method, evaluate)
 
@@ -158,6 +165,9 @@ def evaluator(function: Function) -> Any:
     numbers, options = len(function.given), len(function.given) + len(function.options)
     groups = names[:numbers], names[numbers:options]
     passed = [f'({"".join(f"{name}, " for name in group)})' for group in groups] + names[options:]
+    if function.keywords:
+        names += ['*', *function.keywords]
+        passed += [f'{name}={name}' for name in function.keywords]
     text = (
         f'def {function.name}(self, {", ".join(names)}):\n'
         f'    return self._evaluate(function, {", ".join(passed)})\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
+    compiled_call,
     compiled_into,
     make_kernel,
 )
@@ -126,26 +128,36 @@ class FusedKernel:
         parameters: Mapping[str, int],
     ) -> None:
         specification = fused_specification(tree, outputs, parameters, backend != 'reference')
-        kernel = make_kernel(specification, backend)
+        self._kernel = make_kernel(specification, backend)
         self.outputs = tuple(outputs)
         self.inputs = tuple(name for name, _ in specification.inputs)
-        self.shapes = tuple(kernel.shapes)
-        self._run = compiled_into(kernel)
+        self.shapes = tuple(self._kernel.shapes)
+        self._run = compiled_into(self._kernel)
+
+    @cached_property
+    def _call(self) -> Callable[..., tuple[Array, ...]]:
+        """The function that makes new arrays, and takes stacks."""
+        return compiled_call(self._kernel)
 
     def __call__(self, *inputs: ArrayLike, out: Sequence[Array] | None = None) -> tuple[Array, ...]:
-        """Return the outputs for one sample.
+        """Return the outputs for one sample, or for a stack.
 
         Parameters
         ----------
-        *inputs : (size,) arrays
-            The vectors named by `inputs`.
+        *inputs : (size,) or (N, size) arrays
+            The vectors named by `inputs`. Any of them may be a stack, each of them for itself:
+            every sample may have another gravity, payload, or other inertias.
         out : sequence of arrays, optional
-            C-contiguous float64 arrays of `shapes` to write into; new ones are made otherwise.
+            C-contiguous float64 arrays of `shapes`, for a stack (N, *shape), to write into; new
+            ones are made otherwise.
         """
         if out is None:
-            out = [np.empty(shape) for shape in self.shapes]
-        self._run(*inputs, *out)
-        return tuple(out)
+            return self._call(*inputs)
+        results = tuple(out)
+        if results and getattr(results[0], 'ndim', 0) > len(self.shapes[0]):
+            return self._call(*inputs, out=results)
+        self._run(*inputs, *results)
+        return results
 
 
 def fused_specification(

@@ -151,6 +151,8 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, eva
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
 from screw_dynamics_ros.core.types import Array
 
+Outputs = tuple[Array, ...]
+
 NOT_GIVEN = np.empty(0)
 NOTHING_LOCKED: Mapping[str, float] = {}
 
@@ -164,8 +166,11 @@ class Robot(CompiledFunctions):
     qx, qy, qz, qw) in front, and its body-fixed velocity (omega, v) in front of v.
 
     Every function of (q, v, ...) also takes stacks (N, nq), (N, nv), ... and returns the stack,
-    computed on all cores; a plain vector next to stacks serves all N. NaN in gives NaN out. Each
-    function is compiled when it is first called and kept on disk.
+    computed on all cores where that pays; a plain vector next to stacks serves all N. The keyword
+    `gravity`, (3,) or (N, 3) [m/s^2], takes the place of the robot's own; `out` is an array to
+    write the result into, or a tuple of them, C-contiguous float64 arrays that share no memory; it
+    is returned. NaN in gives NaN out. Each function is compiled when it is first called and kept on
+    disk.
 
     Inverse problems take one sample, refuse NaN, and say in their results how far to trust them.
     Their `link` may be several links: then twists have a row for each.
@@ -414,7 +419,14 @@ class Robot(CompiledFunctions):
         return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)
 
     @compiled(integrate, 'q', 'displacement')
-    def integrate(self, q: ArrayLike, displacement: ArrayLike, increments: str = 'body') -> Array:
+    def integrate(
+        self,
+        q: ArrayLike,
+        displacement: ArrayLike,
+        increments: str = 'body',
+        *,
+        out: Array | None = None,
+    ) -> Array:
         """Return the configuration (nq,) a displacement (nv,) away from q (D-44).
 
         Coordinates of joints add; a free body moves by exp of a screw in its own frame, as in
@@ -442,29 +454,37 @@ class Robot(CompiledFunctions):
 
     @compiled(increment_rate, 'q', 'displacement', 'v')
     def increment_rate(
-        self, q: ArrayLike, displacement: ArrayLike, v: ArrayLike, increments: str = 'body'
+        self,
+        q: ArrayLike,
+        displacement: ArrayLike,
+        v: ArrayLike,
+        increments: str = 'body',
+        *,
+        out: Array | None = None,
     ) -> Array:
         """Return the rate (nv,) of the displacement that has led to q, at the velocity v."""
 
     # --- kinematics; doc/kinematics.md ------------------------------------------------------------
 
     @compiled(link_pose, 'q')
-    def link_pose(self, q: ArrayLike, link: str) -> Array:
+    def link_pose(self, q: ArrayLike, link: str, *, out: Array | None = None) -> Array:
         """Return the (4, 4) pose of a link frame in the root frame [m] (Müller 2018a (8), K-13)."""
 
     @compiled(link_poses, 'q')
-    def link_poses(self, q: ArrayLike) -> Array:
+    def link_poses(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the (n_links, 4, 4) poses of all links, as in `link_names` (K-13)."""
 
     @compiled(joint_transforms, 'q')
-    def joint_transforms(self, q: ArrayLike) -> Array:
+    def joint_transforms(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the poses of child links in parent links, (n, 7), of all `transform_joints`.
 
         Each row is (x, y, z, qx, qy, qz, qw) [m], as in geometry_msgs/Transform.
         """
 
     @compiled(jacobian, 'q')
-    def jacobian(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+    def jacobian(
+        self, q: ArrayLike, link: str, representation: str = 'hybrid', *, out: Array | None = None
+    ) -> Array:
         """Return the (6, nv) geometric Jacobian of a link: twist = jacobian @ v.
 
         `representation` is 'body', 'spatial', 'hybrid' or 'mixed' (K-09, K-21 to K-31).
@@ -472,7 +492,13 @@ class Robot(CompiledFunctions):
 
     @compiled(velocity, 'q', 'v')
     def velocity(
-        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+        *,
+        out: Array | None = None,
     ) -> Array:
         """Return the twist (omega, v), (6,), of a link [rad/s, m/s], as in `jacobian`."""
 
@@ -484,6 +510,8 @@ class Robot(CompiledFunctions):
         a: ArrayLike,
         link: str,
         representation: str = 'hybrid',
+        *,
+        out: Array | None = None,
     ) -> Array:
         """Return the time derivative of a link's twist, (6,) [rad/s^2, m/s^2] (D-16).
 
@@ -492,19 +520,29 @@ class Robot(CompiledFunctions):
 
     @compiled(jacobian_derivative, 'q', 'v')
     def jacobian_derivative(
-        self, q: ArrayLike, v: ArrayLike, link: str, representation: str = 'hybrid'
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        link: str,
+        representation: str = 'hybrid',
+        *,
+        out: Array | None = None,
     ) -> Array:
         """Return the time derivative of the Jacobian of a link, (6, nv) (D-14, D-16)."""
 
     @compiled(jacobian_partials, 'q')
-    def jacobian_partials(self, q: ArrayLike, link: str, representation: str = 'hybrid') -> Array:
+    def jacobian_partials(
+        self, q: ArrayLike, link: str, representation: str = 'hybrid', *, out: Array | None = None
+    ) -> Array:
         """Return the (6, nv, nv) derivatives dJ_j / dq_k of a link's Jacobian (D-04).
 
         Along the body-fixed velocity of a free body; higher orders: `kinematics.jacobian_partials`.
         """
 
     @compiled(analytical_jacobian, 'q', branching=BRANCHING)
-    def analytical_jacobian(self, q: ArrayLike, link: str, orientation: str = 'xyz') -> Array:
+    def analytical_jacobian(
+        self, q: ArrayLike, link: str, orientation: str = 'xyz', *, out: Array | None = None
+    ) -> Array:
         """Return the Jacobian of (orientation coordinates, position) of a link, (6, nv).
 
         `orientation` is one of 24 sets of Euler angles, 'rotation_vector', or 'quaternion' with
@@ -521,6 +559,9 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Return the torques of a motion, (nv,) [N m, N] (Müller 2018b (72) to (76), D-27).
 
@@ -537,6 +578,9 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Return the accelerations under torques tau, (nv,) (D-38); wrenches as above.
 
@@ -550,6 +594,9 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Return the wrench each joint, fixed or not, exerts on its child link (D-30).
 
@@ -565,31 +612,36 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Return `joint_wrenches` without the forces of the drives: the load on the bearings."""
 
     @compiled(mass_matrix, 'q')
-    def mass_matrix(self, q: ArrayLike) -> Array:
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return M(q), (nv, nv) [kg m^2, kg m, kg] (Müller 2018b, 5.2, D-37)."""
 
     @compiled(gravity_torques, 'q', 'gravity')
-    def gravity_torques(self, q: ArrayLike) -> Array:
+    def gravity_torques(
+        self, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
+    ) -> Array:
         """Return g(q), (nv,): the torques that hold the robot still [N m, N]."""
 
     @compiled(coriolis_torques, 'q', 'v')
-    def coriolis_torques(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def coriolis_torques(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return C(q, v) v, (nv,): the centrifugal and Coriolis torques [N m, N]."""
 
     @compiled(friction_torques, 'v')
-    def friction_torques(self, v: ArrayLike) -> Array:
+    def friction_torques(self, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return f(v), (nv,): the torques that overcome joint friction [N m, N] (see `Drive`)."""
 
     @compiled(coriolis_matrix, 'q', 'v')
-    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (Müller 2018b (85), D-36)."""
 
     @compiled(inverse_mass_matrix, 'q')
-    def inverse_mass_matrix(self, q: ArrayLike) -> Array:
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the inverse of M(q), (nv, nv) (Müller 2018b, 6.1, D-40)."""
 
     @compiled(inverse_dynamics_derivatives, 'q', 'v', 'a', 'gravity')
@@ -599,6 +651,9 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return (dtau/dq, dtau/dv, M) of `inverse_dynamics`, (nv, nv) each (D-40).
 
@@ -629,11 +684,22 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
 
     @compiled(drive_torques, 'q', 'v', 'a', 'gravity')
-    def drive_torques(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    def drive_torques(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Return what the drives give in a motion, (nv,): M a + C v + g and friction [N m, N]."""
 
     def payload_parameters(self, payloads: Mapping[str, RigidBody]) -> Array:
@@ -650,6 +716,9 @@ class Robot(CompiledFunctions):
         v: ArrayLike,
         a: ArrayLike,
         payload: Mapping[str, RigidBody] | ArrayLike,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
     ) -> Array:
         """Return what bodies fixed to links add to the torques of a motion, (nv,) [N m, N].
 
@@ -663,6 +732,9 @@ class Robot(CompiledFunctions):
         q: ArrayLike,
         v: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array]:
         """Return the generalized momenta p = M v and C^T v - g, (nv,) each.
 
@@ -672,46 +744,62 @@ class Robot(CompiledFunctions):
 
     @compiled(payload_momenta_and_rates, 'q', 'v', 'payload', 'gravity')
     def payload_momenta_and_rates(
-        self, q: ArrayLike, v: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        payload: Mapping[str, RigidBody] | ArrayLike,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array]:
         """Return what payloads add to `momenta_and_rates`, (nv,) each; see `payload_torques`."""
 
     @compiled(payload_mass_matrix, 'q', 'payload')
     def payload_mass_matrix(
-        self, q: ArrayLike, payload: Mapping[str, RigidBody] | ArrayLike
+        self,
+        q: ArrayLike,
+        payload: Mapping[str, RigidBody] | ArrayLike,
+        *,
+        out: Array | None = None,
     ) -> Array:
         """Return what payloads add to the mass matrix, (nv, nv); see `payload_torques`."""
 
     @compiled(potential_energy, 'q', 'gravity')
-    def potential_energy(self, q: ArrayLike) -> float | Array:
+    def potential_energy(
+        self, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
+    ) -> float | Array:
         """Return the potential energy in gravity, zero at the origin of the root frame [J]."""
 
     @compiled(kinetic_energy, 'q', 'v')
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float | Array:
+    def kinetic_energy(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None
+    ) -> float | Array:
         """Return the kinetic energy [J] (Müller 2018b (80), D-17)."""
 
     @compiled(center_of_mass, 'q')
-    def center_of_mass(self, q: ArrayLike) -> Array:
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the (3,) center of mass of all links, in the root frame [m]."""
 
     @compiled(center_of_mass_velocity, 'q', 'v')
-    def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def center_of_mass_velocity(
+        self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None
+    ) -> Array:
         """Return the (3,) velocity of the center of mass, in root axes [m/s]."""
 
     @compiled(total_momentum, 'q', 'v')
-    def total_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def total_momentum(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return (angular, linear) momentum about the root's origin, (6,) [N m s, N s]."""
 
     @compiled(centroidal_momentum, 'q', 'v')
-    def centroidal_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def centroidal_momentum(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return (angular, linear) momentum about the center of mass, (6,), in root axes."""
 
     @compiled(centroidal_map, 'q')
-    def centroidal_map(self, q: ArrayLike) -> Array:
+    def centroidal_map(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the matrix (6, nv) of centroidal_momentum = centroidal_map @ v."""
 
     @compiled(spatial_momenta, 'q', 'v')
-    def spatial_momenta(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def spatial_momenta(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return `total_momentum` and the canonical momenta of the joints, (nv,) (D-45).
 
         Only of robots on a floating base.
@@ -724,11 +812,22 @@ class Robot(CompiledFunctions):
         momenta: ArrayLike,
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array]:
         """Return the velocities of `spatial_momenta` and their rates under torques, (nv,) each."""
 
     @compiled(regressor, 'q', 'v', 'a', 'gravity')
-    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+    def regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Array | None = None,
+    ) -> Array:
         """Return Y, (nv, 10 n_links): inverse_dynamics = Y @ inertial_parameters (D-43).
 
         For each of `link_names`, in its frame: mass m, first moment m c, and the inertia about its
@@ -739,7 +838,15 @@ class Robot(CompiledFunctions):
 
     @compiled(inverse_dynamics_rates, 'q', 'v', 'a', 'jerk', 'snap', 'gravity')
     def inverse_dynamics_rates(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, jerk: ArrayLike, snap: ArrayLike
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        jerk: ArrayLike,
+        snap: ArrayLike,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return (tau, dtau/dt, d2tau/dt2) of a motion, (nv,) each (Müller 2018b, 6.3, D-42).
 
@@ -796,6 +903,9 @@ class Robot(CompiledFunctions):
         tau: ArrayLike,
         prescribed: ArrayLike | Sequence[str],
         external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        gravity: ArrayLike | None = None,
+        out: Outputs | None = None,
     ) -> tuple[Array, Array]:
         """Return (a, tau), (nv,) each, all elements: some joints are moved, others driven.
 
@@ -805,7 +915,12 @@ class Robot(CompiledFunctions):
         """
         choice = marks(self.tree, prescribed)
         result: tuple[Array, Array] = self._evaluate(
-            FUNCTIONS['hybrid_dynamics'], (q, v, a, tau), (choice,), external_wrenches
+            FUNCTIONS['hybrid_dynamics'],
+            (q, v, a, tau),
+            (choice,),
+            external_wrenches,
+            gravity=gravity,
+            out=out,
         )
         if result[0].ndim == 1 and not np.isfinite(result[0]).all():
             given = np.array([mark == '1' for mark in choice])
@@ -1166,7 +1281,11 @@ class Robot(CompiledFunctions):
 
     @compiled(inverse_force, 'q')
     def inverse_force(
-        self, q: ArrayLike, external_wrenches: Mapping[str, ArrayLike] | None = None
+        self,
+        q: ArrayLike,
+        external_wrenches: Mapping[str, ArrayLike] | None = None,
+        *,
+        out: Array | None = None,
     ) -> Array:
         """Return the torques that hold wrenches on links, -sum J^T w, (nv,) [N m, N] (C-106).
 

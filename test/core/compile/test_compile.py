@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels
+from screw_dynamics_ros.core.compile import kernels, stack_runs
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
@@ -68,7 +68,8 @@ def test_backends_agree(case, backend):
 def test_stacks_equal_singles(backend, threads, monkeypatch):
     """Any number of samples, whole tiles and rests, one thread or several."""
     monkeypatch.setattr(native, 'worker_count', lambda: threads)
-    monkeypatch.setattr(kernels, 'THREAD_WORK', 0)
+    monkeypatch.setattr(stack_runs, 'THREAD_WORK', 0)
+    monkeypatch.setattr(stack_runs, 'CLAIM_WORK', 0)
     robot = build('mimic', backend)
     sizes = SIZES if backend != 'reference' else SIZES[:-1]
     state = states(robot, max(sizes))

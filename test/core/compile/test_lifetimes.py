@@ -208,9 +208,9 @@ def test_a_forked_process_computes_stacks():
         import numpy as np
         from support.models import random_description
         from screw_dynamics_ros.core import Robot
-        from screw_dynamics_ros.core.compile import kernels
+        from screw_dynamics_ros.core.compile import stack_runs
         from screw_dynamics_ros.core.compile.llvm import native
-        kernels.THREAD_WORK, native.worker_count = 0, lambda: 2
+        stack_runs.THREAD_WORK, native.worker_count = 0, lambda: 2
         robot = Robot(random_description(0, 3), backend='native')
         q = np.random.default_rng(0).uniform(-1, 1, (100, 3))
         expected = robot.mass_matrix(q)

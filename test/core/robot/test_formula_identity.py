@@ -347,7 +347,7 @@ def test_all_that_machine_code_depends_on_is_in_its_name(folder, monkeypatch, wh
 
     def compiled() -> set[str]:
         before = files(folder, 'program')
-        kernels.compile_program(
+        kernels.loaded(
             KernelSpecification('test', inputs, lambda x, y: (x + y,), None, frozenset(uniform)),
             lanes,
         )

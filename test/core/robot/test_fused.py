@@ -98,9 +98,10 @@ def test_wrong_arguments_of_fused_kernels(robot, state):
     for inputs, out, message in [
         ((q,), None, 'expected the inputs q, gravity'),
         ((q, gravity, q), None, 'expected the inputs q, gravity'),
-        ((np.zeros(5), gravity), None, r'q must have shape \(4,\), got \(5,\)'),
-        ((q[None], gravity), None, r'q must have shape \(4,\), got \(1, 4\)'),
-        ((q, [0, 0]), None, r'gravity must have shape \(3,\), got \(2,\)'),
+        ((np.zeros(5), gravity), None, r'q must have shape \(4,\) or \(N, 4\), got \(5,\)'),
+        ((q[None, None], gravity), None, r'q must have shape .*, got \(1, 1, 4\)'),
+        ((q, [0, 0]), None, r'gravity must have shape \(3,\) or \(N, 3\), got \(2,\)'),
+        ((q[None], np.zeros((2, 3))), None, r'same length, got q: \(1, 4\), gravity: \(2, 3\)'),
         ((q, gravity), [np.zeros((4, 4))], 'expected the inputs q, gravity and 2 arrays'),
         (
             (q, gravity),

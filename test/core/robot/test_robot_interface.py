@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.compile import cpython_entry
+from screw_dynamics_ros.core.compile.cpython import layout
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, compiled
 from support.models import random_configuration, random_description, random_wrenches, to_urdf
@@ -178,8 +178,8 @@ def test_a_function_must_say_its_inputs_in_the_order_of_its_parameters():
 @pytest.mark.parametrize(
     ('name', 'value', 'words'),
     [
-        ('DATA', cpython_entry.DATA + 8, 'the data of an array'),
-        ('ND', cpython_entry.ND + 16, 'the number of axes'),
+        ('DATA', layout.DATA + 8, 'the data of an array'),
+        ('ND', layout.ND + 16, 'the number of axes'),
         ('PYARRAY_EMPTY', None, 'TypeError'),
     ],
 )
@@ -189,9 +189,9 @@ def test_another_layout_is_noticed_and_told_once(
     """Functions are then called through Python: slower, with the same results."""
     q = Robot(description).random_configuration(3)
     expected = Robot(description).mass_matrix(q)
-    for cached in (cpython_entry.is_usable, cpython_entry._c_api):
+    for cached in (layout.is_usable, layout.c_api):
         cached.cache_clear()
-    monkeypatch.setattr(cpython_entry, name, value)
+    monkeypatch.setattr(layout, name, value)
     with caplog.at_level(logging.WARNING):
         robot = Robot(description)
         for _ in range(2):
@@ -200,12 +200,12 @@ def test_another_layout_is_noticed_and_told_once(
     assert not inspect.isbuiltin(robot.mass_matrix)
     (told,) = (record.getMessage() for record in caplog.records)
     assert words in told
-    for cached in (cpython_entry.is_usable, cpython_entry._c_api):
+    for cached in (layout.is_usable, layout.c_api):
         cached.cache_clear()
 
 
 def test_the_layout_here_is_known():
-    assert cpython_entry.layout_fault() == ''
+    assert layout.layout_fault() == ''
 
 
 # --- configurations -------------------------------------------------------------------------------

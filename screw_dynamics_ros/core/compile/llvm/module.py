@@ -19,6 +19,7 @@ from itertools import pairwise
 
 from screw_dynamics_ros.core.compile.llvm.arctangent import arctangent_function
 from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
+from screw_dynamics_ros.core.compile.llvm.stack_loop import ROWS, stack_loop
 from screw_dynamics_ros.core.compile.llvm.transposition import (
     blocks,
     columns_to_rows,
@@ -72,49 +73,14 @@ def scalar_kernel(program: Program, name: str, opaque: bool) -> Iterator[str]:
 def stack_kernel(
     program: Program, name: str, lanes: int, opaque: bool, uniform: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield IR of `void name(double* input0, ..., double* output0, ..., i64 tiles)` for a stack.
+    """Yield IR of `name` and `name_shared` of `stack_loop`, which compute stacks of samples.
 
-    Inputs and outputs are C-ordered (samples, elements), but for the `uniform` inputs, which are
-    the same for all samples; `tiles` counts groups of `lanes` samples. `name_counted` takes the
-    count as an array of one number.
+    Rows of inputs and outputs are C-ordered, wherever they are. The `uniform` inputs are the same
+    for all samples: only the first row of a tile is read.
     """
     kernel = _Kernel(chained(program), lanes, opaque, uniform)
-    w = Writer(opaque)
-    P = w.pointer('double')
-    steps = [0 if input_name in uniform else size * lanes for input_name, size in program.inputs]
-    steps += [len(elements) * lanes for _, elements in program.outputs]
-    addresses = [
-        w.address(base, w(f'mul i64 %k, {step}')) for base, step in zip(kernel.parameters, steps)
-    ]
-    signature = ', '.join([*(f'{P} noalias {p}' for p in kernel.parameters), 'i64 %tiles'])
-    loop = [
-        f'define void @{name}({signature}) {{',
-        'entry:',
-        '  br label %loop',
-        'loop:',
-        '  %k = phi i64 [0, %entry], [%next, %loop]',
-        *w.lines,
-        f'  call void @tile({", ".join(f"{P} {a}" for a in addresses)})',
-        '  %next = add i64 %k, 1',
-        '  %more = icmp slt i64 %next, %tiles',
-        '  br i1 %more, label %loop, label %done',
-        'done:',
-        '  ret void',
-        '}',
-        *counted(name, kernel.parameters, opaque),
-    ]
-    yield from kernel.modules('tile', 'internal', loop)
-
-
-def counted(name: str, parameters: Sequence[str], opaque: bool) -> list[str]:
-    """Return IR of `void name_counted(..., double* tiles)`: with arrays as its only arguments."""
-    w = Writer(opaque)
-    P = w.pointer('double')
-    tiles = w(f'fptosi double {w.load("%tiles", 0)} to i64')
-    arguments = ', '.join([*(f'{P} {p}' for p in parameters), f'i64 {tiles}'])
-    signature = ', '.join(f'{P} {p}' for p in (*parameters, '%tiles'))
-    call = f'  call void @{name}({arguments})'
-    return [f'define void @{name}_counted({signature}) {{', *w.lines, call, '  ret void', '}']
+    arrays = len(program.inputs) + len(program.outputs)
+    yield from kernel.modules('tile', 'internal', stack_loop(name, arrays, lanes, opaque))
 
 
 def is_zero(element: Element) -> bool:
@@ -143,6 +109,8 @@ class _Kernel:
         self.parameters = [f'%in_{k}' for k in range(len(program.inputs))]
         self.parameters += [f'%out_{k}' for k in range(len(program.outputs))]
         self._outputs = self.parameters[len(program.inputs) :]
+        if lanes > 1:
+            self.parameters = [ROWS]
         self.parts = [_Part(part.operations, part.angles) for part in schedule(program)]
         self.single = (
             sum(len(part.operations) for part in self.parts) <= LONGEST_FUNCTION[lanes > 1]
@@ -303,15 +271,16 @@ class _Kernel:
     def _write_inputs(self, step: _Step) -> None:
         """Load rows of `lanes` samples and turn them into one vector for each element in use."""
         index = {op[1:]: i for i, op in enumerate(self.program.operations) if op[0] == 'input'}
-        for (name, size), base in zip(self.program.inputs, self.parameters):
+        for k, (name, size) in enumerate(self.program.inputs):
             if name in self.uniform:
-                for k in range(size):
-                    if (name, k) in index:
-                        step.define(index[name, k], step.w.splat(step.w.load(base, k), self.lanes))
+                for c in range(size):
+                    if (name, c) in index:
+                        number = step.w.load(step.row(k, 0), c)
+                        step.define(index[name, c], step.w.splat(number, self.lanes))
                 continue
             for start, width in blocks(size, self.lanes):
                 if any((name, start + c) in index for c in range(width)):
-                    rows = [step.w.load(base, r * size + start, width) for r in range(self.lanes)]
+                    rows = [step.w.load(step.row(k, r), start, width) for r in range(self.lanes)]
                     for c, column in enumerate(rows_to_columns(step.w, rows, width)):
                         if (name, start + c) in index:
                             step.define(index[name, start + c], column)
@@ -337,18 +306,18 @@ class _Kernel:
         w.do(f'call void @sincos({P} {sine}, {P} {cosine}, i64 {padded // group})')
 
     def _write_outputs(self, step: _Step) -> None:
-        for (_, elements), base in zip(self.program.outputs, self._outputs):
+        for k, (_, elements) in enumerate(self.program.outputs):
             if self.lanes == 1:
+                base = self._outputs[k]
                 for i, element in enumerate(elements):
                     done = base in self.cleared and is_zero(element)
                     if not done and (base, i) not in self.stored:
                         step.w.store(step.value(element), base, i)
                 continue
-            size = len(elements)
-            for start, width in blocks(size, self.lanes):
+            for start, width in blocks(len(elements), self.lanes):
                 columns = [step.value(e) for e in elements[start : start + width]]
                 for r, part in enumerate(columns_to_rows(step.w, columns, self.lanes)):
-                    step.w.store(part, base, r * size + start, width)
+                    step.w.store(part, step.row(len(self.program.inputs) + k, r), start, width)
 
 
 class _Step:
@@ -358,6 +327,14 @@ class _Step:
         self.kernel = kernel
         self.w = Writer(kernel.opaque, compact=kernel.lanes == 1)
         self.names: dict[int, str] = {}
+        self._rows: dict[tuple[int, int], str] = {}
+
+    def row(self, array: int, sample: int) -> str:
+        """Return the pointer to the numbers of a sample of the tile in an input or output."""
+        if (array, sample) not in self._rows:
+            place = array * self.kernel.lanes + sample
+            self._rows[array, sample] = self.w.load_pointer(ROWS, place)
+        return self._rows[array, sample]
 
     def define(self, i: int, name: str) -> None:
         """Give operation i a name, and leave its value in the workspace if others need it."""

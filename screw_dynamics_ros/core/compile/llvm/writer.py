@@ -86,6 +86,13 @@ class Writer:
         address = self.vector_address(base, index, lanes)
         return self(f'load {type_}, {self.pointer(type_)} {address}, align 8')
 
+    def load_pointer(self, base: str, index: int) -> str:
+        """Return pointer number `index` of those stored at `base`."""
+        address, P = self.address(base, index), self.pointer('double')
+        if not self.opaque:
+            address = self(f'bitcast double* {address} to double**')
+        return self(f'load {P}, {self.pointer(P)} {address}, align 8')
+
     def store(self, value: str, base: str, index: int | str, lanes: int = 1) -> None:
         """Store a double, or `lanes` doubles, at `base` + `index`."""
         type_ = vector_type(lanes)

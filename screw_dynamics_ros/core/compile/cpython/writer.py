@@ -1,0 +1,171 @@
+"""A writer for code in front of kernels: C-like, on integers that are addresses of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.cpython.layout import (
+    C_CONTIGUOUS_AND_ALIGNED,
+    DATA,
+    DESCR,
+    DIMENSIONS,
+    FLAGS,
+    ND,
+    TYPE,
+    WRITEABLE,
+    c_api,
+)
+from screw_dynamics_ros.core.compile.llvm.writer import Writer
+
+Shape = tuple[int, ...]
+
+
+class EntryWriter(Writer):
+    """Writes C-like code on integers that are addresses, the same for typed and opaque pointers.
+
+    Attributes
+    ----------
+    globals : list of str
+        Lines before the function.
+    block : str
+        The basic block that is being written.
+    """
+
+    def __init__(self, opaque_pointers: bool) -> None:
+        super().__init__(opaque_pointers)
+        self.globals: list[str] = []
+        self.block = 'entry'
+
+    def words(self, count: int) -> str:
+        """Return the address of memory for so many numbers of 64 bits; to be called first."""
+        return self(f'ptrtoint {self.pointer("i64")} {self(f"alloca i64, i64 {count}")} to i64')
+
+    def element(self, address: str, index: str, size: int = 8) -> str:
+        """Return the address of number `index` of those of `size` bytes at an address."""
+        return self(f'add i64 {address}, {self(f"mul i64 {index}, {size}")}')
+
+    def read(self, type_: str, address: str, offset: int = 0) -> str:
+        """Return the value of `type_` stored `offset` bytes after an address."""
+        at = self(f'add i64 {address}, {offset}')
+        pointer = self(f'inttoptr i64 {at} to {self.pointer(type_)}')
+        return self(f'load {type_}, {self.pointer(type_)} {pointer}')
+
+    def write(self, value: int | str, address: str, offset: int = 0) -> None:
+        """Store a number of 64 bits `offset` bytes after an address."""
+        at = self(f'add i64 {address}, {offset}')
+        pointer = self(f'inttoptr i64 {at} to {self.pointer("i64")}')
+        self.do(f'store i64 {value}, {self.pointer("i64")} {pointer}')
+
+    def call(self, result: str, address: int | str, *arguments: tuple[str, int | str]) -> str:
+        """Call the function at an address with (type, value) arguments; return the result."""
+        types = ', '.join(type_ for type_, _ in arguments)
+        function = self(f'inttoptr i64 {address} to {self.pointer(f"{result} ({types})")}')
+        text = f'call {result} {function}({", ".join(f"{t} {v}" for t, v in arguments)})'
+        if result == 'void':
+            self.do(text)
+            return ''
+        return self(text)
+
+    def label(self, name: str) -> None:
+        """Start a basic block."""
+        self.lines.append(f'{name}:')
+        self.block = name
+
+    def go_to(self, block: str) -> None:
+        """Continue in another block."""
+        self.do(f'br label %{block}')
+
+    def select(self, condition: str, value: int | str, otherwise: int | str) -> str:
+        """Return one of two numbers of 64 bits."""
+        return self(f'select i1 {condition}, i64 {value}, i64 {otherwise}')
+
+    def compare(self, how: str, a: int | str, b: int | str) -> str:
+        """Return whether two numbers of 64 bits are related so: eq, ne, slt, sle, sgt, sge."""
+        return self(f'icmp {how} i64 {a}, {b}')
+
+    @contextmanager
+    def loop(self, name: str, count: int | str) -> Iterator[str]:
+        """Repeat what is written meanwhile for 0 to `count` - 1; blocks are called `name`_..."""
+        before, k = self.block, f'%{name}'
+        self.go_to(f'{name}_head')
+        self.label(f'{name}_head')
+        self.lines.append(f'  {k} = phi i64 [0, %{before}], [{k}_next, %{name}_end]')
+        self.unless(self.compare('slt', k, count), f'{name}_done', f'{name}_body')
+        yield k
+        self.go_to(f'{name}_end')
+        self.label(f'{name}_end')
+        self.lines.append(f'  {k}_next = add i64 {k}, 1')
+        self.go_to(f'{name}_head')
+        self.label(f'{name}_done')
+
+    def unless(self, condition: str, target: str, otherwise: str) -> None:
+        """Go on in a new block `otherwise` if `condition` holds, at `target` if not."""
+        self.do(f'br i1 {condition}, label %{otherwise}, label %{target}')
+        self.label(otherwise)
+
+    def require_equal(self, type_: str, value: str, wanted: int, block: str) -> None:
+        """Leave for `%other` unless `value` is the wanted one."""
+        self.unless(self(f'icmp eq {type_} {value}, {wanted}'), 'other', block)
+
+    def require_floats(self, address: str, block: str, written: bool) -> None:
+        """Leave for `%other` unless an object is a C-contiguous float64 array."""
+        wanted = C_CONTIGUOUS_AND_ALIGNED | (WRITEABLE if written else 0)
+        self.require_equal('i64', self.read('i64', address, TYPE), id(np.ndarray), f'{block}_array')
+        self.require_equal(
+            'i64', self.read('i64', address, DESCR), id(np.dtype(np.float64)), f'{block}_float'
+        )
+        flags = self(f'and i32 {self.read("i32", address, FLAGS)}, {wanted}')
+        self.require_equal('i32', flags, wanted, f'{block}_plain')
+
+    def data_of_array(self, address: str, shape: Shape, block: str, written: bool) -> str:
+        """Return the data address of a float64 array of `shape`; leave for `%other` if not."""
+        self.require_floats(address, block, written)
+        self.require_equal('i32', self.read('i32', address, ND), len(shape), f'{block}_axes')
+        for axis, size in enumerate(shape):
+            dimensions = self.read('i64', address, DIMENSIONS)
+            self.require_equal(
+                'i64', self.read('i64', dimensions, 8 * axis), size, f'{block}_axis{axis}'
+            )
+        return self.read('i64', address, DATA)
+
+    def empty(self, axes: int | str, dimensions: str) -> tuple[str, str]:
+        """Allocate a float64 array; return its address and whether that is not NULL."""
+        float64 = id(np.dtype(np.float64))
+        self.call('void', c_api()['Py_IncRef'], ('i64', float64))  # PyArray_Empty takes it
+        array = self.call(
+            'i64',
+            c_api()['PyArray_Empty'],
+            ('i32', axes),
+            ('i64', dimensions),
+            ('i64', float64),
+            ('i32', 0),
+        )
+        return array, self.compare('ne', array, 0)
+
+    def new_array(self, shape: Shape) -> tuple[str, str]:
+        """Allocate a float64 array of a shape that is known; return as `empty` does."""
+        dimensions = f'[{len(shape)} x i64]'
+        name = f'@shape{len(self.globals)}'
+        sizes = ', '.join(f'i64 {n}' for n in shape)
+        self.globals.append(f'{name} = private constant {dimensions} [{sizes}]')
+        return self.empty(len(shape), self(f'ptrtoint {self.pointer(dimensions)} {name} to i64'))
+
+    def new_tuple(self, shapes: Sequence[Shape]) -> tuple[str, list[str]]:
+        """Allocate a tuple of new arrays; return its address and theirs.
+
+        Leaves for `%no_memory`, or `%no_array` if the tuple is already there.
+        """
+        api, arrays = c_api(), []
+        result = self.call('i64', api['PyTuple_New'], ('i64', len(shapes)))
+        self.unless(self(f'icmp ne i64 {result}, 0'), 'no_memory', 'tuple')
+        for k, shape in enumerate(shapes):
+            array, there = self.new_array(shape)
+            self.unless(there, 'no_array', f'array{k}')
+            self.call(
+                'i32', api['PyTuple_SetItem'], ('i64', result), ('i64', k), ('i64', array)
+            )  # takes the reference
+            arrays.append(array)
+        return result, arrays

@@ -1,0 +1,168 @@
+"""Compiled kernels run over stacks of samples: where results go, and which threads share the work.
+
+Threads take turns in claiming a few samples, so that one that starts late, or whose processor is
+busy, delays nobody: the calling thread computes what others do not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from screw_dynamics_ros.core.compile.cpython.stacks import StackTable, elements
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.types import Array
+
+#: Operations, each on a vector of samples, from which on a second thread pays.
+THREAD_WORK = 400_000
+#: Those that a thread claims at once, at least.
+CLAIM_WORK = 50_000
+#: Those from which on other Python threads run meanwhile.
+LONG_WORK = 40_000
+
+Numbers = ctypes.Array[ctypes.c_int64]
+
+
+@dataclass(frozen=True)
+class StackProgram:
+    """Machine code of `llvm.stack_loop`; `library` keeps it loaded.
+
+    Attributes
+    ----------
+    address, shared_address : int
+        Of the function for one thread, and of that for several.
+    shapes : tuple of shapes
+        Of the outputs for one sample.
+    operations : int
+        Of the program.
+    lanes : int
+        How many samples it computes at once.
+    """
+
+    library: native.Library
+    address: int
+    shared_address: int
+    shapes: tuple[tuple[int, ...], ...]
+    operations: int
+    lanes: int
+
+    @cached_property
+    def _run(self) -> Callable[..., None]:
+        """The function for one thread; during a call other Python threads run."""
+        signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2)
+        return signature(self.address)
+
+    @cached_property
+    def _run_shared(self) -> Callable[..., None]:
+        signature = ctypes.CFUNCTYPE(
+            None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2, ctypes.c_void_p
+        )
+        return signature(self.shared_address)
+
+    def samples_of(self, work: int) -> int:
+        """Return the number of samples with so many operations on vectors."""
+        return max(1, work // max(1, self.operations)) * self.lanes
+
+    def register(self, table: StackTable, options: tuple[str, ...] = ()) -> None:
+        """Let compiled code call this for stacks that one thread computes."""
+        table.add(
+            options, self.address, self.samples_of(THREAD_WORK), self.samples_of(LONG_WORK), self
+        )
+
+    def __call__(
+        self, inputs: Sequence[Array], outputs: Sequence[Array] | None = None
+    ) -> tuple[Array, ...]:
+        """Return the outputs for a stack, new ones if none are given.
+
+        Parameters
+        ----------
+        inputs : sequence of (N, size) or (size,)
+            C-contiguous float64 arrays, those of (size,) the same for all samples.
+        outputs : sequence of (N, ...), optional
+            C-contiguous float64 arrays that share no memory with others.
+        """
+        samples = stack_length(inputs)
+        if outputs is None:
+            outputs = [np.empty((samples, *shape)) for shape in self.shapes]
+        arrays = [*inputs, *outputs]
+        steps = [array.shape[-1] * 8 if array.ndim == 2 else 0 for array in inputs]
+        steps += [8 * elements(shape) for shape in self.shapes]
+        table: Numbers = (ctypes.c_int64 * len(arrays))(*[a.ctypes.data for a in arrays])
+        bytes_: Numbers = (ctypes.c_int64 * len(arrays))(*steps)
+        threads = native.worker_count() if samples > self.samples_of(THREAD_WORK) else 1
+        if threads > 1:
+            self._share(table, bytes_, samples, threads, arrays)
+        else:
+            self._run(table, bytes_, 0, samples)
+        return tuple(outputs)
+
+    def _share(
+        self, table: Numbers, steps: Numbers, samples: int, threads: int, arrays: list[Array]
+    ) -> None:
+        """Compute in this thread and in others."""
+        claimed, chunk = ctypes.c_int64(0), self.samples_of(CLAIM_WORK)
+
+        def run() -> None:
+            self._run_shared(table, steps, samples, chunk, ctypes.byref(claimed))
+            assert arrays  # they live for as long as a thread uses them
+
+        helpers = start(run, min(threads, -(-samples // chunk)) - 1)
+        run()
+        for helper in helpers:
+            if not helper.cancel():  # it has begun
+                helper.result()
+
+
+def stack_length(inputs: Sequence[Array]) -> int:
+    """Return the number of samples of a stack; some inputs may be (size,)."""
+    return next(len(array) for array in inputs if array.ndim == 2)
+
+
+def start(run: Callable[[], None], count: int) -> list[Future[None]]:
+    """Have other threads run a function; none do while Python ends."""
+    try:
+        return [workers().submit(run) for _ in range(count)]
+    except RuntimeError:
+        return []
+
+
+@cache
+def workers() -> ThreadPoolExecutor:
+    """Return the threads that share the stacks."""
+    return ThreadPoolExecutor(native.worker_count(), thread_name_prefix='screw_dynamics')
+
+
+if hasattr(os, 'register_at_fork'):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=workers.cache_clear)
+
+
+def check_outputs(out: object, samples: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise `ArgumentError` unless `out` holds an array to write into for each output.
+
+    `samples` is () for one sample, (N,) for a stack.
+    """
+    if not isinstance(out, tuple | list) or len(out) != len(shapes):
+        what = f'{len(out)} arrays' if isinstance(out, tuple | list) else type(out).__name__
+        raise ArgumentError(f'out must be a tuple of {len(shapes)} arrays, got {what}')
+    for k, (target, shape) in enumerate(zip(out, shapes)):
+        if not (
+            isinstance(target, np.ndarray)
+            and target.dtype == np.float64
+            and target.shape == (*samples, *shape)
+            and target.flags.c_contiguous
+            and target.flags.aligned
+            and target.flags.writeable
+        ):
+            wanted = (*samples, *shape)
+            raise ArgumentError(
+                f'out[{k}] must be a writeable C-contiguous float64 array of shape {wanted}'
+            )
+        if any(np.may_share_memory(target, other) for other in out[:k]):
+            raise ArgumentError(f'out[{k}] shares memory with an array before it')
