@@ -202,8 +202,7 @@ class NativeStack:
         self._peer, self._function, self._threads = peer, function, threads
         self._states = [np.array(x, float) for x in states]
         samples, n = self._states[0].shape
-        is_matrix = FUNCTIONS[function] == 'mass matrix'
-        self.out = np.zeros((samples, n, n) if is_matrix else (samples, n))
+        self.out = np.zeros((samples, *stack_shape(FUNCTIONS[function], n)))
 
     def __call__(self, n: int) -> float:
         """Return the seconds that n passes over the stack take."""
@@ -213,12 +212,22 @@ class NativeStack:
             ctypes.c_long(n),
             self._threads,
             ctypes.c_long(len(self.out)),
+            ctypes.c_long(self.out[0].size),
             *map(doubles, (*self._states, self.out)),
         )
 
     def each(self, n: int) -> list[float]:
         """Return the seconds of each of n passes."""
         return [self(1) for _ in range(n)]
+
+
+def stack_shape(name: str, n: int) -> tuple[int, ...]:
+    """Return the shape of what C++ writes for one sample, matrices column by column."""
+    if name == 'mass matrix':
+        return n, n
+    if name.startswith('derivatives'):
+        return 3, n, n
+    return (10 * n, n) if name == 'regressor' else (n,)
 
 
 def doubles(array: np.ndarray) -> ctypes.Array:

@@ -113,6 +113,43 @@ void call(Peer& peer, int function, pin::Data& data, const Vector& q, const Vect
   }
 }
 
+// Copies what a call has left in `data` to `out`; returns how many numbers that are.
+long copy_results(int function, const pin::Data& data, double* out) {
+  double* place = out;
+  const auto append = [&place](const auto& result) {
+    std::memcpy(place, result.data(), result.size() * sizeof(double));
+    place += result.size();
+  };
+  switch (function) {
+    case inverse_dynamics:
+      append(data.tau);
+      break;
+    case forward_dynamics:
+      append(data.ddq);
+      break;
+    case gravity:
+      append(data.g);
+      break;
+    case mass_matrix:
+      append(data.M);
+      break;
+    case inverse_derivatives:
+      append(data.dtau_dq);
+      append(data.dtau_dv);
+      append(data.M);
+      break;
+    case forward_derivatives:
+      append(data.ddq_dq);
+      append(data.ddq_dv);
+      append(data.Minv);
+      break;
+    case regressor:
+      append(data.jointTorqueRegressor);
+      break;
+  }
+  return place - out;
+}
+
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -194,13 +231,14 @@ void peer_each(void* handle, int function, long n, const double* q, const double
   }
 }
 
-// Seconds for n passes over a stack (samples, nv), on several threads; `out` is (samples, nv), or
-// (samples, nv, nv) for mass matrices, of which the upper triangle counts. Rows are copied into
-// vectors: that is less than 1 % of the time, and half of the compile time.
-double peer_stack(void* handle, int function, long n, int threads, long samples, const double* q,
-                  const double* v, const double* a, double* out) {
+// Seconds for n passes over a stack (samples, nv), on several threads; `out` holds for each sample
+// `width` numbers, the results one after the other, matrices column by column, of M and Minv the
+// upper triangle counts. Rows are copied into vectors: that is less than 1 % of the time, and half
+// of the compile time.
+double peer_stack(void* handle, int function, long n, int threads, long samples, long width,
+                  const double* q, const double* v, const double* a, double* out) {
   Peer& peer = *static_cast<Peer*>(handle);
-  const int size = peer.model.nv, width = function == mass_matrix ? size * size : size;
+  const int size = peer.model.nv;
   const auto start = Clock::now();
   for (long k = 0; k < n; ++k) {
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -213,11 +251,7 @@ double peer_stack(void* handle, int function, long n, int threads, long samples,
         std::memcpy(V.data(), v + i * size, size * sizeof(double));
         std::memcpy(A.data(), a + i * size, size * sizeof(double));
         call(peer, function, data, Q, V, A);
-        const double* result = function == forward_dynamics ? data.ddq.data()
-                               : function == gravity        ? data.g.data()
-                               : function == mass_matrix    ? data.M.data()
-                                                            : data.tau.data();
-        std::memcpy(out + i * width, result, width * sizeof(double));
+        copy_results(function, data, out + i * width);
       }
     }
   }

@@ -111,7 +111,7 @@ class CompiledFunctions:
         That is None where no input is a stack.
         """
         given, sizes = iter(arguments), kernel.specification.inputs
-        weight = self.gravity if gravity is None else gravity
+        weight = self._gravity.copy() if gravity is None else gravity
         inputs = [self._input(n, k, weight if n == 'gravity' else next(given)) for n, k in sizes]
         return inputs, common_length(f'{name}: stacks', sizes, inputs)
 

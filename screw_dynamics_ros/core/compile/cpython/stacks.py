@@ -27,7 +27,6 @@ from screw_dynamics_ros.core.compile.cpython.layout import (
 )
 from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter, Shape
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
 
 NOT_A_STACK = 1  # returned instead of the address of an object
 MOST_ARRAYS, MOST_AXES, MOST_FIXED = 64, 4, 8
@@ -117,7 +116,8 @@ def stack_function() -> int:
 
 @cache
 def _library() -> native.Library:
-    return native.Library(compile_code([stacks_ir()]))
+    code = native.emitted(stacks_ir(), opt=0)  # a fourth of the time, and calls take 25 ns more
+    return native.Library(native.joined([code]))
 
 
 def stacks_ir() -> str:
@@ -142,7 +142,12 @@ def stacks_ir() -> str:
     _outputs(w, first, count, out, result, addresses, steps, sizes, lengths)
     returned = w.read('i64', result)
     kernel = w.read('i64', '%record')
-    arguments = [('i64', addresses), ('i64', steps), ('i64', 0), ('i64', count)]
+    arguments: list[tuple[str, int | str]] = [
+        ('i64', addresses),
+        ('i64', steps),
+        ('i64', 0),
+        ('i64', count),
+    ]
     w.unless(w.compare('sgt', count, w.read('i64', '%record', 16)), 'briefly', 'long')
     state = w.call('i64', c_api()['PyEval_SaveThread'])
     w.call('void', kernel, *arguments)

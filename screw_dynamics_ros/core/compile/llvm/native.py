@@ -82,15 +82,15 @@ def target_settings() -> dict[str, Any]:
     return {**host, 'opt': 2, 'reloc': 'pic', 'codemodel': 'small', 'jit': True}
 
 
-def target_machine() -> Any:
+def target_machine(opt: int = 2) -> Any:
     """Return a new code generator for this processor."""
     target = llvm().Target.from_triple(llvm().get_process_triple())
-    return target.create_target_machine(**target_settings())
+    return target.create_target_machine(**{**target_settings(), 'opt': opt})
 
 
-def emitted(module: str) -> bytes:
+def emitted(module: str, opt: int = 2) -> bytes:
     """Return the object file of a module, compiled in this process."""
-    return target_machine().emit_object(llvm().parse_assembly(with_target(module)))
+    return target_machine(opt).emit_object(llvm().parse_assembly(with_target(module)))
 
 
 def with_target(module: str) -> str:

@@ -1,0 +1,407 @@
+"""Stacks of every size: the same bits for a sample wherever it is, results in place, bad input.
+
+`test_compile.py` compares stacks with single calls, this file stacks with one another, and inputs
+that differ from sample to sample with the recursion on floats, sample by sample.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.compile import stack_runs
+from screw_dynamics_ros.core.compile.kernels import (
+    KernelSpecification,
+    compiled_call,
+    make_kernel,
+    stacked_into,
+)
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.robot.functions import FUNCTIONS
+from support.compilation import BACKENDS, COMPILED, build, close, needs_llvmlite, states
+from support.models import random_description
+
+LANES = native.simd_lanes() if native.available() else 8
+#: What stands for the options of a function; those of other names have defaults.
+OPTIONS = {'link': 'link3', 'representation': 'body', 'orientation': 'rotation_vector'}
+#: Functions whose arguments these tests do not make: they are of robots on a floating base.
+OTHERS = {'hybrid_dynamics', 'spatial_momenta', 'spatial_momentum_dynamics'}
+NAMES = sorted(set(FUNCTIONS) - OTHERS)
+
+
+@cache
+def robot(backend: str = 'native') -> Robot:
+    return Robot(random_description(1, 4), backend=backend)
+
+
+@cache
+def arguments(name: str, samples: int) -> tuple[np.ndarray, ...]:
+    """Return stacks for the inputs of a function."""
+    rng, known = np.random.default_rng(len(name)), robot()
+    sizes = {'payload': len(known.payload_parameters({})), 'q': known.nq}
+    return tuple(
+        rng.uniform(-1, 1, (samples, sizes.get(each, known.nv))) for each in FUNCTIONS[name].given
+    )
+
+
+def options(name: str) -> list[str]:
+    function = FUNCTIONS[name]
+    return [OPTIONS.get(o) or function.option_defaults[o] or '' for o in function.options]
+
+
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('name', NAMES)
+def test_a_sample_has_the_same_bits_wherever_it_is(name):
+    """All numbers of samples to three vectors and one, from any first sample, into given arrays."""
+    most = 3 * LANES + 1
+    function, stacks = getattr(robot(), name), arguments(name, most)
+    for _ in range(2):  # by Python, then by compiled code
+        whole = as_tuple(function(*stacks, *options(name)))
+        function = getattr(robot(), name)
+    for samples in range(most + 1):
+        for first in {0, (most - samples) // 2, most - samples}:
+            rows = slice(first, first + samples)
+            part = [stack[rows] for stack in stacks]
+            into = tuple(np.full((samples, *x.shape[1:]), np.nan) for x in whole)
+            out = into if len(into) > 1 else into[0]
+            assert function(*part, *options(name), out=out) is out
+            for found, given_array, right in zip(
+                as_tuple(function(*part, *options(name))), into, whole
+            ):
+                np.testing.assert_array_equal(found, right[rows], strict=True)
+                np.testing.assert_array_equal(given_array, right[rows], strict=True)
+    singles = as_tuple(function(*(stack[1] for stack in stacks), *options(name)))
+    for single, stack in zip(singles, whole):
+        close(np.asarray(single), stack[1], 1e-10)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('threads', [1, 2, 5])
+@pytest.mark.parametrize('name', ['mass_matrix', 'forward_dynamics_derivatives'])
+def test_threads_change_no_bit(name, threads, monkeypatch):
+    samples = 200 * LANES + 3
+    stacks = arguments(name, samples)
+    expected = as_tuple(getattr(robot(), name)(*stacks))
+    monkeypatch.setattr(stack_runs, 'THREAD_WORK', 0)
+    monkeypatch.setattr(stack_runs, 'CLAIM_WORK', 0)
+    monkeypatch.setattr(native, 'worker_count', lambda: threads)
+    shared = Robot(robot().description, backend='native')
+    for _ in range(3):
+        for found, right in zip(as_tuple(getattr(shared, name)(*stacks)), expected):
+            np.testing.assert_array_equal(found, right)
+
+
+@needs_llvmlite
+def test_a_helper_that_never_starts_delays_nobody(monkeypatch):
+    """All threads of the pool are busy: the calling thread computes everything."""
+    stacks = arguments('mass_matrix', 50 * LANES)
+    expected = robot().mass_matrix(*stacks)
+    monkeypatch.setattr(stack_runs, 'THREAD_WORK', 0)
+    monkeypatch.setattr(stack_runs, 'CLAIM_WORK', 0)
+    monkeypatch.setattr(native, 'worker_count', lambda: 3)
+    stack_runs.workers.cache_clear()
+    free, shared = threading.Event(), Robot(robot().description, backend='native')
+    try:
+        blocked = [stack_runs.workers().submit(free.wait) for _ in range(3)]
+        np.testing.assert_array_equal(shared.mass_matrix(*stacks), expected)
+    finally:
+        free.set()
+    assert all(each.result(10.0) for each in blocked)
+    stack_runs.workers().shutdown()
+    np.testing.assert_array_equal(shared.mass_matrix(*stacks), expected)  # as while Python ends
+    stack_runs.workers.cache_clear()
+
+
+# --- every sample may be another robot ------------------------------------------------------------
+
+
+@BACKENDS
+def test_gravity_of_every_sample(backend):
+    chain, reference = robot(backend), Robot(robot().description, backend='reference')
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 11, chain.nv))
+    G = np.random.default_rng(1).uniform(-10, 10, (11, 3))
+    for _ in range(2):
+        stacks = chain.inverse_dynamics(q, v, a, gravity=G)
+        of_one = chain.gravity_torques(q[0], gravity=G)
+        singles = chain.forward_dynamics(q[2], v[2], a[2], gravity=tuple(G[2]))
+    for k in range(11):
+        reference.gravity = G[k]
+        close(stacks[k], reference.inverse_dynamics(q[k], v[k], a[k]))
+        close(of_one[k], reference.gravity_torques(q[0]))
+    reference.gravity = G[2]
+    close(singles, reference.forward_dynamics(q[2], v[2], a[2]), 1e-10)
+    np.testing.assert_array_equal(chain.gravity, [0, 0, -9.81])
+    link = chain.link_names[-1]
+    wrenches = {link: np.ones((11, 6))}
+    with_wrench = chain.inverse_dynamics(q, v, a, wrenches, gravity=G)
+    close(with_wrench - stacks, chain.inverse_force(q, wrenches), 1e-11)
+
+
+@BACKENDS
+def test_payload_and_inertias_of_every_sample(backend):
+    """A kernel with an input for inertial parameters is as many robots as there are samples."""
+    chain, rng = robot(backend), np.random.default_rng(2)
+    size, samples = len(chain.payload_parameters({})), 2 * LANES + 3
+    q, v, a = rng.uniform(-1, 1, (3, samples, chain.nv))
+    changes = rng.uniform(0, 0.1, (samples, size))
+    gravity = rng.uniform(-10, 10, (samples, 3))
+    names = ('inverse_dynamics', 'mass_matrix', 'forward_dynamics_derivatives')
+    kernel = chain.fuse(*names, parameters={'inertia_changes': size})
+    assert kernel.inputs == ('q', 'v', 'a', 'tau', 'gravity', 'inertia_changes')
+    slow = robot('reference').fuse(*names, parameters={'inertia_changes': size})
+    found = kernel(q, v, a, a, gravity, changes)
+    out = tuple(np.empty_like(x) for x in found)
+    assert kernel(q, v, a, a, gravity, changes, out=list(out)) == out
+    for k in range(samples):
+        right = slow(q[k], v[k], a[k], a[k], gravity[k], changes[k])
+        for stack, into, expected in zip(found, out, right):
+            close(stack[k], expected, 1e-9)
+            np.testing.assert_array_equal(stack[k], into[k])
+    same = kernel(q, v[0], a, a, gravity[0], changes[0])
+    close(same[0][0], found[0][0])
+    payload = np.abs(changes)
+    torques = chain.payload_torques(q, v, a, payload, gravity=gravity)
+    for k in (0, samples - 1):
+        close(
+            torques[k],
+            robot('reference').payload_torques(q[k], v[k], a[k], payload[k], gravity=gravity[k]),
+        )
+
+
+# --- what is not handled by compiled code, and what is refused ------------------------------------
+
+FORMS = {
+    'stack': lambda x: x,
+    'vector': lambda x: x[0],
+    'list': lambda x: x.tolist(),
+    'other order': np.asfortranarray,
+    'rows apart': lambda x: np.repeat(x, 2, axis=0)[::2],
+    'other type': lambda x: x.astype('>f8'),
+    'subclass': np.ma.array,
+    'read-only': lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
+}
+
+
+@COMPILED
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    samples=st.integers(0, 20),
+    forms=st.tuples(*[st.sampled_from(sorted(FORMS))] * 4),
+    out=st.sampled_from(['none', 'new', 'an input', 'part of an input', 'reversed']),
+    gravity=st.booleans(),
+)
+def test_any_form_of_the_arguments(backend, samples, forms, out, gravity):
+    """Results do not depend on who handles the arguments, nor on what `out` lies upon."""
+    chain = robot(backend)
+    rng = np.random.default_rng(samples)
+    memory = rng.uniform(-1, 1, (3, max(samples, 1), chain.nv))
+    stacks, G = list(memory), rng.uniform(-9, 9, (max(samples, 1), 3))
+    given_arrays = [FORMS[form](x) for form, x in zip(forms, stacks)]
+    keywords = {'gravity': FORMS[forms[3]](G)} if gravity else {}
+    is_stack = 'vector' not in forms[: 3 + gravity] or set(forms[: 3 + gravity]) != {'vector'}
+    if samples == 0 and is_stack:
+        given_arrays = [x if np.ndim(x) == 1 else np.asarray(x)[:0] for x in given_arrays]
+        keywords = {k: x if np.ndim(x) == 1 else np.asarray(x)[:0] for k, x in keywords.items()}
+    whole = [np.array(x, float) if np.ndim(x) == 2 else np.array(x) for x in given_arrays]
+    expected = chain.inverse_dynamics(*whole, **{k: np.array(x) for k, x in keywords.items()})
+    n = expected.shape
+    target = {
+        'none': None,
+        'new': np.empty(n),
+        'an input': memory[2][: len(expected)] if is_stack else memory[2][0],
+        'part of an input': memory.reshape(-1)[1 : 1 + expected.size].reshape(n),
+        'reversed': memory[1][::-1][: len(expected)] if is_stack else memory[1][0][::-1],
+    }[out]
+    if target is not None:
+        keywords['out'] = target
+    if out == 'reversed' and samples > 1:
+        with pytest.raises(ArgumentError, match='C-contiguous'):
+            chain.inverse_dynamics(*given_arrays, **keywords)
+        return
+    if out == 'reversed':
+        return
+    found = chain.inverse_dynamics(*given_arrays, **keywords)
+    np.testing.assert_array_equal(found, expected)
+    assert found is target or target is None
+
+
+@COMPILED
+def test_refused_stacks_and_outputs(backend):
+    chain, n = robot(backend), robot().nv
+    q, v, a = np.zeros((3, 5, n))
+    tau, frozen = np.zeros((5, n)), np.zeros((5, n))
+    frozen.flags.writeable = False
+    matrix = np.zeros((5, n, n))
+    wrong = r'out\[0\] must be a writeable C-contiguous float64 array of shape \(5, 4\)'
+    for _ in range(2):
+        for stacks, keywords, message in (
+            ((q, v[:4], a), {}, r'q: \(5, 4\), v: \(4, 4\)'),
+            ((q, v, a[:, :3]), {}, r'a must have shape \(4,\) or \(N, 4\), got \(5, 3\)'),
+            ((q[None], v, a), {}, 'q must have shape'),
+            ((q, v, a), {'gravity': np.zeros((4, 3))}, r'gravity: \(4, 3\)'),
+            ((q, v, a), {'gravity': 'down'}, 'gravity must hold real numbers'),
+            ((q, v, a), {'gravity': 9.81}, 'gravity must have shape'),
+            ((q, v, a), {'out': np.zeros((4, n))}, wrong),
+            ((q, v, a), {'out': np.zeros(n)}, wrong),
+            ((q, v, a), {'out': tau.astype(np.float32)}, wrong),
+            ((q, v, a), {'out': frozen}, wrong),
+            ((q, v, a), {'out': np.asfortranarray(tau)}, wrong),
+            ((q, v, a), {'out': tau.tolist()}, wrong),
+            ((q, v, a), {'out': (tau,)}, wrong),
+        ):
+            with pytest.raises(ArgumentError, match=message):
+                chain.inverse_dynamics(*stacks, **keywords)
+        for out, message in (
+            (matrix, 'out must be a tuple of 3 arrays, got ndarray'),
+            ((matrix, matrix.copy()), 'got 2 arrays'),
+            ((matrix, matrix.copy(), matrix), r'out\[2\] shares memory'),
+            ((matrix, tau, matrix.copy()), r'out\[1\] must be'),
+        ):
+            with pytest.raises(ArgumentError, match=message):
+                chain.inverse_dynamics_derivatives(q, v, a, out=out)
+        for keywords in ({'gravity': (0, 0, 0)}, {'output': matrix}):
+            with pytest.raises(TypeError, match='unexpected keyword'):
+                chain.mass_matrix(q, **keywords)
+        chain.inverse_dynamics(q, v, a)
+        chain.inverse_dynamics_derivatives(q, v, a)
+        chain.mass_matrix(q)
+    assert not frozen.any()
+
+
+@BACKENDS
+def test_single_calls_into_arrays(backend):
+    chain = robot(backend)
+    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, chain.nv))
+    out, energy = np.empty(chain.nv), np.empty(())
+    for _ in range(2):
+        assert chain.inverse_dynamics(q, v, a, out=out) is out
+        np.testing.assert_array_equal(out, chain.inverse_dynamics(q, v, a))
+        assert chain.kinetic_energy(q, v, out=energy) is energy
+        assert energy == chain.kinetic_energy(q, v)
+
+
+@BACKENDS
+def test_kernels_of_other_modules(backend):
+    """`uniform` inputs are vectors; outputs are written into arrays after the inputs."""
+    kernel = make_kernel(
+        KernelSpecification(
+            'sums', (('x', 3), ('c', 3)), lambda x, c: (x + c, (x * c).sum()), None, frozenset('c')
+        ),
+        backend,
+    )
+    call, into = compiled_call(kernel), stacked_into(kernel)
+    c = np.array([1.0, 2.0, 3.0])
+    for samples in (0, 1, LANES, LANES + 1, 40):
+        x = np.random.default_rng(samples).uniform(-1, 1, (samples, 3))
+        sums, products = np.empty((samples, 3)), np.empty(samples)
+        into(x, c, sums, products)
+        for found in ((sums, products), call(x, c), kernel.stack([x, c])):
+            np.testing.assert_allclose(found[0], x + c, rtol=1e-15)
+            np.testing.assert_allclose(found[1], x @ c, rtol=1e-14, atol=1e-15)
+    for wrong in ((np.zeros((2, 3)), np.zeros((2, 3))), (np.zeros(3), c[:2])):
+        with pytest.raises(ArgumentError, match=r'c must have shape \(3,\)'):
+            call(*wrong)
+    with pytest.raises(ArgumentError, match='expected the inputs x, c'):
+        call(c)
+
+
+@needs_llvmlite
+def test_stacks_leave_no_trace():
+    """References are as they were after calls of all kinds, refused ones included."""
+    chain = build('tree', 'native')
+    q, v, a = states(chain, 12).values()
+    gravity, tau = np.zeros((12, 3)), np.empty((12, chain.nv))
+    mass = tuple(np.empty((12, chain.nv, chain.nv)) for _ in range(3))
+    chain.inverse_dynamics(q, v, a)
+    chain.inverse_dynamics_derivatives(q, v, a)
+    torques, derivatives = chain.inverse_dynamics, chain.inverse_dynamics_derivatives
+    chain.jacobian(q, 'link3')
+
+    def work() -> None:
+        torques(q, v, a)
+        torques(q, v, a, out=tau, gravity=gravity)
+        torques(q, v, a, out=None, gravity=None)
+        derivatives(q, v, a)
+        derivatives(q, v, a, out=mass)
+        chain.jacobian(q, 'link3', 'body')
+        for bad in ((q, v[1:], a), (q, v, a, {}, 1)):
+            with pytest.raises((ArgumentError, TypeError)):
+                torques(*bad)
+
+    watched = [q, v, a, gravity, tau, mass, mass[0], None, np.dtype(float), chain, 'link3']
+    for _ in range(20):
+        work()
+    gc.collect()
+    counts = [sys.getrefcount(x) for x in watched]
+    for _ in range(500):
+        work()
+    gc.collect()
+    after = [sys.getrefcount(x) for x in watched]
+    assert np.abs(np.subtract(after, counts)).max() < 100  # None is referred to by others, too
+    assert [after[k] for k in (0, 1, 2, 3, 4, 5, 6)] == [counts[k] for k in (0, 1, 2, 3, 4, 5, 6)]
+
+
+@needs_llvmlite
+def test_other_threads_run_while_a_stack_is_computed():
+    """A stack of long work leaves the interpreter to others: a thread counts meanwhile."""
+    chain = Robot(robot().description, backend='native')
+    stacks = arguments('forward_dynamics_derivatives', 40_000)
+    chain.forward_dynamics_derivatives(*stacks)
+    count, done = 0, threading.Event()
+
+    def work() -> None:
+        for _ in range(5):
+            chain.forward_dynamics_derivatives(*stacks)
+        done.set()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(100.0)  # nobody has to give way
+    thread = threading.Thread(target=work)
+    try:
+        thread.start()
+        while not done.wait(1e-4):
+            count += 1
+    finally:
+        sys.setswitchinterval(before)
+        thread.join()
+    assert count > 10
+
+
+@needs_llvmlite
+def test_many_threads_call_stacks_of_all_sizes(monkeypatch):
+    """First calls and later ones, shared by threads or not, with gravity set meanwhile."""
+    monkeypatch.setattr(stack_runs, 'THREAD_WORK', 2000)
+    chain = Robot(robot().description, backend='native')
+    q, v, a = arguments('inverse_dynamics', 200)
+    expected = robot().inverse_dynamics(q, v, a), robot().mass_matrix(q)
+    failures: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            for samples in np.random.default_rng(seed).integers(0, 200, 60):
+                rows = slice(0, samples)
+                found = chain.inverse_dynamics(q[rows], v[rows], a[rows])
+                np.testing.assert_array_equal(found, expected[0][rows])
+                np.testing.assert_array_equal(chain.mass_matrix(q[rows]), expected[1][rows])
+                chain.gravity = (0, 0, -9.81)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
