@@ -1,8 +1,8 @@
 """Compilation on first use: base of `Robot`.
 
-A function is compiled when it is first called with these options and wrenched links, and kept. Once
-compiled for single samples, a builtin function takes the place of the method in the instance; see
-`core.compile.cpython_entry`.
+A function is compiled when it is first called with these options and wrenched links, and kept: for
+single samples, or for stacks. Then a builtin function takes the place of the method in the
+instance; see `core.compile.cpython.entry`.
 """
 
 from __future__ import annotations
