@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.compile import stack_runs
+from screw_dynamics_ros.core.compile import result_memory, stack_runs
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
     compiled_call,
@@ -405,3 +405,54 @@ def test_many_threads_call_stacks_of_all_sizes(monkeypatch):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+# --- memory of large results ----------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not result_memory.AVAILABLE, reason='no such memory here')
+def test_memory_of_large_results_is_kept_for_the_next(monkeypatch):
+    """Memory is used again when nothing refers to it, views included, and never before."""
+    monkeypatch.setattr(result_memory, 'LARGE', 2**20)
+    monkeypatch.setattr(result_memory, 'MOST_KEPT', 6 * 2**20)
+    monkeypatch.setattr(result_memory, '_kept', {})
+    shape = (300, 1000)  # 2.4 MB: two pages of 2 MB
+    first = result_memory.new_array(shape)
+    place = first.ctypes.data
+    first[:] = 1.0
+    view = first[5:, ::3][7:].T
+    del first
+    second = result_memory.new_array(shape)
+    assert second.ctypes.data != place
+    second[:] = 2.0
+    assert (view == 1.0).all()
+    del view
+    gc.collect()
+    third = result_memory.new_array((1000, 300))
+    assert third.ctypes.data == place
+    assert third.flags.c_contiguous
+    assert third.flags.writeable
+    assert third.flags.aligned
+    del second, third
+    assert sum(len(each) for each in result_memory._kept.values()) == 1  # no more is kept
+    result_memory.new_array((600, 1000))
+    assert [len(each) for each in result_memory._kept.values()] == [1]
+    huge = result_memory.new_array((1000, 1000))
+    del huge
+    assert [len(each) for each in result_memory._kept.values()] == [1]
+    small = result_memory.new_array((10, 10))
+    assert small.flags.owndata
+
+
+@needs_llvmlite
+def test_large_results_are_all_there(monkeypatch):
+    """Results in memory that was used before, with nothing left of what it held."""
+    monkeypatch.setattr(result_memory, 'LARGE', 2**16)
+    chain = Robot(robot().description, backend='native')
+    q = arguments('inverse_dynamics', 3000)[0]
+    expected = robot('python').jacobian(q, 'link3', 'body')
+    for _ in range(4):
+        found = chain.jacobian(q, 'link3', 'body')
+        close(found, expected)
+        found[:] = np.nan
+        del found
