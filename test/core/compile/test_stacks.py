@@ -416,6 +416,10 @@ def test_memory_of_large_results_is_kept_for_the_next(monkeypatch):
     monkeypatch.setattr(result_memory, 'LARGE', 2**20)
     monkeypatch.setattr(result_memory, 'MOST_KEPT', 6 * 2**20)
     monkeypatch.setattr(result_memory, '_kept', {})
+
+    def kept() -> int:
+        return sum(len(each) for each in result_memory._kept.values())
+
     shape = (300, 1000)  # 2.4 MB: two pages of 2 MB
     first = result_memory.new_array(shape)
     place = first.ctypes.data
@@ -434,12 +438,12 @@ def test_memory_of_large_results_is_kept_for_the_next(monkeypatch):
     assert third.flags.writeable
     assert third.flags.aligned
     del second, third
-    assert sum(len(each) for each in result_memory._kept.values()) == 1  # no more is kept
-    result_memory.new_array((600, 1000))
-    assert [len(each) for each in result_memory._kept.values()] == [1]
+    assert kept() == 1  # no more is kept
+    other = result_memory.new_array((600, 1000))
+    assert kept() == 1
     huge = result_memory.new_array((1000, 1000))
-    del huge
-    assert [len(each) for each in result_memory._kept.values()] == [1]
+    del huge, other
+    assert kept() == 1
     small = result_memory.new_array((10, 10))
     assert small.flags.owndata
 
