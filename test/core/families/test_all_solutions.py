@@ -39,7 +39,7 @@ def six_axes(rng, joints: int = 6, **limits) -> SerialChain:
 
 
 def solved(
-    chain, C, *, images=True, respect_limits=True, swivel=NOTHING, backend='reference', **locked
+    chain, C, *, images=True, respect_limits=True, swivel=NOTHING, backend='python', **locked
 ):
     solver = AllInverseKinematics(chain, len(chain), backend)
     return solver.solve(C, np.zeros(len(chain)), locked, swivel, images, respect_limits)
@@ -56,7 +56,7 @@ def robot():
     return make
 
 
-@pytest.mark.parametrize('backend', ['reference', pytest.param('native', marks=needs_llvmlite)])
+@pytest.mark.parametrize('backend', ['python', pytest.param('native', marks=needs_llvmlite)])
 def test_golden_solutions(robot, backend):
     """C-101: all eight of golden 8.1, each once, to rounding, with their labels, certified."""
     found = robot(backend).all_inverse_kinematics(arm_321.POSE, 'tool', respect_limits=False)
@@ -226,7 +226,7 @@ def test_out_of_reach(robot):
 
 def test_singular_poses_are_not_certified(robot):
     """C-102: a stretched wrist leaves the sum of joints 4 and 6: solutions are not isolated."""
-    arm = robot()
+    arm = robot('python')
     q = np.array([0.3, 0.4, 0.7, -0.5, 0.0, 1.1])
     found = arm.all_inverse_kinematics(arm.link_pose(q, 'tool'), 'tool')
     assert not found.complete
@@ -346,7 +346,7 @@ def test_nearly_coinciding_solutions(step):
         q = q - values[6] * gradient / (gradient @ gradient)
     direction = np.linalg.svd(chain.jacobian(q))[2][-1]
     one = q + step * direction
-    C, solver = chain.pose(one), SerialSolver(chain, (), 'reference')
+    C, solver = chain.pose(one), SerialSolver(chain, (), 'python')
     ways = [solver.solve(C, NOTHING, NOTHING)]
     if step > 1e-4:  # nearer, the short way is in doubt
         ways.append(solver.direct(C, NOTHING))
