@@ -29,29 +29,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.control.transition import Transition, check_duration
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.types import Array
 
 NOTHING = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 
-LONGEST = 3600.0  # s that a transition may take
-
 
 @dataclass(frozen=True)
-class Transition:
-    """A body that becomes another one over `duration` [s] from `begin` [s] on."""
+class BodyTransition(Transition):
+    """A body that becomes another one."""
 
     start: RigidBody
     end: RigidBody
-    begin: float
-    duration: float
-
-    def share(self, now: float) -> float:
-        """Return s, 0 at the begin and 1 from the end on."""
-        if now >= self.begin + self.duration:
-            return 1.0
-        return max(0.0, (now - self.begin) / self.duration)
 
     def body(self, now: float) -> RigidBody:
         """Return what there is at a time."""
@@ -66,7 +57,7 @@ class PayloadTransitions:
     """
 
     def __init__(self) -> None:
-        self._transitions: dict[tuple[str, str], Transition] = {}  # by name and link
+        self._transitions: dict[tuple[str, str], BodyTransition] = {}  # by name and link
 
     # --- changes --------------------------------------------------------------------------------
 
@@ -102,7 +93,7 @@ class PayloadTransitions:
     def _begin(self, key: tuple[str, str], end: RigidBody, now: float, duration: float) -> None:
         before = self._transitions.get(key)
         start = NOTHING if before is None else before.body(now)
-        self._transitions[key] = Transition(start, end, now, duration)
+        self._transitions[key] = BodyTransition(now, duration, start, end)
 
     def prune(self, now: float) -> None:
         """Forget what has disappeared."""
@@ -128,7 +119,7 @@ class PayloadTransitions:
             if transition.end.mass
         }
 
-    def items(self) -> Iterable[tuple[str, str, Transition]]:
+    def items(self) -> Iterable[tuple[str, str, BodyTransition]]:
         """Return names and links, and how what is there changes; also what is disappearing."""
         return [(name, link, each) for (name, link), each in self._transitions.items()]
 
@@ -206,9 +197,3 @@ def mixture(parts: Iterable[tuple[float, RigidBody]]) -> RigidBody:
         d = body.com - com
         matrix += w * body.matrix + m * (d @ d * np.eye(3) - np.outer(d, d))
     return RigidBody(float(masses.sum()), com, matrix)
-
-
-def check_duration(duration: float) -> None:
-    """Raise `ArgumentError` unless a transition can take so long [s]."""
-    if not 0.0 <= duration <= LONGEST:
-        raise ArgumentError(f'the transition time must be in [0, {LONGEST:g}] s, got {duration!r}')

@@ -6,21 +6,20 @@ robot itself changes in all outputs and nothing is compiled.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.control.payload_transitions import check_duration
+from screw_dynamics_ros.core.control.transition import Transition, check_duration
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.payload_estimation import parameter_map
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.status import Level, Status
@@ -29,22 +28,14 @@ _UPPER = np.triu_indices(3)
 
 
 @dataclass(frozen=True)
-class Correction:
-    """The inertia of a link: parameters (10,) at `begin` [s], and the body after `duration` [s].
+class Correction(Transition):
+    """The inertia of a link: parameters (10,) at the begin, and the body at the end.
 
     `end` is None where the link gets back what the description says.
     """
 
     start: Array
     end: RigidBody | None
-    begin: float
-    duration: float
-
-    def share(self, now: float) -> float:
-        """Return how much of the transition has passed, 0 to 1."""
-        if now >= self.begin + self.duration:
-            return 1.0
-        return max(0.0, (now - self.begin) / self.duration)
 
     def parameters(self, described: Array, now: float) -> Array:
         """Return the inertial parameters (10,) at a time."""
@@ -52,23 +43,16 @@ class Correction:
         return (1.0 - s) * self.start + s * end
 
 
-class LinkInertias:
+class LinkInertias(InertialInput):
     """Corrections of the links, and their input of the kernel at each joint state.
 
     Requests come in the thread of the joint states; `corrected` may be called from others.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        super().__init__()
         self._corrections: dict[str, Correction] = {}
-        self._model: Model | None = None
-        self._is_steady, self._has_stepped = True, False
-        self._step_callbacks: list[Callable[[], None]] = []
         self._corrected: tuple[Robot, Robot] | None = None
-
-    def on_step(self, callback: Callable[[], None]) -> None:
-        """Call back, before a state is processed, when an inertia has changed at once."""
-        self._step_callbacks.append(callback)
 
     def set(self, link: str, body: RigidBody | None, duration: float = 0.0) -> None:
         """Let a link have an inertia, or (None) that of the description again.
@@ -88,9 +72,9 @@ class LinkInertias:
         with self._lock:
             before = self._corrections.get(link)
             start = described if before is None else before.parameters(described, now)
-            self._corrections[link] = Correction(start, body, now, duration)
-            self._is_steady, self._corrected = False, None
-            self._has_stepped = self._has_stepped or duration == 0.0
+            self._corrections[link] = Correction(now, duration, start, body)
+            self._corrected = None
+            self._follow(duration)
 
     # --- in the thread of the joint states ------------------------------------------------------
 
@@ -99,15 +83,6 @@ class LinkInertias:
         with self._lock:
             self._model, self._is_steady, self._corrected = model, False, None
         self.load()
-
-    def prepare(self) -> None:
-        """Bring the input of the kernel up to date; to be called before each state."""
-        if not self._is_steady:
-            self.load()
-        if self._has_stepped:
-            self._has_stepped = False
-            for callback in self._step_callbacks:
-                callback()
 
     def load(self) -> None:
         """Write the differences to the description into the input of the kernel."""

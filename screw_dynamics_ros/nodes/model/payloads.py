@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.control.payload_transitions import (
     LoadedParameters,
     PayloadTransitions,
-    check_duration,
 )
+from screw_dynamics_ros.core.control.transition import check_duration
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.status import Level, Status
@@ -24,7 +23,7 @@ MOST = 100  # payloads at a time
 LONGEST_NAME = 100  # characters
 
 
-class Payloads:
+class Payloads(InertialInput):
     """Payloads by name, and their inertial parameters for the kernel at each joint state.
 
     Changes may come in any thread. They count from the next joint state on, where `prepare` writes
@@ -38,18 +37,11 @@ class Payloads:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        super().__init__()
         self._transitions = PayloadTransitions()
         self._tools: set[str] = set()
         self._loaded: LoadedParameters | None = None
-        self._model: Model | None = None
-        self._has_stepped, self._is_steady = False, True
-        self._step_callbacks: list[Callable[[], None]] = []
         self.changes = 0
-
-    def on_step(self, callback: Callable[[], None]) -> None:
-        """Call back, before a state is processed, when a payload has changed without transition."""
-        self._step_callbacks.append(callback)
 
     # --- changes --------------------------------------------------------------------------------
 
@@ -99,7 +91,8 @@ class Payloads:
             return names
 
     def _follow(self, duration: float) -> None:
-        self._loaded, self._has_stepped = None, self._has_stepped or duration == 0.0
+        super()._follow(duration)
+        self._loaded = None
         self.changes += 1
 
     # --- in the thread of the joint states ------------------------------------------------------
@@ -109,15 +102,6 @@ class Payloads:
         self._model, self._loaded = model, None
         self.changes += 1
         self.load()
-
-    def prepare(self) -> None:
-        """Bring the input of the kernel up to date; to be called before each state."""
-        if self._loaded is None or not self._is_steady:
-            self.load()
-        if self._has_stepped:
-            self._has_stepped = False
-            for callback in self._step_callbacks:
-                callback()
 
     def load(self) -> None:
         """Write what is carried now into the input of the kernel."""

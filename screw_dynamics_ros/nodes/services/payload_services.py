@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.control.payload_transitions import check_duration
+from screw_dynamics_ros.core.control.transition import check_duration
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.kinematics.poe import link_pose

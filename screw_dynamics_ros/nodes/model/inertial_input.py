@@ -1,0 +1,43 @@
+"""Inputs of the kernel that change on request: payloads, and inertias of links."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from screw_dynamics_ros.nodes.model.running_model import Model
+
+
+class InertialInput(ABC):
+    """An input of the kernel that is brought up to date before each joint state.
+
+    Changes may come in any thread, under the lock; what is here is for that of the joint states.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._model: Model | None = None
+        self._is_steady, self._has_stepped = False, False
+        self._step_callbacks: list[Callable[[], None]] = []
+
+    def on_step(self, callback: Callable[[], None]) -> None:
+        """Call back, before a state is processed, when something has changed at once."""
+        self._step_callbacks.append(callback)
+
+    def _follow(self, duration: float) -> None:
+        """Let the input follow a change over a duration [s]; the lock is held."""
+        self._is_steady, self._has_stepped = False, self._has_stepped or duration == 0.0
+
+    def prepare(self) -> None:
+        """Bring the input of the kernel up to date; to be called before each state."""
+        if not self._is_steady:
+            self.load()
+        if self._has_stepped:
+            self._has_stepped = False
+            for callback in self._step_callbacks:
+                callback()
+
+    @abstractmethod
+    def load(self) -> None:
+        """Write what is in force now into the input of the kernel."""
