@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.compile.cpython.layout import is_usable
 from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
+from screw_dynamics_ros.core.compile.llvm.compilers import OPTIONS, compile_code
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
 from screw_dynamics_ros.core.compile.text.python_source import python_functions
@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 BACKENDS = ('native', 'python', 'reference')
 
 #: Operations up to which a program is compiled in this process, for one sample and for stacks.
-#: Stacks run a fifth slower when they are compiled in the quick way of the other processes.
 LONG = (2000, 12_000)
 
 
@@ -434,4 +433,4 @@ def generated(
         ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers(), uniform)
     count = recorded.operation_count
     metadata = {'shapes': [shape for shape, _ in recorded.outputs], 'operations': count}
-    return metadata, compile_code(ir, count > LONG[lanes > 1])
+    return metadata, compile_code(ir, count > LONG[lanes > 1], OPTIONS if lanes == 1 else ())

@@ -1,8 +1,8 @@
 """Memory for large results, kept when nobody refers to them any more, for the next ones.
 
 The system clears memory before a process gets it, which takes longer than computing mass matrices
-or derivatives into it. The C library keeps what is freed, up to 32 MB a piece; this does the same
-for larger arrays. What is kept is marked as free: the system takes it back where memory is short.
+or derivatives into it, and the C library gives back what is freed if it is much. What is kept here
+is marked as free: the system takes it back where memory is short.
 """
 
 from __future__ import annotations
@@ -11,26 +11,31 @@ import ctypes
 import mmap
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-LARGE = 4 * 2**20  # bytes from which on memory is kept
+LARGE = 2**20  # bytes of results from which on their memory is kept
 MOST_KEPT = 512 * 2**20
-PAGE = 2**21
+UNIT = 2**16  # sizes are multiples of it
+
 AVAILABLE = all(hasattr(mmap, name) for name in ('MADV_HUGEPAGE', 'MADV_FREE'))
 
 _kept: dict[int, deque[mmap.mmap]] = {}  # by their size
 
 
-def new_array(shape: tuple[int, ...]) -> Array:
-    """Return a float64 array of any content."""
-    size = 8 * prod(shape)
-    if size < LARGE or not AVAILABLE:
-        return np.empty(shape)
-    size = -(-size // PAGE) * PAGE
+def new_arrays(shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Return float64 arrays of any content."""
+    if not AVAILABLE or 8 * sum(map(prod, shapes)) < LARGE:
+        return [np.empty(shape) for shape in shapes]
+    return [_kept_array(shape) for shape in shapes]
+
+
+def _kept_array(shape: tuple[int, ...]) -> Array:
+    size = max(1, -(-8 * prod(shape) // UNIT)) * UNIT
     try:
         memory = _kept.setdefault(size, deque()).pop()
     except IndexError:

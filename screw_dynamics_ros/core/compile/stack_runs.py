@@ -17,7 +17,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.cpython.stacks import StackTable, elements
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.result_memory import LARGE, new_array
+from screw_dynamics_ros.core.compile.result_memory import LARGE, new_arrays
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
@@ -73,8 +73,8 @@ class StackProgram:
 
     def register(self, table: StackTable, options: tuple[str, ...] = ()) -> None:
         """Let compiled code call this for stacks that one thread computes."""
-        largest = max(map(elements, self.shapes), default=0)
-        longest = min(self.samples_of(THREAD_WORK), LARGE // max(1, 8 * largest))
+        numbers = sum(map(elements, self.shapes))
+        longest = min(self.samples_of(THREAD_WORK), LARGE // max(1, 8 * numbers))
         table.add(options, self.address, longest, self.samples_of(LONG_WORK), self)
 
     def __call__(
@@ -91,7 +91,7 @@ class StackProgram:
         """
         samples = stack_length(inputs)
         if outputs is None:
-            outputs = [new_array((samples, *shape)) for shape in self.shapes]
+            outputs = new_arrays([(samples, *shape) for shape in self.shapes])
         arrays = [*inputs, *outputs]
         steps = [array.shape[-1] * 8 if array.ndim == 2 else 0 for array in inputs]
         steps += [8 * elements(shape) for shape in self.shapes]

@@ -414,37 +414,41 @@ def test_many_threads_call_stacks_of_all_sizes(monkeypatch):
 def test_memory_of_large_results_is_kept_for_the_next(monkeypatch):
     """Memory is used again when nothing refers to it, views included, and never before."""
     monkeypatch.setattr(result_memory, 'LARGE', 2**20)
-    monkeypatch.setattr(result_memory, 'MOST_KEPT', 6 * 2**20)
+    monkeypatch.setattr(result_memory, 'MOST_KEPT', 4 * 2**20)
     monkeypatch.setattr(result_memory, '_kept', {})
 
     def kept() -> int:
         return sum(len(each) for each in result_memory._kept.values())
 
-    shape = (300, 1000)  # 2.4 MB: two pages of 2 MB
-    first = result_memory.new_array(shape)
+    shape = (300, 1000)  # 2.4 MB
+
+    def new(*shape: int) -> np.ndarray:
+        return result_memory.new_arrays([shape])[0]
+
+    first = new(*shape)
     place = first.ctypes.data
     first[:] = 1.0
     view = first[5:, ::3][7:].T
     del first
-    second = result_memory.new_array(shape)
+    second = new(*shape)
     assert second.ctypes.data != place
     second[:] = 2.0
     assert (view == 1.0).all()
     del view
     gc.collect()
-    third = result_memory.new_array((1000, 300))
+    third = new(1000, 300)
     assert third.ctypes.data == place
     assert third.flags.c_contiguous
     assert third.flags.writeable
     assert third.flags.aligned
     del second, third
     assert kept() == 1  # no more is kept
-    other = result_memory.new_array((600, 1000))
+    other = new(600, 1000)
     assert kept() == 1
-    huge = result_memory.new_array((1000, 1000))
+    huge = new(1000, 1000)
     del huge, other
     assert kept() == 1
-    small = result_memory.new_array((10, 10))
+    small = new(10, 10)
     assert small.flags.owndata
 
 

@@ -15,8 +15,10 @@ from queue import Empty, SimpleQueue
 
 from screw_dynamics_ros.core.compile.llvm import compiler_process, native
 
-#: Of these processes: plain register allocation and no second scheduling. That takes half the time,
-#: and programs for one sample run as fast. LLVM has such options for a whole process only.
+#: Of processes that compile programs for one sample: plain register allocation and no second
+#: scheduling. That takes half the time, and the programs, which are fetched instruction by
+#: instruction once per call, run as fast. Stacks of long programs would take twice the time. LLVM
+#: has such options for a whole process only.
 OPTIONS = ('-regalloc=basic', '-enable-misched=false')
 
 
@@ -26,7 +28,8 @@ class Compilers:
     They end after some time without work, and are started again.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, options: tuple[str, ...] = OPTIONS) -> None:
+        self._options = options
         self._idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
         for _ in range(count):
             self._idle.put(None)
@@ -35,11 +38,11 @@ class Compilers:
         """Start those processes that do not run."""
         for _ in range(self._idle.qsize()):
             with suppress(Empty):
-                self._idle.put(running(self._idle.get_nowait()))
+                self._idle.put(running(self._idle.get_nowait(), self._options))
 
     def compile(self, module: str) -> bytes:
         """Return the object file of a module."""
-        process = running(self._idle.get())
+        process = running(self._idle.get(), self._options)
         try:
             if process is not None and process.stdin and process.stdout:
                 compiler_process.send(process.stdin, native.with_target(module).encode())
@@ -61,9 +64,9 @@ class Compilers:
 
 
 @cache
-def shared() -> Compilers:
-    """Return the compilers of this process, one for each processor."""
-    result = Compilers(native.worker_count())
+def shared(options: tuple[str, ...] = OPTIONS) -> Compilers:
+    """Return the compilers of this process with some options, one for each processor."""
+    result = Compilers(native.worker_count(), options)
     atexit.register(result.stop)
     return result
 
@@ -72,11 +75,13 @@ if hasattr(os, 'register_at_fork'):  # a fork must not talk to the same processe
     os.register_at_fork(after_in_child=shared.cache_clear)
 
 
-def running(process: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes] | None:
+def running(
+    process: subprocess.Popen[bytes] | None, options: tuple[str, ...]
+) -> subprocess.Popen[bytes] | None:
     """Return a process that still runs, or else a new one; None if there cannot be one."""
     if process is not None and process.poll() is None:
         return process
-    settings = json.dumps({'options': OPTIONS, 'machine': native.target_settings()})
+    settings = json.dumps({'options': options, 'machine': native.target_settings()})
     try:
         process = subprocess.Popen(
             [sys.executable, '-S', compiler_process.__file__],
@@ -92,13 +97,17 @@ def running(process: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes] 
     return process
 
 
-def compile_code(modules: Iterable[str], long: bool = False) -> bytes:
+def compile_code(
+    modules: Iterable[str], long: bool = False, options: tuple[str, ...] = OPTIONS
+) -> bytes:
     """Return the machine code of modules of IR that belong together, for `Library`.
 
-    Those of a long program are compiled in other processes, while more are written.
+    Those of a long program are compiled in other processes with some options, while more are
+    written.
     """
     if not long:
         return native.joined(map(native.emitted, modules))
-    shared().start()
+    compilers = shared(options)
+    compilers.start()
     with ThreadPoolExecutor(native.worker_count()) as threads:
-        return native.joined(threads.map(shared().compile, modules))
+        return native.joined(threads.map(compilers.compile, modules))
