@@ -36,7 +36,7 @@ ORDER = """
     core.absolute_coordinates
     core.parallel
     core.robot
-    core.closures
+    core.closures  core.autograd
     core.control  core.trajectory  core.simulation  core.estimation
     core.mobile  core.annotation
     core

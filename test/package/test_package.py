@@ -44,6 +44,8 @@ OPTIONAL = {
     'PyKDL',
     'transforms3d',
     'xacro',
+    'torch',
+    'jax',
 }
 
 
@@ -159,8 +161,24 @@ def test_dependencies_are_those_imported():
 
 def test_core_imports_no_ros():
     allowed = {'numpy', 'scipy', 'llvmlite', 'defusedxml'}
+    own = {'autograd/pytorch.py': {'torch'}, 'autograd/jax.py': {'jax'}}
     for path in sources(PACKAGE / 'core'):
-        assert imported_packages(path) <= allowed, path
+        more = own.get(path.relative_to(PACKAGE / 'core').as_posix(), set())
+        assert imported_packages(path) <= allowed | more, path
+
+
+@pytest.mark.parametrize(('module', 'library'), [('pytorch', 'PyTorch'), ('jax', 'JAX')])
+def test_what_is_missing_for_gradients_is_named(module, library):
+    code = f"""
+        import sys
+        sys.modules[{'torch' if module == 'pytorch' else 'jax'!r}] = None  # as if not installed
+        import screw_dynamics_ros.core.autograd.functions
+        try:
+            import screw_dynamics_ros.core.autograd.{module}
+        except ImportError as error:
+            print(error)
+    """
+    assert f'needs {library}' in run_python(code)
 
 
 def test_nodes_start_without_scipy():

@@ -173,13 +173,42 @@ def factors_of_inverse(tree: Tree, M: Array) -> tuple[Array, Array]:
 def mass_matrix_partials(tree: Tree, q: Array) -> Array:
     """Return dM/dq, (nv, nv, nv), the last axis along the velocities (D-40).
 
-    M e_j is the torque of the acceleration e_j, at rest and without gravity.
+    M_ij = J_i^T M_j J_j, i on the path to j. Joint k moves all that it carries as one body, which
+    leaves of it, and of its transpose,
+
+        dM_ij/dq_k = J_i^T (-ad_{J_k}^T M_j J_j)                      for k between i and j, or j,
+                   = J_i^T (M_k [J_j, J_k] - ad_{J_k}^T M_k J_j)      for k beyond j,
+
+    and nothing if k is i or carries it.
     """
-    rest = np.zeros(tree.nv)
-    columns = [
-        inverse_dynamics_derivatives(tree, q, rest, e, np.zeros(3))[0] for e in np.eye(tree.nv)
-    ]
-    return np.stack(columns, axis=1) if columns else np.zeros((0, 0, 0))
+    motions = spatial_motions(tree, q, np.zeros(tree.nv))
+    beyond: dict[int, list[int]] = {j: [] for j in range(len(tree.bodies))}
+    for k in reversed(range(len(tree.bodies))):
+        path = tree.path(k)
+        for j in path[:-1]:
+            beyond[j].append(k)
+        if len(path) > 1:
+            p = motions[path[-2]]
+            p.M = added(p.M, motions[k].M)
+    result = zeros((tree.nv, tree.nv, tree.nv), *(s.J for s in motions))
+    for j, body in enumerate(tree.bodies):
+        J, path = motions[j].J, tree.path(j)
+        for k in (*path, *beyond[j]):
+            mover, inward = tree.bodies[k], path[: path.index(k)] if k in path else path
+            M = motions[j if k in path else k].M
+            W = momentum(M, J)
+            for at, J_k in enumerate(motions[k].J.T, start=mover.v.start):
+                dW = -dual_motor_product(J_k, W.T).T
+                if k not in path:
+                    dW = dW - momentum(M, bracket(J_k, J))
+                for i in inward:
+                    other = tree.bodies[i]
+                    scale = body.multiplier * other.multiplier * mover.multiplier
+                    block = scale * (motions[i].J.T @ dW)
+                    result[other.v, body.v, at] = result[other.v, body.v, at] + block
+                    if i != j:
+                        result[body.v, other.v, at] = result[body.v, other.v, at] + block.T
+    return result
 
 
 def inverse_mass_matrix_partials(tree: Tree, q: Array) -> Array:

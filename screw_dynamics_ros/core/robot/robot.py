@@ -61,6 +61,7 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     inverse_mass_matrix,
+    mass_matrix_partials,
 )
 from screw_dynamics_ros.core.dynamics.payload import (
     payload_mass_matrix,
@@ -639,6 +640,10 @@ class Robot(CompiledFunctions):
     @compiled(coriolis_matrix, 'q', 'v')
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array:
         """Return C(q, v), (nv, nv), with dM/dt - 2 C skew-symmetric (Müller 2018b (85), D-36)."""
+
+    @compiled(mass_matrix_partials, 'q')
+    def mass_matrix_partials(self, q: ArrayLike) -> Array:
+        """Return the (nv, nv, nv) derivatives dM_ij / dq_k, along velocities as below (D-40)."""
 
     @compiled(inverse_mass_matrix, 'q')
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:

@@ -1,0 +1,29 @@
+"""The examples of doc/gradients.md run as printed, with JAX and with PyTorch."""
+
+import doctest
+import re
+
+import pytest
+
+from support.paths import DOC, ROOT
+
+
+def test_examples_run(monkeypatch):
+    jax = pytest.importorskip('jax')
+    monkeypatch.chdir(ROOT)
+    before = jax.config.jax_enable_x64
+    try:
+        results = doctest.testfile(str(DOC / 'gradients.md'), module_relative=False)
+    finally:
+        jax.config.update('jax_enable_x64', before)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_example_of_pytorch_runs(monkeypatch):
+    pytest.importorskip('torch')
+    monkeypatch.chdir(ROOT)
+    code = re.search(r'```python\n(import torch.*?)```', (DOC / 'gradients.md').read_text(), re.S)
+    space = {}
+    exec(code[1], space)
+    assert space['q'].grad.shape == (4096, space['robot'].nv)
