@@ -4,6 +4,7 @@ What PyTorch and JAX call: three compiled programs, one for each, that take sing
 stacks with any number of leading axes. They are compiled when they are first used, once for single
 samples and once for stacks, and kept as long as the robot is.
 
+>>> import numpy as np
 >>> robot = Robot.from_urdf('urdf/planar_2r.urdf', gravity=(0.0, -10.0, 0.0))
 >>> energy = differentiable(robot, 'potential_energy')
 >>> energy.cotangents((np.array([0.3, 0.4]),), np.ones(()))[0] == robot.gravity_torques([0.3, 0.4])
@@ -17,8 +18,6 @@ from dataclasses import replace
 from functools import cached_property
 from math import prod
 from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from screw_dynamics_ros.core.autograd.partials import (
     Source,
