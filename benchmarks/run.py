@@ -129,17 +129,10 @@ def write(path: Path, figures: list[Figure], load_before: float) -> None:
 
 
 def draw_picture(found: list[Figure]) -> str:
-    """Draw ratios and chains if there are any; return what to say about it."""
-    from picture import draw
+    """Draw what there is a panel for; return what to say about it."""
+    from picture import PATH, conditions, draw
 
-    where = environment()
-    (ROOT / 'results').mkdir(exist_ok=True)
-    path = ROOT / 'results' / 'benchmark.png'
-    title = (
-        f'{where["processor"]}, {where["cores"]} cores, {where["vectors"]} doubles per vector; '
-        f'Python {where["python"]}, Pinocchio {where["pinocchio"]}'
-    )
-    return f', {shown(path)}' if draw(found, path, title) else ''
+    return f', {shown(PATH)}' if draw(found, PATH, conditions(environment())) else ''
 
 
 def tell(found: list[Figure]) -> None:
