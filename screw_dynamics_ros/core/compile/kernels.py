@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.compilers import OPTIONS, compile_code
+from screw_dynamics_ros.core.compile.program.factoring import factored
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
 from screw_dynamics_ros.core.compile.text.python_source import python_functions
@@ -64,10 +65,10 @@ class KernelSpecification:
     uniform: frozenset[str] = frozenset()
 
     def record(self) -> Program:
-        """Run the recursion on recorded scalars."""
+        """Run the recursion on recorded scalars, then take common factors out of sums."""
         recorder = Recorder()
         outputs = self.build(*(recorder.inputs(name, size) for name, size in self.inputs))
-        return program(recorder, self.inputs, outputs)
+        return factored(program(recorder, self.inputs, outputs))
 
 
 def choose_backend(backend: str) -> str:

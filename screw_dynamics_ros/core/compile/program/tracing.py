@@ -39,10 +39,11 @@ class Recorder:
         """Return an object array of `size` scalars, the elements of the input called `name`."""
         array = np.empty(size, dtype=object)
         for k in range(size):
-            array[k] = self._new(('input', name, k))
+            array[k] = self.put(('input', name, k))
         return array
 
-    def _new(self, operation: Operation) -> Scalar:
+    def put(self, operation: Operation) -> Scalar:
+        """Record an operation as it is, unless there is the same one already."""
         index = self._known.setdefault(operation, len(self.operations))
         if index == len(self.operations):
             self.operations.append(operation)
@@ -54,8 +55,8 @@ class Recorder:
         if op[0] == 'neg':
             return Scalar(self, op[1])
         if op[0] == 'scale':
-            return self._new(('scale', -op[1], op[2]))
-        return self._new(('neg', i))
+            return self.put(('scale', -op[1], op[2]))
+        return self.put(('neg', i))
 
     def sum(self, i: int, j: int) -> Any:
         """Record i + j."""
@@ -66,13 +67,13 @@ class Recorder:
             return self.difference(i, ops[j][1])
         if ops[i][0] == 'neg':
             return self.difference(j, ops[i][1])
-        return self._new(('add', i, j)) if i < j else self._new(('add', j, i))
+        return self.put(('add', i, j)) if i < j else self.put(('add', j, i))
 
     def shifted(self, c: float, i: int) -> Scalar:
         """Record c + i."""
         if c == 0.0:
             return Scalar(self, i)
-        return self._new(('shift', c, i))
+        return self.put(('shift', c, i))
 
     def difference(self, i: int, j: int) -> Any:
         """Record i - j."""
@@ -83,10 +84,14 @@ class Recorder:
             return self.sum(i, ops[j][1])
         if ops[i][0] == 'neg':
             return -self.sum(ops[i][1], j)
+        if ops[i][0] == ops[j][0] == 'add':  # (a + b) - (a + c) = b - c
+            for a in sorted({*ops[i][1:]}.intersection(ops[j][1:])):
+                b, c = (sum(ops[k][1:]) - a for k in (i, j))
+                return self.difference(b, c)
         opposite = self._known.get(('sub', j, i))
         if opposite is not None:
             return self.negative(opposite)
-        return self._new(('sub', i, j))
+        return self.put(('sub', i, j))
 
     def product(self, i: int, j: int) -> Scalar:
         """Record i j."""
@@ -96,7 +101,7 @@ class Recorder:
             i, negative = ops[i][1], not negative
         if ops[j][0] == 'neg':
             j, negative = ops[j][1], not negative
-        result = self._new(('mul', i, j)) if i < j else self._new(('mul', j, i))
+        result = self.put(('mul', i, j)) if i < j else self.put(('mul', j, i))
         return -result if negative else result
 
     def scaled(self, c: float, i: int) -> Any:
@@ -112,7 +117,7 @@ class Recorder:
             return self.negative(i)
         if op[0] == 'scale':
             return self.scaled(c * op[1], op[2])
-        return self._new(('scale', c, i))
+        return self.put(('scale', c, i))
 
     def quotient(self, a: Element, b: Element) -> Any:
         """Record a / b: quotients by the same b share its reciprocal, as division is slow."""
@@ -121,16 +126,16 @@ class Recorder:
         if self.operations[b][0] == 'neg':
             return -self.quotient(a, self.operations[b][1])
         if type(a) is float:
-            return self._new(('reciprocal', a, b)) if a else 0.0
-        return self.product(int(a), self._new(('reciprocal', 1.0, b)).index)
+            return self.put(('reciprocal', a, b)) if a else 0.0
+        return self.product(int(a), self.put(('reciprocal', 1.0, b)).index)
 
     def clamped(self, lower: float, upper: float, i: int) -> Scalar:
         """Record i limited to a range; infinite limits are left out."""
         result = Scalar(self, i)
         if lower > -np.inf:
-            result = self._new(('max', float(lower), result.index))
+            result = self.put(('max', float(lower), result.index))
         if upper < np.inf:
-            result = self._new(('min', float(upper), result.index))
+            result = self.put(('min', float(upper), result.index))
         return result
 
     def function(self, name: str, i: int) -> Scalar:
@@ -138,18 +143,18 @@ class Recorder:
         if self.operations[i][0] == 'neg':  # cosine is even, sine is odd
             argument = self.operations[i][1]
             if name == 'cos':
-                return self._new(('cos', argument))
+                return self.put(('cos', argument))
             if name == 'sin':
-                return -self._new(('sin', argument))
-        return self._new((name, i))
+                return -self.put(('sin', argument))
+        return self.put((name, i))
 
     def angle(self, y: int, x: int) -> Scalar:
         """Record arctan2(y, x)."""
-        return self._new(('atan2', y, x))
+        return self.put(('atan2', y, x))
 
     def constant(self, c: float, i: int) -> int:
         """Return the operation c + (i - i), a constant; NaN where i is not a number."""
-        return self.shifted(c, self._new(('sub', i, i)).index).index
+        return self.shifted(c, self.put(('sub', i, i)).index).index
 
 
 class Scalar:
