@@ -222,7 +222,7 @@ class NativeStack:
 
 
 def stack_shape(name: str, n: int) -> tuple[int, ...]:
-    """Return the shape of what C++ writes for one sample, matrices column by column."""
+    """Return the shape of what C++ writes for one sample, matrices as Pinocchio stores them."""
     if name == 'mass matrix':
         return n, n
     if name.startswith('derivatives'):

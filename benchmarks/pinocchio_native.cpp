@@ -232,7 +232,7 @@ void peer_each(void* handle, int function, long n, const double* q, const double
 }
 
 // Seconds for n passes over a stack (samples, nv), on several threads; `out` holds for each sample
-// `width` numbers, the results one after the other, matrices column by column, of M and Minv the
+// `width` numbers, the results one after the other, matrices as Pinocchio stores them, of M and Minv the
 // upper triangle counts. Rows are copied into vectors: that is less than 1 % of the time, and half
 // of the compile time.
 double peer_stack(void* handle, int function, long n, int threads, long samples, long width,

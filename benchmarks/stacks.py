@@ -3,6 +3,8 @@
 Cores are the same for all: one, or all there are. Pinocchio's `rneaInParallel` and
 `abaInParallel` run in C++ and want one sample in each column, which they get; results go into
 arrays of the caller, while ours are new ones. Loops in Python use one core only.
+
+Then ours alone: stacks of several sizes beside single calls, and all cores beside one.
 """
 
 from __future__ import annotations
@@ -16,13 +18,16 @@ from figures import NAN, Figure, compared
 from native_peer import NAME as CPP
 from native_peer import NativePeer, library
 from robots_compared import PANDA, TALOS, UR5, Pair, pair
-from timing import Run, loop, measure, one_core
+from timing import Run, Times, loop, measure, one_core
 
 from screw_dynamics_ros.core.compile.llvm import native
 
 SAMPLES = 4096
 TURN = 10e-3  # s: several calls, so that neither side pays for the caches and pages the other took
 PYTHON, PARALLEL = 'loop in Python', 'Pinocchio ...InParallel'
+SINGLE_CALLS, ONE_CORE = 'ours, single calls', 'ours, one core'
+SIZES = (8, 64, 4096, 65536)
+MOST_BYTES = 400e6  # of the results of a stack
 
 # name, ours, Pinocchio's in a loop, its function of stacks
 CALLS = [
@@ -50,10 +55,34 @@ CALLS = [
         '[pin.crba(model, data, Q[i]).copy() for i in rows]',
         '',
     ),
+    (
+        'derivatives of inverse dynamics',
+        'robot.inverse_dynamics_derivatives(q, v, a)',
+        '[pin.computeRNEADerivatives(model, data, Q[i], V[i], A[i]) for i in rows]',
+        '',
+    ),
+    (
+        'derivatives of forward dynamics',
+        'robot.forward_dynamics_derivatives(q, v, a)',
+        '[pin.computeABADerivatives(model, data, Q[i], V[i], A[i]) for i in rows]',
+        '',
+    ),
+    (
+        'regressor',
+        'robot.regressor(q, v, a)',
+        '[pin.computeJointTorqueRegressor(model, data, Q[i], V[i], A[i]).copy() for i in rows]',
+        '',
+    ),
 ]
+#: Those of which stacks of several sizes are measured.
+SIZED = ('inverse dynamics', 'mass matrix', 'derivatives of forward dynamics')
 
 #: Required ratios to a loop in Python on one core with AVX-512; half of it with narrower vectors.
 REQUIRED = {PANDA: 40.0, UR5: 40.0, TALOS: 25.0}
+#: To a loop in C++ on one core, of the matrices of these robots.
+REQUIRED_OF_MATRICES = dict.fromkeys(
+    ('mass matrix', 'derivatives of inverse dynamics', 'derivatives of forward dynamics'), 15.0
+)
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -68,20 +97,81 @@ def figures(quick: bool) -> Iterator[Figure]:
         check(both, pool, peer)
         for name, ours, theirs, stacked in CALLS:
             for cores in sorted({1, all_cores}):
-                runs = candidates(both, pool, peer, (name, ours, theirs, stacked), cores)
+                samples = 512 if robot == TALOS and name == 'regressor' else SAMPLES
+                runs = candidates(both, pool, peer, (name, ours, theirs, stacked), cores, samples)
                 if cores == 1:
                     with one_core():
                         times = measure(runs, repeats=repeats, seconds=TURN)
                 else:
                     times = measure(runs, repeats=repeats, seconds=TURN)
+                of_matrices = REQUIRED_OF_MATRICES.get(name, NAN) if robot != UR5 else NAN
                 yield from compared(
                     f'Stacks of {SAMPLES}, per sample',
                     f'{both.name}, {both.robot.nv} dof',
                     f'{name}, {"one core" if cores == 1 else f"{cores} cores"}',
                     times,
-                    scale=1e6 / SAMPLES,
-                    required={PYTHON: width * REQUIRED[robot] if stacked and cores == 1 else NAN},
+                    scale=1e6 / samples,
+                    required={
+                        PYTHON: width * REQUIRED[robot] if stacked and cores == 1 else NAN,
+                        CPP: width * of_matrices if cores == 1 else NAN,
+                    },
+                    note='' if samples == SAMPLES else f'{samples} samples',
                 )
+        if robot != UR5:
+            yield from sizes(both, repeats, all_cores)
+
+
+def sizes(both: Pair, repeats: int, all_cores: int) -> Iterator[Figure]:
+    """Measure stacks of several sizes beside single calls on one core, and beside all cores."""
+    where = f'{both.name}, {both.robot.nv} dof'
+    for name, ours, _, _ in CALLS:
+        if name not in SIZED:
+            continue
+        runs: dict[int, Run] = {}
+        for samples in SIZES:
+            (q, v, a), _ = both.states(samples)
+            names = {'robot': both.robot, 'q': q, 'v': v, 'a': a}
+            few = {key: x[:8] for key, x in names.items() if key != 'robot'}
+            result = eval(ours, {'robot': both.robot, **few})
+            arrays = result if isinstance(result, tuple) else (result,)
+            if sum(x.nbytes for x in arrays) / 8 * samples <= MOST_BYTES:
+                runs[samples] = loop(ours, **names)
+        single = loop(ours, robot=both.robot, q=q[0].copy(), v=v[0].copy(), a=a[0].copy())
+        for samples, run in runs.items():
+            with one_core():
+                alone = measure({'ours': run, 'single': single}, repeats=repeats, seconds=TURN)
+            per_sample = Times([t / samples for t in alone['ours'].turns], NAN)
+            yield from compared(
+                'Stacks of several sizes, per sample, one core',
+                where,
+                f'{name}, {samples} samples',
+                {'ours': per_sample, SINGLE_CALLS: alone['single']},
+                required={SINGLE_CALLS: 1.0},
+            )
+            if all_cores > 1:
+                yield from compared(
+                    f'Stacks on {all_cores} cores, per sample',
+                    where,
+                    f'{name}, {samples} samples',
+                    on_cores(run, repeats),
+                    scale=1e6 / samples,
+                    required={ONE_CORE: 1.6 if samples == max(SIZES) else 1.0},
+                )
+
+
+def on_cores(run: Run, repeats: int) -> dict[str, Times]:
+    """Return the times on all cores and on one, in turns."""
+
+    class OnOneCore:
+        def __call__(self, n: int) -> float:
+            with one_core():
+                return run(n)
+
+        def each(self, n: int) -> list[float]:
+            with one_core():
+                return run.each(n)
+
+    return measure({'ours': run, ONE_CORE: OnOneCore()}, repeats=repeats, seconds=TURN)
 
 
 def candidates(
@@ -90,10 +180,11 @@ def candidates(
     peer: NativePeer | None,
     call: tuple[str, str, str, str],
     cores: int,
+    samples: int,
 ) -> dict[str, Run]:
     """Return what takes turns."""
     name, ours, theirs, stacked = call
-    (q, v, a), (Q, V, A) = both.states(SAMPLES)
+    (q, v, a), (Q, V, A) = both.states(samples)
     runs: dict[str, Run] = {'ours': loop(ours, robot=both.robot, q=q, v=v, a=a)}
     if stacked:
         QT, VT, AT = (np.asfortranarray(x.T) for x in (Q, V, A))
@@ -105,7 +196,7 @@ def candidates(
     if peer is not None:
         runs[CPP] = peer.stack(name, Q, V, A, threads=cores)
     if cores == 1:
-        names = {'pin': pin, 'model': both.model, 'data': both.data, 'rows': range(SAMPLES)}
+        names = {'pin': pin, 'model': both.model, 'data': both.data, 'rows': range(samples)}
         runs[PYTHON] = loop(theirs, Q=Q, V=V, A=A, **names)
     return runs
 
@@ -139,3 +230,13 @@ def check(both: Pair, pool: pin.ModelPool, peer: NativePeer | None) -> None:
         upper = np.triu(np.ones(M.shape[1:], bool))
         found = stack('mass matrix').swapaxes(1, 2)  # column by column
         np.testing.assert_allclose(found[:, upper], M[:, upper], rtol=1e-7, atol=1e-9)
+        for name, ours_of_matrices in (
+            ('derivatives of inverse dynamics', both.robot.inverse_dynamics_derivatives),
+            ('derivatives of forward dynamics', both.robot.forward_dynamics_derivatives),
+        ):
+            found = stack(name)  # row by row, the third one aside, a triangle
+            for k, matrix in enumerate(ours_of_matrices(q, v, a)[:2]):
+                mine = matrix[:, both.order][:, :, both.order]
+                np.testing.assert_allclose(
+                    found[:, k], mine, rtol=1e-6, atol=1e-8 * np.abs(mine).max()
+                )

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 #: Operations, each on a vector of samples, from which on a second thread pays.
-THREAD_WORK = 400_000
+THREAD_WORK = 600_000
 #: Those that a thread claims at once, at least.
 CLAIM_WORK = 50_000
 #: Those from which on other Python threads run meanwhile.
