@@ -1,8 +1,8 @@
 """Memory for large results, kept when nobody refers to them any more, for the next ones.
 
 The system clears memory before a process gets it, which takes longer than computing mass matrices
-or derivatives into it, and the C library gives back what is freed if it is much. What is kept here
-is marked as free: the system takes it back where memory is short.
+or derivatives into it, and the C library gives back what is freed if it is much. Large pieces that
+are kept here are marked as free: the system takes them back where memory is short.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.types import Array
 
 LARGE = 2**20  # bytes of results from which on their memory is kept
 MOST_KEPT = 512 * 2**20
+MARKED = 16 * 2**20  # bytes of pieces that are marked; smaller ones would become a fifth slower
 UNIT = 2**16  # sizes are multiples of it
 
 AVAILABLE = all(hasattr(mmap, name) for name in ('MADV_HUGEPAGE', 'MADV_FREE'))
@@ -53,5 +54,6 @@ def _keep(memory: mmap.mmap) -> None:
         return
     if sum(each * len(list(of_size)) for each, of_size in list(_kept.items())) + size > MOST_KEPT:
         _kept.clear()
-    memory.madvise(mmap.MADV_FREE)
+    if size >= MARKED:
+        memory.madvise(mmap.MADV_FREE)
     _kept.setdefault(size, deque()).append(memory)
