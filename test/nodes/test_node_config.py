@@ -49,6 +49,7 @@ def until_there_is_a_robot(client):
 
 
 def declared(client, node):
+    """Return the parameters of a node and their values, but for those of rclpy."""
     return {
         name: value
         for name, value in client.parameters(node).items()
@@ -333,8 +334,8 @@ def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
     client = client_of_moving_robot
     client.expect('config/bringup: robot description', 0)
     for name, before in declared(client, node).items():
-        for value in ANYTHING:
-            result = client.set_parameter(node, name, value)
+        results = client.set_parameters(node, [(name, value) for value in ANYTHING])
+        for value, result in zip(ANYTHING, results, strict=True):
             assert result.successful or result.reason, (name, value)
         restored = client.set_parameter(node, name, plain(before))
         assert restored.successful or 'read-only' in restored.reason or before == '', (name, before)

@@ -362,10 +362,14 @@ class Client:
 
     def set_parameter(self, node, name, value, **options):
         """Set a parameter; return the result."""
+        return self.set_parameters(node, [(name, value)], **options)[0]
+
+    def set_parameters(self, node, values, **options):
+        """Set parameters, (name, value), one after the other in one request; return the results."""
         request = SetParameters.Request(
-            parameters=[Parameter(name, value=value).to_parameter_msg()]
+            parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values]
         )
-        return self.call(SetParameters, f'{node}/set_parameters', request, **options).results[0]
+        return self.call(SetParameters, f'{node}/set_parameters', request, **options).results
 
     def parameters(self, node):
         """Return the declared parameters of a node and their values."""

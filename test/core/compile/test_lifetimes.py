@@ -173,7 +173,7 @@ def test_garbage_collection_at_any_time():
 def test_many_threads_call_at_once(backend):
     """First calls, which compile, and later ones, from eight threads."""
     robot, reference = build('tree', backend), build('tree', 'reference')
-    state = states(robot, 40)
+    state = states(robot, 12)
     expected = {
         name: call(reference, name, state)
         for name in ('mass_matrix', 'gravity_torques', 'link_pose')
@@ -185,7 +185,7 @@ def test_many_threads_call_at_once(backend):
         try:
             start.wait()
             for name, right in expected.items():
-                for k in range(40):
+                for k in range(12):
                     close(call(robot, name, {key: x[k] for key, x in state.items()}), right[k])
                 close(call(robot, name, state), right)
         except BaseException as failure:

@@ -73,7 +73,7 @@ def complementary(A, b):
 def test_effort_at_the_joint_limits_for_seconds_stays_finite(panda, integrator, part):
     """All joints are driven into their stops and rest there, whatever the step was before."""
     simulated = SimulatedRobot(panda, integrator=integrator)
-    for _ in range(2500):
+    for _ in range(1500):
         simulated.step(part * panda.limits.effort, 0.002)
         assert is_within(simulated)
     np.testing.assert_array_equal(simulated.q, panda.limits.upper)
