@@ -92,7 +92,7 @@ FUNCTIONS: dict[str, tuple[Recursion, Sequence[str]]] = {
     'derivatives of forward dynamics': (forward_dynamics_derivatives, FORCES),
 }
 
-#: The derivatives of its forward dynamics take a minute to record.
+#: Left out: it takes longest to record.
 LONG = {('TALOS', 'derivatives of forward dynamics')}
 
 
