@@ -48,6 +48,7 @@ MODULES = (
 #: What takes long runs only if it is named.
 ON_DEMAND = (
     'all_solutions',
+    'gradients',
     'identification',
     'node_kilohertz',
     'node_rates',
@@ -65,6 +66,9 @@ PACKAGES = {
     'EAIK': 'EAIK',
     'ssik': 'ssik',
     'MuJoCo': 'mujoco',
+    'JAX': 'jax',
+    'frax': 'frax',
+    'PyTorch': 'torch',
 }
 
 
