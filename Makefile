@@ -46,6 +46,7 @@ tables:
 	@tools/setup.sh run
 	@$(IN_VENV) python tools/readme_tables.py
 	@$(IN_VENV) python tools/solution_tables.py
+	@$(IN_VENV) python tools/gradient_tables.py
 
 lint:
 	@tools/setup.sh all

@@ -99,7 +99,7 @@ def error_of_gradients(robot: Robot) -> Figure:
             expected = differentiate(model, data, q, v, a)  # in memory that the other one uses too
             for x, D in zip(jacobian(*map(jnp.array, (q, v, a))), expected):
                 full = np.triu(D) + np.triu(D, 1).T if not np.tril(D, -1).any() else D
-                worst = max(worst, np.linalg.norm(x - full) / np.linalg.norm(full))
+                worst = max(worst, float(np.linalg.norm(x - full) / np.linalg.norm(full)))
     return Figure(
         GROUP,
         ROBOT,

@@ -70,8 +70,8 @@ BRIEF_ROWS = (
 
 KILOHERTZ = 'node_kilohertz'  # in the table of nodes, once it has been measured
 
-#: Parts whose tables are on other pages: `tools/solution_tables.py`.
-OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'identification', 'recordings')
+#: Parts whose tables are on other pages: `tools/solution_tables.py`, `tools/gradient_tables.py`.
+OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'gradients', 'identification', 'recordings')
 
 #: Results of programs that are no parts of benchmarks/run.py, and write their tables themselves.
 STUDIES = ('feedforward', 'observers')
