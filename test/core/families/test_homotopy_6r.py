@@ -63,7 +63,7 @@ def test_the_arm_with_sixteen_real_solutions() -> None:
     U, _, V = np.linalg.svd(pose[:3, :3])
     pose[:3, :3] = U @ V
     (ends,) = homotopy.all_solutions(*judged.axes(), pose[None])
-    robot = judged.robot('python')
+    robot = judged.robot('reference')
     assert ends.complete
     assert len(ends.q) == 16
     assert max(np.abs(robot.link_pose(q, judged.tool) - pose).max() for q in ends.q) < 1e-12
