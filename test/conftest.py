@@ -8,13 +8,11 @@ to come first does not stay unnoticed.
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,39 +103,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[None]:
+def pytest_collection() -> Iterator[None]:
     """Collect ten thousand tests, and let the garbage collector look at none of them ever again.
 
     It would take a tenth of the time of a run: they are most of what is in memory.
     """
     gc.disable()
-    with pytest.MonkeyPatch.context() as state:
-        if hasattr(session.config, 'workerinput'):
-            share_bytecode(session.config, state)
-        yield
+    yield
     gc.freeze()
     gc.enable()
-
-
-def share_bytecode(config: pytest.Config, state: pytest.MonkeyPatch) -> None:
-    """Import a part of the test files first, each worker of a whole run another one.
-
-    To rewrite their assertions is half of the work of collecting, and is done once for all workers
-    then. Where Python is told to write no bytecode, it does in a folder of this run meanwhile.
-    """
-    if config.args != config.getini('testpaths'):
-        return
-    if sys.dont_write_bytecode:
-        folder = Path(os.environ['SCREW_DYNAMICS_CACHE']).with_name('bytecode')
-        state.setattr(sys, 'dont_write_bytecode', False)
-        state.setattr(sys, 'pycache_prefix', str(folder))
-    worker = config.workerinput  # type: ignore[attr-defined]
-    files = sorted(Path(__file__).parent.rglob('test_*.py'))
-    for path in files[int(worker['workerid'][2:]) :: worker['workercount']]:
-        if str(path.parent) not in sys.path:
-            sys.path.insert(0, str(path.parent))
-        with suppress(Exception, pytest.skip.Exception):  # collecting it will tell
-            importlib.import_module(path.stem)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 from functools import cache
 
 import numpy as np
@@ -28,6 +29,8 @@ from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from support.compilation import BACKENDS, COMPILED, build, close, needs_llvmlite, states
 from support.models import random_description
+
+DEADLINE = 60.0  # s
 
 LANES = native.simd_lanes() if native.available() else 8
 #: What stands for the options of a function; those of other names have defaults.
@@ -355,28 +358,33 @@ def test_stacks_leave_no_trace():
 
 @needs_llvmlite
 def test_other_threads_run_while_a_stack_is_computed():
-    """A stack of long work leaves the interpreter to others: a thread counts meanwhile."""
+    """A stack of long work leaves the interpreter to others: this thread sees it at work."""
     chain = Robot(robot().description, backend='native')
     stacks = arguments('forward_dynamics_derivatives', 40_000)
     chain.forward_dynamics_derivatives(*stacks)
-    count, done = 0, threading.Event()
+    seen, calling, enough = 0, False, threading.Event()
+    end = time.monotonic() + DEADLINE
 
     def work() -> None:
-        for _ in range(5):
+        nonlocal calling
+        while not enough.is_set() and time.monotonic() < end:
+            calling = True
             chain.forward_dynamics_derivatives(*stacks)
-        done.set()
+            calling = False
 
     before = sys.getswitchinterval()
-    sys.setswitchinterval(100.0)  # nobody has to give way
+    sys.setswitchinterval(2.0 * DEADLINE)  # nobody has to give way
     thread = threading.Thread(target=work)
     try:
         thread.start()
-        while not done.wait(1e-4):
-            count += 1
+        while thread.is_alive() and seen < 10:
+            seen += calling
+            time.sleep(1e-4)
     finally:
+        enough.set()
         sys.setswitchinterval(before)
         thread.join()
-    assert count > 10
+    assert seen == 10
 
 
 @needs_llvmlite
