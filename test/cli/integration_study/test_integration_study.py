@@ -151,7 +151,7 @@ def test_body_frames(study):
         np.testing.assert_allclose(com[place, SE3], com['center of mass', SE3], atol=1e-8)
         assert np.abs(com[place, SO3xR3] - com['center of mass', SO3xR3]).max() > 1e-7
         assert gaps[place, SE3] < EXACT
-    assert gaps['pivot', SO3xR3] < 1e-13
+    assert gaps['pivot', SO3xR3] < 5e-13  # rounding
     assert gaps['elsewhere', SO3xR3] > 1e-7
 
 
