@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from traced_node import COLUMNS
 
 RATES = 200.0, 1000.0  # Hz
-LONG, QUICK = 60.0, 10.0  # s
+LONG, QUICK = 30.0, 10.0  # s
 MEDIAN, TAIL = 1.3, 1.5  # required ratios to the echo
 STAGES = (
     'from the driver to Python',
@@ -48,7 +48,7 @@ def figures(quick: bool) -> Iterator[Figure]:
 def compared(rate: float, ours: Run, echo: Run) -> Iterator[Figure]:
     """Return the figures of ours beside the echo."""
     group, robot = 'Rates', 'Panda'
-    a, b = (np.quantile(run.delays, (0.5, 0.99)) * 1e6 for run in (ours, echo))
+    a, b = ((np.quantile(run.delays, (0.5, 0.99)) * 1e6).tolist() for run in (ours, echo))
     for name, k, most in (('median', 0, MEDIAN), ('99 %', 1, TAIL)):
         yield Figure(
             group,
@@ -91,5 +91,6 @@ def stages(rate: float, run: Run, notes: NDArray[np.int64]) -> Iterator[Figure]:
             'Panda',
             f'{rate:g} Hz, {stage}',
             float(np.median(lengths[:, k])),
-            note=f'mean of the slowest 1 % of all states: {lengths[slow, k].mean():.0f} us',
+            float(lengths[slow, k].mean()),
+            note='median of all states (mean of the slowest 1 % of them)',
         )

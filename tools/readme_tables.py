@@ -68,7 +68,8 @@ BRIEF_ROWS = (
 )
 
 
-KILOHERTZ = 'node_kilohertz'  # in the table of nodes, once it has been measured
+#: In the table of nodes, once they have been measured.
+MEASURED_ON_DEMAND = ('node_kilohertz', 'node_rates')
 
 #: Parts whose tables are on other pages: `tools/solution_tables.py`, `tools/gradient_tables.py`.
 OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'gradients', 'identification', 'recordings')
@@ -375,8 +376,7 @@ def inverse_kinematics(folder: Path, brief: bool = False) -> str:
 def nodes(folder: Path, brief: bool = False) -> str:
     """Return the table of the nodes."""
     parts = ('node_latency', 'node_endurance', 'node_beside_requests', 'parameter_gap')
-    if (folder / f'{KILOHERTZ}.json').exists():
-        parts += (KILOHERTZ,)
+    parts += tuple(part for part in MEASURED_ON_DEMAND if (folder / f'{part}.json').exists())
     results = Results(folder, *parts)
     rows = []
     for figure in results.figures:

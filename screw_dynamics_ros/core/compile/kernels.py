@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 
 BACKENDS = ('native', 'python', 'reference')
 
+#: Operations up to which common factors are taken out. Longer programs would take up to a sixth
+#: more time with fewer operations: a b + a c are two instructions, too, and more values wait.
+LONGEST_FACTORED = 1500
 #: Operations up to which a program is compiled in this process, for one sample and for stacks.
 LONG = (2000, 12_000)
 
@@ -68,7 +71,8 @@ class KernelSpecification:
         """Run the recursion on recorded scalars, then take common factors out of sums."""
         recorder = Recorder()
         outputs = self.build(*(recorder.inputs(name, size) for name, size in self.inputs))
-        return factored(program(recorder, self.inputs, outputs))
+        recorded = program(recorder, self.inputs, outputs)
+        return factored(recorded) if recorded.operation_count <= LONGEST_FACTORED else recorded
 
 
 def choose_backend(backend: str) -> str:
