@@ -449,8 +449,9 @@ def test_a_goal_is_canceled_while_the_controller_answers(rig):
 
 
 def test_a_goal_that_is_accepted_too_late_is_canceled(rig):
+    """The newer goal is refused: the controller would end the late one by itself for another."""
     sent = held_up(rig)
-    cancels, last = rig.arm.cancels, rig.send()
+    cancels, last = rig.arm.cancels, rig.send(goal(names=('joint1', 'nose')))
     status, _, text = sent.result()
     assert status == ABORTED
     assert 'replaced by a newer goal' in text
@@ -458,6 +459,19 @@ def test_a_goal_that_is_accepted_too_late_is_canceled(rig):
     rig.wait(lambda: rig.arm.cancels > cancels)
     rig.wait(lambda: rig.proxy.relay.coming is None)
     assert not last.ended or last.result()[0] == ABORTED
+
+
+def test_of_two_goals_that_are_accepted_late_the_newer_one_runs(rig):
+    sent = held_up(rig)
+    before, last = len(rig.arm.goals), rig.send(goal(q=((0, 0), (0.05, 0.1), (0.1, 0.05))))
+    rig.wait(lambda: rig.proxy.relay.coming.phase is Phase.SENT)
+    rig.stands_still = False
+    rig.wait(lambda: rig.proxy.relay.coming is None and rig.proxy.relay.running is not None)
+    assert 'replaced by a newer goal' in sent.result()[2]
+    rig.wait(lambda: len(rig.arm.goals) == before + 2)
+    assert rig.arm.running.request is rig.arm.goals[-1]
+    assert rig.arm.goals[-1].trajectory.points[-1].positions == pytest.approx([0.1, 0.05])
+    assert not last.ended
 
 
 def test_a_controller_that_does_not_answer(rig):
