@@ -6,7 +6,6 @@ Figures come from benchmarks/results/gradients.json. The table stands between tw
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -21,11 +20,13 @@ from readme_tables import (
     lost,
     machine_of,
     number,
+    only_looks,
     ours,
     table,
     theirs,
     times,
     verdict,
+    write,
 )
 
 PAGE = ROOT / 'doc' / 'gradients.md'
@@ -64,14 +65,7 @@ def update(text: str, folder: Path = RESULTS) -> str:
 
 def main() -> None:
     """Write the page, or only look."""
-    parser = argparse.ArgumentParser(description='Write the measured table of gradients.')
-    parser.add_argument('--check', action='store_true', help='only tell whether it would change')
-    options = parser.parse_args()
-    before = PAGE.read_text(encoding='utf-8')
-    after = update(before)
-    if options.check and after != before:
-        sys.exit(f'{PAGE.name} is not what benchmarks/results say')
-    PAGE.write_text(after, encoding='utf-8')
+    write(PAGE, update(PAGE.read_text(encoding='utf-8')), only_looks())
 
 
 if __name__ == '__main__':

@@ -570,17 +570,27 @@ def _listed(parts: Iterable[str]) -> str:
     return f': {text}' if text else ''
 
 
-def main() -> None:
-    """Write the pages, or only look."""
+def write(page: Path, after: str, check: bool) -> None:
+    """Write a page, or only look whether it would change."""
+    if not check:
+        page.write_text(after, encoding='utf-8')
+    elif after != page.read_text(encoding='utf-8'):
+        sys.exit(f'{page.name} is not what benchmarks/results say')
+
+
+def only_looks(arguments: Sequence[str] | None = None) -> bool:
+    """Return whether the command line says `--check`."""
     parser = argparse.ArgumentParser(description='Write the measured tables.')
     parser.add_argument('--check', action='store_true', help='only tell whether it would change')
-    options = parser.parse_args()
+    return bool(parser.parse_args(arguments).check)
+
+
+def main() -> None:
+    """Write the pages, or only look."""
+    check = only_looks()
     for page in PAGES:
-        before = page.read_text(encoding='utf-8')
-        after = update(before, to_root='../' * len(page.relative_to(ROOT).parts[1:]))
-        if options.check and after != before:
-            sys.exit(f'{page.name} is not what benchmarks/results say')
-        page.write_text(after, encoding='utf-8')
+        to_root = '../' * len(page.relative_to(ROOT).parts[1:])
+        write(page, update(page.read_text(encoding='utf-8'), to_root=to_root), check)
 
 
 if __name__ == '__main__':

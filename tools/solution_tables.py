@@ -7,7 +7,6 @@ status 1 if a table would change.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,11 +23,13 @@ from readme_tables import (
     machine_of,
     note,
     number,
+    only_looks,
     ours,
     table,
     theirs,
     times,
     verdict,
+    write,
 )
 
 PAGE = ROOT / 'doc' / 'all_solutions.md'
@@ -203,14 +204,7 @@ def update(text: str, folder: Path = RESULTS) -> str:
 
 def main() -> None:
     """Write the page, or only look."""
-    parser = argparse.ArgumentParser(description='Write the measured tables.')
-    parser.add_argument('--check', action='store_true', help='only tell whether it would change')
-    options = parser.parse_args()
-    before = PAGE.read_text(encoding='utf-8')
-    after = update(before)
-    if options.check and after != before:
-        sys.exit(f'{PAGE.name} is not what benchmarks/results say')
-    PAGE.write_text(after, encoding='utf-8')
+    write(PAGE, update(PAGE.read_text(encoding='utf-8')), only_looks())
 
 
 if __name__ == '__main__':
