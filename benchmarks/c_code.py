@@ -27,7 +27,7 @@ from timing import measure
 
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.objects import object_file
-from screw_dynamics_ros.core.compile.text.c_source import CFunction
+from screw_dynamics_ros.core.compile.text.c_source import CFunction, CSource
 
 FLAGS = ('-std=gnu11', '-O3', '-march=native', '-DNDEBUG', '-fPIC')
 NAME = 'robot'
@@ -58,20 +58,23 @@ def figures(quick: bool) -> Iterator[Figure]:
         both = pair(name)
         peer = NativePeer(both.model, both.frame)
         with tempfile.TemporaryDirectory(prefix='screw_dynamics_benchmark_') as folder:
-            ours = compiled(both, compiler, Path(folder))
-            yield from measured(both, peer, ours, REQUIRED[name], repeats)
+            outputs = [output for _, output in CALLS]
+            code = both.robot.c_source(NAME, *outputs, separate=True)
+            ours = compiled(code, compiler, Path(folder))
+            yield from measured(both, peer, ours, code, REQUIRED[name], repeats)
 
 
 def measured(
     both: Pair,
     peer: NativePeer,
     ours: dict[str, ctypes.CDLL],
+    code: CSource,
     required: dict[str, float],
     repeats: int,
 ) -> Iterator[Figure]:
     """Return the figures of one robot."""
     (q, v, a), (Q, V, A) = ([x[0] for x in states] for states in both.states(1))
-    functions = {function.name: function for function in written(both)}
+    functions = {function.name: function for function in code.functions}
     for name, output in CALLS:
         function = functions[f'{NAME}_{output}']
         # The third input of forward dynamics is a torque; its size changes no time.
@@ -98,15 +101,8 @@ def measured(
                 )
 
 
-def written(both: Pair) -> tuple[CFunction, ...]:
-    """Return the functions of a robot."""
-    outputs = [output for _, output in CALLS]
-    return both.robot.c_source(NAME, *outputs, separate=True).functions
-
-
-def compiled(both: Pair, compiler: str, folder: Path) -> dict[str, ctypes.CDLL]:
+def compiled(code: CSource, compiler: str, folder: Path) -> dict[str, ctypes.CDLL]:
     """Return libraries with all functions and loops around them, by how they were compiled."""
-    code = both.robot.c_source(NAME, *(output for _, output in CALLS), separate=True)
     (folder / f'{NAME}.h').write_text(code.header)
     (folder / f'{NAME}.c').write_text(code.source)
     (folder / 'loops.c').write_text(loops(code.functions))

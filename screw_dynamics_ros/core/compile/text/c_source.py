@@ -94,7 +94,7 @@ def c_source(name: str, functions: Sequence[CFunction], comment: Iterable[str]) 
         f'#endif  /* {guard} */',
     ]
     source = [f'#include "{name}.h"', '', '#include <math.h>']
-    if any(part.angles for function in functions for part in schedule(function.program)):
+    if any(is_trigonometric(op) for function in functions for op in function.program.operations):
         source += ['#include <float.h>', '#include <stdint.h>', '#include <string.h>', '', SINCOS]
     for function, text in zip(functions, prototypes):
         source += ['', text, '{', *body(function), '}']
@@ -138,8 +138,7 @@ def body(function: CFunction) -> Iterator[str]:
     for i, operation in enumerate(program.operations):
         if operation[0] == 'input':
             yield f'  const double x{i} = {expression(operation)};'
-    trigonometric = [op for op in program.operations if op[0] in ('sin', 'cos')]
-    places = {op: i for i, op in enumerate(program.operations) if op in set(trigonometric)}
+    places = {op: i for i, op in enumerate(program.operations) if is_trigonometric(op)}
     for number_of_part, part in enumerate(schedule(program)):
         for i in part.operations:
             yield f'  const double x{i} = {expression(program.operations[i])};'
@@ -161,6 +160,11 @@ def body(function: CFunction) -> Iterator[str]:
                     yield f'  const double x{places[kind, angle]} = LANE({array}, {k});'
     for result, (_, flat) in zip(function.results, program.outputs):
         yield from (f'  {result}[{k}] = {infix_element(e, number)};' for k, e in enumerate(flat))
+
+
+def is_trigonometric(operation: Operation) -> bool:
+    """Whether an operation is a sine or a cosine."""
+    return operation[0] in ('sin', 'cos')
 
 
 def is_name(text: str) -> bool:
