@@ -18,11 +18,8 @@ from screw_dynamics_ros.core.autograd import jax as robots  # noqa: E402
 from screw_dynamics_ros.core.autograd.partials import FUNCTIONS  # noqa: E402
 from screw_dynamics_ros.core.autograd.xla_handler import Interface, struct_offsets  # noqa: E402
 from support.compilation import close, needs_llvmlite  # noqa: E402
-from support.models import random_configuration, random_description  # noqa: E402
-
-LINK_FUNCTIONS = ('link_pose', 'jacobian', 'velocity')
-ARGUMENTS = {'inverse_dynamics': 'qva', 'forward_dynamics': 'qva'}
-TWO = ('coriolis_torques', 'kinetic_energy', 'velocity')
+from support.gradient_cases import link_options, random_arguments  # noqa: E402
+from support.models import random_description  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -46,15 +43,11 @@ def flying():
 
 
 def arguments(robot, name='inverse_dynamics', stack=(), seed=0):
-    rng = np.random.default_rng(seed)
-    count = len(ARGUMENTS.get(name, 'qv' if name in TWO else 'q')) - 1
-    arrays = [random_configuration(robot, rng, stack), *rng.normal(size=(count, *stack, robot.nv))]
-    return [jnp.array(x) for x in arrays]
+    return [jnp.array(x) for x in random_arguments(robot, name, stack, seed)]
 
 
 def function_of(robot, name):
-    options = (robot.link_names[-1],) if name in LINK_FUNCTIONS else ()
-    return lambda *x: getattr(robots, name)(robot, *x, *options)
+    return lambda *x: getattr(robots, name)(robot, *x, *link_options(robot, name))
 
 
 def test_the_module_does_not_hide_the_library():

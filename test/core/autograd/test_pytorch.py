@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip('torch')
@@ -11,11 +10,8 @@ from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError  # no
 from screw_dynamics_ros.core.autograd import pytorch  # noqa: E402
 from screw_dynamics_ros.core.autograd.partials import FUNCTIONS  # noqa: E402
 from support.compilation import close  # noqa: E402
-from support.models import random_configuration, random_description  # noqa: E402
-
-LINK_FUNCTIONS = ('link_pose', 'jacobian', 'velocity')
-ARGUMENTS = {'inverse_dynamics': 'qva', 'forward_dynamics': 'qva'}
-TWO = ('coriolis_torques', 'kinetic_energy', 'velocity')
+from support.gradient_cases import count, link_options, random_arguments  # noqa: E402
+from support.models import random_description  # noqa: E402
 
 
 @pytest.fixture(scope='module')
@@ -30,16 +26,11 @@ def flying():
 
 
 def arguments(robot, name='inverse_dynamics', stack=(), seed=0):
-    rng = np.random.default_rng(seed)
-    count = len(ARGUMENTS.get(name, 'qv' if name in TWO else 'q')) - 1
-    arrays = [random_configuration(robot, rng, stack), *rng.normal(size=(count, *stack, robot.nv))]
-    return [torch.tensor(x) for x in arrays]
+    return [torch.tensor(x) for x in random_arguments(robot, name, stack, seed)]
 
 
 def function_of(robot, name):
-    options = (robot.link_names[-1],) if name in LINK_FUNCTIONS else ()
-    first = len(ARGUMENTS.get(name, 'qv' if name in TWO else 'q'))
-    return lambda *x: getattr(pytorch, name)(robot, *x[:first], *options)
+    return lambda *x: getattr(pytorch, name)(robot, *x[: count(name)], *link_options(robot, name))
 
 
 def test_every_function_is_there():
