@@ -13,24 +13,24 @@ from collections.abc import Sequence
 from screw_dynamics_ros.core.compile.llvm.sincos import COS, ROUNDER, SIN
 
 LANES = 4
-#: pi/2 as a sum, of 33 bits each but for the last.
-HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
-#: Multiples of pi/2 from which products with those parts are not exact any more.
-LARGEST_MULTIPLE = 2**19
-SHIFT = 20  # away with whole numbers below twice that
+#: pi/2 as a sum: two parts of 39 bits, and the rest.
+HALF_PI = (1.5707963267923333, 2.5633441515905732e-12, 3.9455541665632055e-24)
+#: Multiples of pi/2 from which products with the first two are not exact any more.
+LARGEST_MULTIPLE = 2**14
+SHIFT = 15  # away with whole numbers below twice that
 ROUNDER_BITS = int.from_bytes(struct.pack('<d', ROUNDER), 'little')
 
 
-def polynomial(coefficients: Sequence[float]) -> str:
-    """Return c0 + c1 z + ... + c5 z^5, by Estrin's scheme: short chains of operations."""
-    pairs = [f'({a!r} + z * {b!r})' for a, b in zip(coefficients[::2], coefficients[1::2])]
-    return f'{pairs[0]} + zz * ({pairs[1]} + zz * {pairs[2]})'
+def terms(coefficients: Sequence[float]) -> list[str]:
+    """Return c0 + c1 z, c2 + c3 z and c4 + c5 z."""
+    return [f'({a!r} + z * {b!r})' for a, b in zip(coefficients[::2], coefficients[1::2])]
 
 
+S, C = terms(SIN), terms(COS)
 #: `sines_and_cosines`, and what its callers need: VECTOR of 4 numbers, VECTORS of so many of them,
 #: and one LANE.
 FUNCTION = f"""\
-/* Sines and cosines of some angles at once, to about one unit in the last place. GCC and Clang
+/* Sines and cosines of some angles at once, to two units in the last place. GCC and Clang
  * compute several in one vector. Compilers that are allowed to take sums apart, or compute with
  * more digits than double has, call the library. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(_M_FP_FAST) || \\
@@ -41,6 +41,10 @@ FUNCTION = f"""\
 #endif
 
 #if defined(__GNUC__)
+#ifdef __AVX__
+#include <immintrin.h>
+#define ANY_BIT(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
+#endif
 #define LANES {LANES}
 #define VECTOR(a, b, c, d) {{a, b, c, d}}
 #define LANE(vectors, k) vectors[(k) / LANES][(k) % LANES]
@@ -55,7 +59,18 @@ typedef uint64_t bits __attribute__((vector_size(8 * LANES)));
 typedef double reals;
 typedef uint64_t bits;
 #endif
+#define SIGN (UINT64_C(1) << 63)
 #define VECTORS(count) ((count) * {LANES} / LANES)
+
+#ifndef ANY_BIT
+#define ANY_BIT(v) any_bit(&(v))
+static inline int any_bit(const bits *value) {{
+  uint64_t lanes[LANES], any = 0;
+  memcpy(lanes, value, sizeof lanes);
+  for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
+  return any != 0;
+}}
+#endif
 
 static SELDOM void by_library(const double *angles, double *sines, double *cosines) {{
   for (int k = 0; k < LANES; k++) {{
@@ -68,32 +83,28 @@ static inline void sines_and_cosines(const reals *angles, reals *sines, reals *c
                                      int vectors) {{
   for (int k = 0; k < vectors; k++) {{
     const reals x = angles[k];
-    /* x = n pi/2 + r; the low digits of the sum are n. Only the last difference is rounded. */
+    /* x = n pi/2 + r; the low digits of the sum are n. */
     const reals sum = x * {2 / 3.141592653589793!r} + {ROUNDER!r};
     const reals n = sum - {ROUNDER!r};
-    const reals t = x - n * {HALF_PI[0]!r};
-    const reals u = n * {HALF_PI[1]!r};
-    const reals v = t - u;
-    const reals r = v - (n * {HALF_PI[2]!r} + n * {HALF_PI[3]!r} - (t - v - u));
-    const reals z = r * r, zz = z * z, half = 0.5 * z, w = 1.0 - half;
-    const reals s = r + r * z * ({polynomial(SIN)});
-    const reals c = w + (1.0 - w - half + zz * ({polynomial(COS)}));
+    const reals v = x - n * {HALF_PI[0]!r} - n * {HALF_PI[1]!r};
+    const reals r = v - n * {HALF_PI[2]!r};
+    /* The last part of n pi/2 is far below the last digit of the square. */
+    const reals z = v * v, zz = z * z, rz = r * z;
+    const reals s = r + rz * ({S[0]} + zz * ({S[1]} + zz * {S[2]}));
+    const reals c = 1.0 - 0.5 * v * v + zz * {C[0]} + zz * zz * ({C[1]} + zz * {C[2]});
     /* Odd quadrants swap sine and cosine, and each changes its sign in two of them. */
-    bits q, sine, cosine, beyond;
+    bits q, sine, cosine;
     memcpy(&q, &sum, sizeof q);
     memcpy(&sine, &s, sizeof sine);
     memcpy(&cosine, &c, sizeof cosine);
-    const bits odd = 0 - (q & 1);
-    const bits first = ((sine & ~odd) | (cosine & odd)) ^ (q >> 1 << 63);
-    const bits second = ((cosine & ~odd) | (sine & odd)) ^ ((q + 1) >> 1 << 63);
+    const bits swap = (sine ^ cosine) & (0 - (q & 1));
+    const bits first = sine ^ swap ^ (q << 62 & SIGN);
+    const bits second = cosine ^ swap ^ ((q << 62 ^ q << 63) & SIGN);
     memcpy(sines + k, &first, sizeof first);
     memcpy(cosines + k, &second, sizeof second);
     /* Large angles, infinities and NaN: n is not within {LARGEST_MULTIPLE}. */
-    beyond = (q - UINT64_C({ROUNDER_BITS:#x}) + {LARGEST_MULTIPLE}) >> {SHIFT};
-    uint64_t lanes[LANES], any = CALL_LIBRARY;
-    memcpy(lanes, &beyond, sizeof lanes);
-    for (int lane = 0; lane < LANES; lane++) any |= lanes[lane];
-    if (any) {{
+    const bits beyond = (q - UINT64_C({ROUNDER_BITS:#x}) + {LARGEST_MULTIPLE}) >> {SHIFT};
+    if (CALL_LIBRARY || ANY_BIT(beyond)) {{
       double a[LANES], b[LANES], d[LANES]; /* the vectors themselves may stay in registers */
       memcpy(a, &x, sizeof a);
       by_library(a, b, d);

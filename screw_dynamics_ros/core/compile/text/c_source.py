@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from screw_dynamics_ros.core.compile.program.schedule import schedule
 from screw_dynamics_ros.core.compile.program.sums import chained
@@ -19,10 +21,11 @@ from screw_dynamics_ros.core.errors import ArgumentError
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
 #: Operations up to which sums are faster as chains of fused multiply-adds. Longer programs have
 #: more numbers in use than registers, and a compiler may order a sum as it likes.
-LONGEST_CHAINED = 1500
+LONGEST_CHAINED = 2500
 #: Names within functions: intermediate results, and arrays of angles, their sines and cosines.
 LOCAL = re.compile(
-    'x[0-9]+|[asc]_[0-9]+|sines_and_cosines|by_library|SELDOM|reals|bits|LANES?|VECTORS?|CALL_LIBRARY'
+    'x[0-9]+|[asc]_[0-9]+|sines_and_cosines|by_library|any_bit|ANY_BIT|SELDOM|SIGN|reals|bits|LANES?|VECTORS?'
+    '|CALL_LIBRARY'
 )
 
 
@@ -129,7 +132,10 @@ def prototype(function: CFunction) -> str:
 
 
 def body(function: CFunction) -> Iterator[str]:
-    """Yield the lines of a function: inputs, then the parts of its schedule, then the outputs."""
+    """Yield the lines of a function: inputs, then the parts of its schedule.
+
+    An output is written as soon as it is known, so that no register has to keep it.
+    """
     program = function.program
     if program.operation_count <= LONGEST_CHAINED:
         program = chained(program)
@@ -138,10 +144,16 @@ def body(function: CFunction) -> Iterator[str]:
     for i, operation in enumerate(program.operations):
         if operation[0] == 'input':
             yield f'  const double x{i} = {expression(operation)};'
+    writes: dict[int | None, list[str]] = defaultdict(list)
+    for result, (_, flat) in zip(function.results, program.outputs):
+        for k, e in enumerate(flat):
+            known_with = e if type(e) is int else None
+            writes[known_with].append(f'  {result}[{k}] = {infix_element(e, number)};')
     places = {op: i for i, op in enumerate(program.operations) if is_trigonometric(op)}
     for number_of_part, part in enumerate(schedule(program)):
         for i in part.operations:
             yield f'  const double x{i} = {expression(program.operations[i])};'
+            yield from writes.pop(i, ())
         if not part.angles:
             continue
         angles, sines, cosines = (f'{kind}{number_of_part}' for kind in ('a_', 's_', 'c_'))
@@ -158,8 +170,7 @@ def body(function: CFunction) -> Iterator[str]:
             for kind, array in (('sin', sines), ('cos', cosines)):
                 if (kind, angle) in places:
                     yield f'  const double x{places[kind, angle]} = LANE({array}, {k});'
-    for result, (_, flat) in zip(function.results, program.outputs):
-        yield from (f'  {result}[{k}] = {infix_element(e, number)};' for k, e in enumerate(flat))
+    yield from chain.from_iterable(writes.values())  # inputs, sines and constants
 
 
 def is_trigonometric(operation: Operation) -> bool:
