@@ -7,10 +7,15 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.simulation import middle_of_range
+from screw_dynamics_ros.nodes.hosting import state_pipeline
+from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 from support.ros_harness import WARN
 
@@ -54,3 +59,48 @@ def test_the_newest_states_are_answered(start, connect, executor):
     assert client.set_parameter('bringup', 'payload_mass', 0.5, meanwhile=burst).successful
     assert len(client.received[OUTPUT]) < len(stamps)
     client.wait(answered, what='an answer to a state that comes alone')
+
+
+@pytest.fixture
+def bench(monkeypatch, ros_domain):
+    """Return a node whose time stands still, with an executor that runs when we say so."""
+    rclpy.init(domain_id=ros_domain)
+    made = Bench(monkeypatch, max_delay=10.0)
+    made.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
+    made.finish()
+    made.executor = SingleThreadedExecutor()
+    made.executor.add_node(made.node)
+    made.clock.stand_still()
+    yield made
+    made.close()
+    rclpy.shutdown()
+
+
+def show(bench, number):
+    """Let joint states come, a microsecond after one another; return how many were answered."""
+    bench.sent.clear()
+    for _ in range(number):
+        bench.clock.offset += 1e-6
+        stamp = bench.clock.time_ns()
+        bench.host.states.receive(serialized(('joint1', 'joint2'), (0.3, -0.5), stamp), {})
+    return sum(topic.endswith(OUTPUT) for topic, _ in bench.sent)
+
+
+def test_what_came_in_a_short_pause_is_answered_state_by_state(bench):
+    bench.clock.offset += 1.0
+    assert show(bench, 5) == 4  # the last one lets other callbacks go first
+    bench.sent.clear()
+    bench.executor.spin_once(timeout_sec=0.0)
+    assert any(topic.endswith(OUTPUT) for topic, _ in bench.sent)
+    assert bench.host.states.load.lost == 0
+
+
+def test_after_a_while_the_newest_state_waits_for_other_callbacks(bench):
+    bench.clock.offset += 1.0
+    assert show(bench, 2) == 1
+    bench.clock.offset += state_pipeline.CATCH_UP
+    assert show(bench, 3) == 0
+    assert bench.host.states.load.lost == 3
+    bench.executor.spin_once(timeout_sec=0.0)
+    assert show(bench, 1) == 0  # right after the turn of the newest
+    assert show(bench, 1) == 1

@@ -37,7 +37,7 @@ BACKENDS = ('native', 'python', 'reference')
 
 #: Operations up to which common factors are taken out. Longer programs would take up to a sixth
 #: more time with fewer operations: a b + a c are two instructions, too, and more values wait.
-LONGEST_FACTORED = 1500
+LONGEST_FACTORED = 2500
 #: Operations up to which a program is compiled in this process, for one sample and for stacks.
 LONG = (2000, 12_000)
 

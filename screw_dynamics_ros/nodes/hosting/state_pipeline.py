@@ -1,6 +1,7 @@
 """Processing of a joint state: serialized message, state of all joints, kernel, messages.
 
-If joint states arrive faster than they are processed, only the newest one waits.
+If joint states arrive faster than they are processed, only the newest one waits; after a short
+pause, those that have come meanwhile are all processed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from screw_dynamics_ros.ros.topics.subscriptions import subscribe
 from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
 
 IDLE = 2e-4  # s after an answer from which the next state need not wait its turn
+CATCH_UP = 2e-3  # s for which waiting states are processed, and not merged into newer ones
 TURN_LOST = 0.1  # s after which nothing waits for its turn any more
 
 
@@ -80,7 +82,7 @@ class StatePipeline:
         self._gaps = SequenceGaps()
         self._has_one_driver = False
         self._waiting: float | None = None  # when the state that is to be answered was sent
-        self._free_since = -math.inf
+        self._free_since = self._turn = -math.inf
 
     def observe(self, observer: Callable[[JointStateMapper], None]) -> None:
         """Call `observer` with every state after its processing, even without subscribers."""
@@ -151,9 +153,12 @@ class StatePipeline:
 
         A state that arrives right after another one has been processed waits until all pending
         callbacks have run, including parameters and timers; then the newest waiting state is
-        processed. Otherwise joint states at a high rate would starve all other callbacks.
+        processed. Otherwise joint states at a high rate would starve all other callbacks. For a
+        short time they may: then none of the states is lost that came during a pause.
         """
         arrival = time.monotonic()
+        if self._waiting is not None and arrival - self._turn < CATCH_UP:
+            self._answer(self._waiting)
         delay = self._delay.of(info.get('source_timestamp', 0), time.time_ns(), self.longest_delay)
         load = self.load
         load.arrived(arrival)
@@ -171,6 +176,7 @@ class StatePipeline:
             or self.longest_delay == math.inf
             or self._node.executor is None
         ):
+            self._turn = arrival
             self._answer(sent)
             return
         if not waits:
@@ -180,6 +186,7 @@ class StatePipeline:
 
     def _on_turn(self) -> None:
         """Process the newest waiting state, unless that has been done or the robot has changed."""
+        self._turn = time.monotonic()
         if self._waiting is not None:
             self._answer(self._waiting)
 
