@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_CACHE'
 LARGEST_SIZE = 512 * 2**20  # bytes; the files longest unused go first
+LOOKS = 32  # at the directory, while a process fills it once
+_unseen: dict[Path, int] = {}  # bytes that this process has written since it looked
 
 
 def directory() -> Path | None:
@@ -85,7 +87,10 @@ def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
         except BaseException:
             os.unlink(temporary)
             raise
-        _prune(folder)
+        _unseen[folder] = _unseen.get(folder, LARGEST_SIZE) + len(content)
+        if _unseen[folder] > LARGEST_SIZE // LOOKS:  # thousands of files take long to look at
+            _prune(folder)
+            _unseen[folder] = 0
     except OSError as error:
         log.debug('cache of compiled programs not written: %s', error)
 

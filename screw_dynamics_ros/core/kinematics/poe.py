@@ -33,7 +33,7 @@ def relative_pose(body: Body, q: Array) -> Array:
     q_i = joint_coordinate(body, q)
     if body.dof == 6:
         return body.B @ se3.pose(quaternions.to_matrix(q_i[3:]), q_i[:3])
-    return body.B @ se3.exp_unit_screw(body.X[:, 0], q_i[0])
+    return body.B @ se3.screw_motion(body.screw_terms, q_i[0])
 
 
 def body_poses(tree: Tree, q: Array) -> list[Array]:

@@ -31,19 +31,28 @@ def as_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) 
     A string in `shape` stands for any length. Raises ArgumentError, naming the function, the
     argument and what was found.
     """
-    wanted = '(' + ', '.join(['...', *map(str, shape)]) + ')'
     try:
         array = np.asarray(value)
     except ValueError as error:  # ragged nesting
-        raise ArgumentError(f'{function}: {name} must be an array {wanted}: {error}') from error
+        raise ArgumentError(
+            f'{function}: {name} must be an array {_pattern(shape)}: {error}'
+        ) from error
     if array.dtype.kind not in 'biufO':
         raise ArgumentError(f'{function}: {name} must hold real numbers, got dtype {array.dtype}')
     found = array.shape[max(array.ndim - len(shape), 0) :]
-    if len(found) != len(shape) or any(
-        isinstance(n, int) and n != m for n, m in zip(shape, found, strict=True)
+    # most often equal; only else are lengths compared one by one
+    if found != shape and (
+        len(found) != len(shape)
+        or any(isinstance(n, int) and n != m for n, m in zip(shape, found, strict=True))
     ):
-        raise ArgumentError(f'{function}: {name} must have shape {wanted}, got {array.shape}')
-    return array if array.dtype == object else array.astype(np.float64, copy=False)
+        raise ArgumentError(
+            f'{function}: {name} must have shape {_pattern(shape)}, got {array.shape}'
+        )
+    return array if array.dtype.kind == 'O' else array.astype(np.float64, copy=False)
+
+
+def _pattern(shape: tuple[int | str, ...]) -> str:
+    return '(' + ', '.join(['...', *map(str, shape)]) + ')'
 
 
 def as_float_stack(function: str, name: str, value: npt.ArrayLike, *shape: int | str) -> Array:

@@ -274,7 +274,15 @@ def exp_unit_screw(X: npt.ArrayLike, q: npt.ArrayLike) -> Array:
            [ 0.     ,  0.     ,  1.     ,  0.15708],
            [ 0.     ,  0.     ,  0.     ,  1.     ]])
     """
-    K = unit_screw_terms(X)
+    return screw_motion(unit_screw_terms(X), q)
+
+
+def screw_motion(K: Array, q: npt.ArrayLike) -> Array:
+    """Return the pose exp(X q) (...,4,4) at q (...), with the constants K of `unit_screw_terms`.
+
+    >>> screw_motion(unit_screw_terms([0, 0, 0, 0, 0, 1]), 0.25)[:3, 3]
+    array([0.  , 0.  , 0.25])
+    """
     q = np.asarray(q)
     cosine, sine, q = (np.asarray(f)[..., None, None] for f in (np.cos(q), np.sin(q), q))
     C: Array = (

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive, drives_of
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.types import Array
 
 GROUND = -1
@@ -97,6 +97,11 @@ class Body:
     def dof(self) -> int:
         """Number of degrees of freedom of the joint: 1, or 6 for a free body."""
         return self.X.shape[1]
+
+    @cached_property
+    def screw_terms(self) -> Array:
+        """(4, 4, 4) array: the constants of exp(X q) of a single joint, see `unit_screw_terms`."""
+        return se3.unit_screw_terms(self.X[:, 0])
 
 
 @dataclass(frozen=True)
