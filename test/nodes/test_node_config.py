@@ -22,7 +22,9 @@ PARALLEL = CONFIG / 'parallel_robot.yaml'
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')
 
 
-DEFAULT = {'max_delay': 0.02}  # other tests of nodes set another one
+#: Other tests of nodes set others.
+PERIOD = {'diagnostic_updater.period': 1.0}
+DEFAULT = {'max_delay': 0.02, **PERIOD}
 #: What a platform must be told.
 WHEELS = {
     'wheel_radius': 0.1,
@@ -30,7 +32,7 @@ WHEELS = {
     'left_wheel_names': ['left'],
     'right_wheel_names': ['right'],
 }
-GIVEN = {'bringup': DEFAULT, 'trajectory_proxy': DEFAULT, 'odometry': WHEELS}
+GIVEN = {'bringup': DEFAULT, 'trajectory_proxy': DEFAULT, 'odometry': {**PERIOD, **WHEELS}}
 
 
 def section(path, *names):
@@ -74,7 +76,7 @@ def client(start, connect):
     """Return a client of all nodes; the simulators pause, to leave the machine to the tests."""
     simulators = ('simulator', 'mechanism_simulator')
     for name in ('bringup', *simulators, 'odometry', 'parallel_robot', 'trajectory_proxy'):
-        start(name, GIVEN.get(name, {}), ['-r', '__ns:=/config'])
+        start(name, GIVEN.get(name, PERIOD), ['-r', '__ns:=/config'])
     for name in ('dynamics', 'wrist_sensor'):
         start(name, DEFAULT, ['-r', '__ns:=/config/alone'])
     client = connect('config')

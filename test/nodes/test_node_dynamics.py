@@ -28,6 +28,7 @@ TOOL = 'panda_hand_tcp'
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 TOLERANCE = {'rtol': 1e-9, 'atol': 1e-9}
 OUTPUTS, COMMANDS = 'terms/dynamics: outputs', 'terms/dynamics: commands'
+DESCRIPTION = 'terms/dynamics: robot description'
 LOAD = {
     'payload_link': TOOL,
     'payload_mass': 2.5,
@@ -303,6 +304,7 @@ def describe(client, robot):
     """Describe another robot for one test."""
     yield client.describe
     client.describe(URDF)
+    client.wait(lambda: client.expect(DESCRIPTION, OK)['robot'].startswith('panda'), what='panda')
     client.until_active(COMMANDS, robot.joint_names, *in_the_middle(robot))
 
 

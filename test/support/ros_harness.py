@@ -56,12 +56,13 @@ class NodeProcess:
     """A node started as `python -m screw_dynamics_ros.nodes.<name>`.
 
     Joint states are answered however late a busy machine lets them be, unless `max_delay` is among
-    the parameters.
+    the parameters, and diagnostics come five times a second, so that nobody waits for them.
     """
 
     running: ClassVar = []
 
     def __init__(self, name, domain, folder, parameters=None, arguments=()):
+        parameters = {'diagnostic_updater.period': 0.2, **(parameters or {})}
         if name not in (
             'simulator',
             'mechanism_simulator',
@@ -69,7 +70,7 @@ class NodeProcess:
             'parallel_robot',
             'echo_node',
         ):
-            parameters = {'max_delay': 0.0, **(parameters or {})}
+            parameters = {'max_delay': 0.0, **parameters}
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
         command = [
             sys.executable,
@@ -78,7 +79,7 @@ class NodeProcess:
             '--ros-args',
             *arguments,
         ]
-        for key, value in (parameters or {}).items():
+        for key, value in parameters.items():
             command += ['-p', f'{key}:={value}']
         environment = {
             **os.environ,

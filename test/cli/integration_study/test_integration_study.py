@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.integration_study import command
+from screw_dynamics_ros.cli.integration_study import command, pictures
 from screw_dynamics_ros.cli.integration_study.claims import (
     EXACT,
     NOT,
@@ -265,6 +265,7 @@ def test_command(study, tmp_path, capsys, monkeypatch):
     pytest.importorskip('matplotlib')
     asked = []
     monkeypatch.setattr(command, 'carry_out', lambda extent, say: asked.append(extent) or study)
+    monkeypatch.setattr(pictures, 'RESOLUTION', 20)  # nobody looks at them here
     assert command.main(['--quick', '--out', str(tmp_path), '--ros-args', '-r', 'x:=y']) == 0
     assert asked == [QUICK]
     numbers = (2, 3, 5, 6, 7, 9, 10, 12, 13, 14, 15)
