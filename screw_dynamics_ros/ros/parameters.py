@@ -166,7 +166,8 @@ class Specification:
     def _convert_text(self, value: Any) -> str:
         if not isinstance(value, str):
             raise self._error(value, 'must be text')
-        if self.choices and value and value not in self.choices:
+        may_be_empty = self.default == '' or isinstance(self.default, list)
+        if self.choices and value not in self.choices and (value or not may_be_empty):
             raise self._error(value, f'must be one of {", ".join(self.choices)}')
         return value
 

@@ -13,6 +13,7 @@ from std_srvs.srv import SetBool
 
 from support.paths import CONFIG
 from support.robots import urdf_path
+from support.ros_harness import OK
 
 MODEL, SIMULATOR = CONFIG / 'model.yaml', CONFIG / 'simulator.yaml'
 MECHANISM = CONFIG / 'mechanism_simulator.yaml'
@@ -341,7 +342,9 @@ def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
             assert result.successful or result.reason, (name, value)
         restored = client.set_parameter(node, name, plain(before))
         assert restored.successful or 'read-only' in restored.reason or before == '', (name, before)
-    client.expect('config/bringup: faults', 0)
+    name = 'config/bringup: faults'
+    client.diagnostics.pop(name, None)
+    assert client.wait(lambda: client.diagnostics.get(name), what=name) == (OK, 'ok', {})
     assert declared(client, 'bringup')
 
 

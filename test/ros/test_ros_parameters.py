@@ -1,5 +1,7 @@
 """Tables of parameters: converted, checked all at once, applied when the node has stored them."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip('rclpy')
@@ -15,9 +17,10 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 NUMBER = Specification('number', 1.0, 'A number.', minimum=0.0, maximum=10.0)
 COUNT = Specification('count', 3, 'A whole number.')
 NAMES = Specification('names', ['a'], 'Names.', choices=('a', 'b'))
+CHOICE = Specification('choice', 'a', 'A text.', choices=('a', 'b'))
 VECTOR = Specification('vector', [0.0, 1.0], 'Two numbers.', size=2)
 FLAG = Specification('flag', True, 'Yes or no.')
-ALL = NUMBER, COUNT, NAMES, VECTOR, FLAG
+ALL = NUMBER, COUNT, NAMES, CHOICE, VECTOR, FLAG
 
 WRONG = [
     (NAMES, 'a', 'list of texts'),
@@ -25,6 +28,8 @@ WRONG = [
     (NAMES, ['c'], 'one of a, b'),
     (NAMES, [1.0], 'text'),
     (NAMES, None, 'cannot be deleted'),
+    (CHOICE, 'c', 'one of a, b'),
+    (CHOICE, '', 'one of a, b'),
     (VECTOR, 1.5, 'list of numbers'),
     (VECTOR, 'down', 'list of numbers'),
     (VECTOR, [1.0], '2 elements'),
@@ -58,6 +63,7 @@ def test_one_parameter_of_a_wrong_type_is_refused_by_name(specification, value, 
         (NAMES, [], []),
         (NAMES, [''], []),
         (NAMES, ('b', 'a'), ['b', 'a']),
+        (replace(CHOICE, default=''), '', ''),
         (NUMBER, 2, 2.0),
         (VECTOR, [1, 2.5], [1.0, 2.5]),
     ],

@@ -103,14 +103,19 @@ class Policies:
     @cached_property
     def timeout(self) -> int:
         """`state_timeout` in ns, without limit a number no difference of stamps reaches."""
-        return round(self.state_timeout * 1e9) or -NEVER
+        return _nanoseconds(self.state_timeout) or -NEVER
 
     @property
     def max_age(self) -> int:
         """`max_stamp_age` in ns, likewise."""
-        return round(self.max_stamp_age * 1e9) or -NEVER
+        return _nanoseconds(self.max_stamp_age) or -NEVER
 
     @property
     def jump(self) -> int:
         """By how much time must run back to have started anew [ns]."""
-        return round((self.state_timeout or DEFAULT_JUMP) * 1e9)
+        return _nanoseconds(self.state_timeout or DEFAULT_JUMP)
+
+
+def _nanoseconds(seconds: float) -> int:
+    """Return a time in ns, at most a number that no difference of stamps reaches."""
+    return round(min(seconds * 1e9, -NEVER))

@@ -528,6 +528,15 @@ def test_stamps_far_from_the_clock(age, reason):
     assert count(lenient, Reason.CLOCK_OFFSET) == 1
 
 
+def test_times_beyond_all_stamps_are_no_limit():
+    """Their nanoseconds are no number any more."""
+    states = mapper(state_timeout=1e308, max_stamp_age=1e308)
+    states.now = START + 1000 * SECOND
+    assert states.update(message(), arrival=0.0)
+    assert feed(states, message(stamp=2000.0))
+    assert count(states, Reason.OLD) == 0
+
+
 def test_stamp_glitch_into_the_future_heals():
     states = mapper()
     feed(states, message(stamp=1.0))
