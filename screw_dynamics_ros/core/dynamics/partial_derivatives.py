@@ -150,7 +150,11 @@ def forward_dynamics_derivatives(
     right = sparse_product(D, L.T)
     a = L @ (right @ (tau - h))
     dQ_dq, _, _ = inverse_dynamics_derivatives(tree, q, v, a, gravity, wrenches)
-    da_dq, da_dv = (-sparse_product(L, sparse_product(right, x)) for x in (dQ_dq, dQ_dv))
+    da_dq, da_dv = (zeros((tree.nv, tree.nv), right) for _ in range(2))
+    minus = -right
+    for j in range(tree.nv):  # one joint after the other: what a recording keeps at a time is less
+        of_joint = np.stack([dQ_dq[:, j], dQ_dv[:, j]], axis=1)
+        da_dq[:, j], da_dv[:, j] = sparse_product(L, sparse_product(minus, of_joint)).T
     return da_dq, da_dv, symmetric(sparse_product(L, right))
 
 

@@ -365,7 +365,7 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     monkeypatch.setattr(kernels, 'LONG', (1, 1))
     monkeypatch.setattr(llvm_ir, 'MODULE', 300)
     monkeypatch.setattr(llvm_ir, 'LONGEST_FUNCTION', (50, 50))
-    monkeypatch.setattr(llvm_ir, 'PIECE', (40, 40))
+    monkeypatch.setattr(llvm_ir, 'PIECE', 40)
     monkeypatch.setattr(sys, 'executable', executable)
     monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(tmp_path))
     robot, reference = build('tree', 'native'), build('tree', 'reference')

@@ -113,7 +113,7 @@ def test_packs_in_machine_code(build, monkeypatch):
         monkeypatch.setattr(
             'screw_dynamics_ros.core.compile.llvm.module.LONGEST_FUNCTION', (length,) * 2
         )
-        monkeypatch.setattr('screw_dynamics_ros.core.compile.llvm.module.PIECE', (25, 25))
+        monkeypatch.setattr('screw_dynamics_ros.core.compile.llvm.module.PIECE', 25)
         kernel = make_kernel(KernelSpecification('test of packs', (('x', SIZE),), build), 'native')
         for result, expected in zip(kernel.single([x]), build(x)):
             np.testing.assert_allclose(result, expected, rtol=0, atol=1e-14)

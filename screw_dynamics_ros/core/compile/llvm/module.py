@@ -18,14 +18,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from screw_dynamics_ros.core.compile.llvm.arctangent import arctangent_function
+from screw_dynamics_ros.core.compile.llvm.output_rows import OutputRows
 from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
 from screw_dynamics_ros.core.compile.llvm.stack_loop import ROWS, stack_loop
 from screw_dynamics_ros.core.compile.llvm.transposition import (
     blocks,
-    columns_to_rows,
     rows_to_columns,
 )
-from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
+from screw_dynamics_ros.core.compile.llvm.workspace import Workspace
+from screw_dynamics_ros.core.compile.llvm.writer import (
+    NONTEMPORAL,
+    VECTOR_WINDOW,
+    WINDOW,
+    Writer,
+    constant,
+    vector_type,
+)
 from screw_dynamics_ros.core.compile.program.packing import packed
 from screw_dynamics_ros.core.compile.program.schedule import Part, schedule
 from screw_dynamics_ros.core.compile.program.sums import chained
@@ -56,9 +64,9 @@ VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})
 PACK = 4  # elements of a matrix that one sample computes at once
 SINCOS_LANES = 8  # joints whose sine and cosine one sample computes at once
 MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
-#: Operations of the longest function, and of those that a longer program is cut into, for one
-#: sample and for stacks. These are slowed down by what one function hands to the next.
-LONGEST_FUNCTION, PIECE = (1500, 12_000), (400, 2000)
+#: Operations of the longest function, for one sample and for stacks, which are slowed down by what
+#: one function hands to the next; and of those that a longer program is cut into.
+LONGEST_FUNCTION, PIECE = (1500, 12_000), 400
 MODULE = 3000  # lines of functions that are compiled together
 
 
@@ -79,8 +87,9 @@ def stack_kernel(
     for all samples: only the first row of a tile is read.
     """
     kernel = _Kernel(chained(program), lanes, opaque, uniform)
-    arrays = len(program.inputs) + len(program.outputs)
-    yield from kernel.modules('tile', 'internal', stack_loop(name, arrays, lanes, opaque))
+    sizes = [len(elements) for _, elements in program.outputs]
+    loop = stack_loop(name, len(program.inputs), sizes, lanes, opaque)
+    yield from kernel.modules('tile', 'internal', loop)
 
 
 def is_zero(element: Element) -> bool:
@@ -99,7 +108,8 @@ class _Kernel:
     """The functions that compute `lanes` samples.
 
     A short program takes all parts of its schedule in one function; otherwise each part has a
-    function of its own, and the values it shares with others have places in the workspace.
+    function of its own, and the values it shares with others have places in the workspace. So have
+    those that a stack writes to its outputs.
     """
 
     def __init__(
@@ -117,19 +127,24 @@ class _Kernel:
         )
         if not self.single:
             self.parts = [piece for part in self.parts for piece in self._pieces(part)]
-        self.stored: set[tuple[str, int]] = set()  # places of outputs that are written at once
-        self.computed = {i for part in self.parts for i in part.operations}
+        self.known = {i: k for k, part in enumerate(self.parts) for i in part.operations}
+        self.stored: set[tuple[str, int]] = set()  # places of outputs that are written early
         self.targets = self._assign_targets() if lanes == 1 else {}
         self.cleared = {
             base: len(elements)
             for (_, elements), base in zip(program.outputs, self._outputs)
             if lanes == 1 and sum(map(is_zero, elements)) >= MANY_ZEROS
         }
-        self.places = self._assign_places()
+        self.workspace = Workspace()
+        self.places = self._assign_sines()
+        written = [elements for _, elements in program.outputs] if lanes > 1 else []
+        self.rows = OutputRows(written, lanes)
+        self.constants: dict[str, int] = {}  # places of those that are outputs, by their bits
+        self._assign_places()
 
     def _pieces(self, part: _Part) -> list[_Part]:
         """Cut a part into pieces of at most `PIECE` operations."""
-        count = max(1, -(-len(part.operations) // PIECE[self.lanes > 1]))
+        count = max(1, -(-len(part.operations) // PIECE))
         edges = [len(part.operations) * k // count for k in range(count + 1)]
         pieces = [_Part(part.operations[a:b], []) for a, b in pairwise(edges)]
         pieces[-1].angles = part.angles
@@ -150,7 +165,7 @@ class _Kernel:
                 if whole is not None:
                     targets.setdefault(whole, []).append((base, place))
                     self.stored.update((base, place + k) for k in range(PACK))
-                elif element in self.computed:
+                elif element in self.known:
                     targets.setdefault(element, []).append((base, place))
                     self.stored.add((base, place))
         return targets
@@ -165,46 +180,61 @@ class _Kernel:
         """Return how many doubles the result of an operation is."""
         return PACK if self.program.operations[i][0] in VECTORS else self.lanes
 
-    def _assign_places(self) -> dict[int, int]:
-        """Return where in the workspace sines, cosines and shared values are, in units of lanes."""
-        operations = self.program.operations
+    def _assign_sines(self) -> dict[int, int]:
+        """Return where in the workspace sines and cosines are, in units of lanes."""
         group = SINCOS_LANES if self.lanes == 1 else 1
-        self.workspace = 0
         sine: dict[int, int] = {}
         cosine: dict[int, int] = {}
         for part in self.parts:
-            part.place = self.workspace
             padded = -(-len(part.angles) // group) * group
+            part.place = self.workspace.take(2 * padded)
             sine |= {angle: part.place + k for k, angle in enumerate(part.angles)}
             cosine |= {angle: part.place + padded + k for k, angle in enumerate(part.angles)}
-            self.workspace += 2 * padded
-        places = {
+        return {
             i: (sine if op[0] == 'sin' else cosine)[op[1]]
-            for i, op in enumerate(operations)
+            for i, op in enumerate(self.program.operations)
             if op[0] in ('sin', 'cos')
         }
-        if self.single:
-            return places
-        home = {i: k for k, part in enumerate(self.parts) for i in part.operations}
-        elsewhere = [
-            e
-            for k, part in enumerate(self.parts)
-            for reads in (part.angles, *(operands(operations[i]) for i in part.operations))
-            for e in reads
-            if home.get(e, 0) != k
-        ]
-        elsewhere += [
-            e
-            for (_, es), base in zip(self.program.outputs, self._outputs)
-            for place, e in enumerate(es)
-            if type(e) is int and (base, place) not in self.stored
-        ]
-        for i in elsewhere:
-            if i in places or (self.lanes == 1 and operations[i][0] == 'input'):
-                continue  # one sample reads its inputs where they are
-            places[i] = self.workspace
-            self.workspace += self.doubles(i) // self.lanes
-        return places
+
+    def _last_reads(self) -> dict[int, int]:
+        """Return values that wait in the workspace, and the part after which nothing reads them."""
+        last: dict[int, int] = {}
+        if not self.single:
+            for k, part in enumerate(self.parts):
+                for i in part.operations:
+                    reads = operands(self.program.operations[i])
+                    last |= {e: k for e in reads if self.known.get(e, 0) != k}
+                last |= {e: k for e in part.angles if self.known.get(e, 0) != k}
+            unwritten = (
+                e
+                for (_, elements), base in zip(self.program.outputs, self._outputs)
+                for place, e in enumerate(elements)
+                if self.lanes == 1 and (base, place) not in self.stored
+            )
+            last |= {e: len(self.parts) for e in unwritten if type(e) is int}
+        return last | {e: len(self.parts) for e in self.rows.elements if type(e) is int}
+
+    def _assign_places(self) -> None:
+        """Choose where in the workspace values and constants wait, in units of lanes."""
+        for element in self.rows.elements:
+            if isinstance(element, float):
+                self.constants[constant(element)] = self.workspace.take()
+        operations = self.program.operations
+        last = {
+            i: k
+            for i, k in self._last_reads().items()
+            if i not in self.places and (self.lanes > 1 or operations[i][0] != 'input')
+        }  # one sample reads its inputs where they are
+        begin: list[list[int]] = [[] for _ in range(len(self.parts) + 1)]
+        finish: list[list[int]] = [[] for _ in range(len(self.parts) + 1)]
+        for i, k in last.items():
+            begin[self.known.get(i, 0)].append(i)
+            finish[k].append(i)
+        for new, old in zip(begin, finish):
+            for i in sorted(new):
+                self.places[i] = self.workspace.take(self.doubles(i) // self.lanes)
+            for i in old:
+                self.workspace.free(self.places[i], self.doubles(i) // self.lanes)
 
     def modules(self, name: str, linkage: str = '', callers: Sequence[str] = ()) -> Iterator[str]:
         """Yield the IR: modules with the functions of a long program, last one with `name`.
@@ -213,10 +243,11 @@ class _Kernel:
         """
         w = Writer(self.opaque, prefix='c')
         P = w.pointer('double')
+        w.do(f'%w = alloca double, i64 {max(self.workspace.size, 1) * self.lanes}, align 64')
         for base, size in self.cleared.items():
             w.clear(base, size)
-        main = [f'  %w = alloca double, i64 {max(self.workspace, 1) * self.lanes}, align 64']
-        main += w.lines
+        for value, place in self.constants.items():
+            w.store(w.splat(value, self.lanes), '%w', place * self.lanes, self.lanes)
         declarations, functions = [], []
         step = _Step(self)
         for k in range(len(self.parts) + 1):
@@ -225,7 +256,7 @@ class _Kernel:
                 continue
             used = [p for p in (*self.parameters, '%w') if p in step.w.bases]
             head = f'void @{name}_{k}({", ".join(f"{P} noalias {p}" for p in used)})'
-            main.append(f'  call void @{name}_{k}({", ".join(f"{P} {p}" for p in used)})')
+            w.do(f'call void @{name}_{k}({", ".join(f"{P} {p}" for p in used)})')
             declarations.append(f'declare {head}')
             functions += [f'define {head} noinline {{', *step.w.lines, '  ret void', '}']
             step = _Step(self)
@@ -233,9 +264,16 @@ class _Kernel:
                 yield self._module(functions)
                 functions = []
         parameters = ', '.join(f'{P} noalias {p}' for p in self.parameters)
+        if self.lanes > 1:
+            parameters += ', i1 %streamed'
         definition = f'define {linkage} void @{name}({parameters}) noinline {{'
-        main += [*step.w.lines, '  ret void', '}']
-        yield self._module([*declarations, definition, *main, *callers])
+        end = Writer(self.opaque, prefix='e')
+        for call in self.rows.calls(end, ROWS, len(self.program.inputs)):
+            end.do(call)
+        main = [*w.lines, *step.w.lines, *end.lines, '  ret void', '}']
+        yield self._module(
+            [*declarations, *self.rows.table(self._place), definition, *main, *callers]
+        )
 
     def _module(self, lines: Sequence[str]) -> str:
         """Return functions with what they call that is no part of the program."""
@@ -247,10 +285,14 @@ class _Kernel:
             '@llvm.memset.': Writer(self.opaque).declare_clear(),
             '@sincos(': sincos_function(self._sincos_lanes, self.opaque),
             '@arctangent(': arctangent_function(self.lanes, self.opaque),
+            **self.rows.functions(self.opaque),
         }
-        called = '\n'.join(text for name, text in others.items() if name in body).splitlines()
+        others = {name: text for name, text in others.items() if name in body}
+        called = '\n'.join(others.values()).splitlines()
         declared = dict.fromkeys(line for line in called if line.startswith('declare'))
         defined = [line for line in called if line not in declared]
+        if any('!nontemporal' in line for line in defined):
+            defined.append(NONTEMPORAL)
         return '\n'.join([*declared, *defined, body])
 
     @property
@@ -262,7 +304,8 @@ class _Kernel:
         if k == 0 and self.lanes > 1:
             self._write_inputs(step)
         if k == len(self.parts):
-            self._write_outputs(step)
+            if self.lanes == 1:
+                self._write_outputs(step)
             return
         for i in self.parts[k].operations:
             step.operation(i)
@@ -306,18 +349,20 @@ class _Kernel:
         w.do(f'call void @sincos({P} {sine}, {P} {cosine}, i64 {padded // group})')
 
     def _write_outputs(self, step: _Step) -> None:
-        for k, (_, elements) in enumerate(self.program.outputs):
-            if self.lanes == 1:
-                base = self._outputs[k]
-                for i, element in enumerate(elements):
-                    done = base in self.cleared and is_zero(element)
-                    if not done and (base, i) not in self.stored:
-                        step.w.store(step.value(element), base, i)
-                continue
-            for start, width in blocks(len(elements), self.lanes):
-                columns = [step.value(e) for e in elements[start : start + width]]
-                for r, part in enumerate(columns_to_rows(step.w, columns, self.lanes)):
-                    step.w.store(part, step.row(len(self.program.inputs) + k, r), start, width)
+        """Write what is left of the outputs of one sample."""
+        for (_, elements), base in zip(self.program.outputs, self._outputs):
+            for i, element in enumerate(elements):
+                done = base in self.cleared and is_zero(element)
+                if not done and (base, i) not in self.stored:
+                    step.w.store(step.value(element), base, i)
+
+    def _place(self, element: Element) -> int:
+        """Return where in the workspace an element of an output is."""
+        return (
+            self.constants[constant(element)]
+            if isinstance(element, float)
+            else self.places[element]
+        )
 
 
 class _Step:
@@ -325,7 +370,8 @@ class _Step:
 
     def __init__(self, kernel: _Kernel) -> None:
         self.kernel = kernel
-        self.w = Writer(kernel.opaque, compact=kernel.lanes == 1)
+        windows = {1: WINDOW, 8: VECTOR_WINDOW}  # of narrower vectors, too few would fit in one
+        self.w = Writer(kernel.opaque, windows.get(kernel.lanes, 0))
         self.names: dict[int, str] = {}
         self._rows: dict[tuple[int, int], str] = {}
 

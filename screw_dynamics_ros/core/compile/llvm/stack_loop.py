@@ -8,20 +8,84 @@ and every sample is computed by the same instructions, wherever it is in its sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from screw_dynamics_ros.core.compile.llvm.output_rows import LINE
 from screw_dynamics_ros.core.compile.llvm.writer import Writer
 
 ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 
+#: Bytes of results from which on they are streamed past the caches, which are smaller.
+STREAMED = 16 * 2**20
 
-def stack_loop(name: str, arrays: int, lanes: int, opaque: bool) -> list[str]:
-    """Return IR of two functions that call `void tile(double* rows)`.
+
+def stack_loop(
+    name: str, inputs: int, outputs: Sequence[int], lanes: int, opaque: bool
+) -> list[str]:
+    """Return IR of two functions that call `void tile(double* rows, i1 streamed)`.
 
     `void name(i64* addresses, i64* steps, i64 first, i64 end)` computes samples `first` to
     `end` - 1 of inputs and outputs at `addresses`, `steps` bytes from one sample to the next.
 
     `void name_shared(i64* addresses, i64* steps, i64 samples, i64 chunk, i64* claimed)` may run in
     several threads at once: each claims `chunk` samples at a time, until all are `claimed`.
+
+    `inputs` is the number of inputs, `outputs` are the sizes of the outputs. Those that consist of
+    whole lines of the cache are streamed if there are many samples.
     """
+    w = Writer(opaque)
+    W = w.pointer('i64')
+    return [
+        *_tiles(inputs + len(outputs), lanes, opaque),
+        f'define void @{name}({W} %addresses, {W} %steps, i64 %first, i64 %end) {{',
+        'entry:',
+        '  %samples = sub i64 %end, %first',
+        *_choice_of_streams(w, inputs, outputs),
+        f'  call void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, i1 %streamed)',
+        '  ret void',
+        '}',
+        f'define void @{name}_shared({W} %addresses, {W} %steps, i64 %samples, i64 %chunk, '
+        f'{W} %claimed) {{',
+        'entry:',
+        *_choice_of_streams(w, inputs, outputs),
+        '  br label %claim',
+        'claim:',
+        f'  %first = atomicrmw add {W} %claimed, i64 %chunk seq_cst',
+        '  %any = icmp slt i64 %first, %samples',
+        '  br i1 %any, label %run, label %done',
+        'run:',
+        '  %whole = add i64 %first, %chunk',
+        '  %fits = icmp slt i64 %whole, %samples',
+        '  %end = select i1 %fits, i64 %whole, i64 %samples',
+        f'  call void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, i1 %streamed)',
+        '  br label %claim',
+        'done:',
+        '  ret void',
+        '}',
+    ]
+
+
+def _choice_of_streams(w: Writer, inputs: int, outputs: Sequence[int]) -> list[str]:
+    """Return the lines that decide whether results are `%streamed`."""
+    if any(size % LINE for size in outputs):
+        return ['  %streamed = and i1 false, false']
+    bits = '0'
+    for k in range(inputs, inputs + len(outputs)):
+        bits = w(f'or i64 {bits}, {_word(w, "%addresses", k)}')
+    whole = w(f'icmp eq i64 {w(f"and i64 {bits}, {8 * LINE - 1}")}, 0')
+    many = w(f'icmp sge i64 %samples, {-(-STREAMED // (8 * max(1, sum(outputs))))}')
+    w.do(f'%streamed = and i1 {whole}, {many}')
+    lines, w.lines = w.lines, []
+    return lines
+
+
+def _word(w: Writer, base: str, index: int) -> str:
+    W = w.pointer('i64')
+    return w(f'load i64, {W} {w(f"getelementptr i64, {W} {base}, i64 {index}")}')
+
+
+def _tiles(arrays: int, lanes: int, opaque: bool) -> list[str]:
+    """Return IR of `tiles`, which computes some samples, and streams results if it is told to."""
     w = Writer(opaque)
     P, W = w.pointer('double'), w.pointer('i64')
     vector = f'<{lanes} x i64>'
@@ -32,22 +96,20 @@ def stack_loop(name: str, arrays: int, lanes: int, opaque: bool) -> list[str]:
         zeros = f'<{lanes} x i32> zeroinitializer'
         return w(f'shufflevector {vector} {one}, {vector} undef, {zeros}')
 
-    def word(base: str, index: int) -> str:
-        return w(f'load i64, {W} {w(f"getelementptr i64, {W} {base}, i64 {index}")}')
-
     left = w('sub i64 %end, %i')
     last = splat(w(f'sub i64 {left}, 1'))
     within = w(f'icmp slt {vector} {lane}, {last}')
     sample = w(f'select <{lanes} x i1> {within}, {vector} {lane}, {vector} {last}')
     for k in range(arrays):
-        step = word('%steps', k)
-        start = w(f'add i64 {word("%addresses", k)}, {w(f"mul i64 %i, {step}")}')
+        step = _word(w, '%steps', k)
+        start = w(f'add i64 {_word(w, "%addresses", k)}, {w(f"mul i64 %i, {step}")}')
         rows = w(f'add {vector} {splat(start)}, {w(f"mul {vector} {sample}, {splat(step)}")}')
         place = w(f'getelementptr {vector}, {w.pointer(vector)} %table, i64 {k}')
         w.do(f'store {vector} {rows}, {w.pointer(vector)} {place}, align 64')
     table = '%table' if opaque else w(f'bitcast {vector}* %table to double*')
     return [
-        f'define void @{name}({W} %addresses, {W} %steps, i64 %first, i64 %end) {{',
+        f'define internal void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, '
+        'i1 %streamed) {',
         'entry:',
         f'  %table = alloca {vector}, i64 {max(arrays, 1)}, align 64',
         '  %any = icmp slt i64 %first, %end',
@@ -55,27 +117,15 @@ def stack_loop(name: str, arrays: int, lanes: int, opaque: bool) -> list[str]:
         'loop:',
         '  %i = phi i64 [%first, %entry], [%next, %loop]',
         *w.lines,
-        f'  call void @tile({P} {table})',
+        f'  call void @tile({P} {table}, i1 %streamed)',
         f'  %next = add i64 %i, {lanes}',
         '  %more = icmp slt i64 %next, %end',
-        '  br i1 %more, label %loop, label %done',
-        'done:',
-        '  ret void',
-        '}',
-        f'define void @{name}_shared({W} %addresses, {W} %steps, i64 %samples, i64 %chunk, '
-        f'{W} %claimed) {{',
-        'entry:',
-        '  br label %claim',
-        'claim:',
-        f'  %first = atomicrmw add {W} %claimed, i64 %chunk seq_cst',
-        '  %any = icmp slt i64 %first, %samples',
-        '  br i1 %any, label %run, label %done',
-        'run:',
-        '  %whole = add i64 %first, %chunk',
-        '  %fits = icmp slt i64 %whole, %samples',
-        '  %end = select i1 %fits, i64 %whole, i64 %samples',
-        f'  call void @{name}({W} %addresses, {W} %steps, i64 %first, i64 %end)',
-        '  br label %claim',
+        '  br i1 %more, label %loop, label %computed',
+        'computed:',
+        '  br i1 %streamed, label %order, label %done',
+        'order:',  # what is streamed may otherwise be seen after what is stored later
+        '  fence seq_cst',
+        '  br label %done',
         'done:',
         '  ret void',
         '}',

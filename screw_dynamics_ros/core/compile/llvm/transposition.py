@@ -49,35 +49,21 @@ def rows_to_columns(w: Writer, rows: list[str], width: int) -> list[str]:
     return [group[0] for group in groups]
 
 
-def columns_to_rows(w: Writer, columns: list[str], lanes: int) -> list[str]:
-    """Transpose column vectors of `lanes` elements into `lanes` row vectors."""
+def transposed(w: Writer, columns: list[str]) -> list[str]:
+    """Transpose a square of one, two or four columns, vectors."""
     width = len(columns)
     if width == 1:
-        return [
-            w(f'extractelement <{lanes} x double> {columns[0]}, i32 {row}') for row in range(lanes)
-        ]
-    groups, count = [[column] for column in columns], 1
-    while count < width:  # join the columns of two groups, half the rows in each result
-        rows = lanes // count // 2
-        merged = []
-        for left, right in zip(groups[::2], groups[1::2]):
-            group = []
-            for a, b in zip(left, right):
-                for part in (0, rows):
-                    mask = [
-                        source * lanes + (part + row) * count + c
-                        for row in range(rows)
-                        for source in (0, 1)
-                        for c in range(count)
-                    ]
-                    group.append(w.shuffle(a, b, lanes, mask))
-            merged.append(group)
-        groups, count = merged, 2 * count
-    rows_per_vector = lanes // width
+        return columns
+    pairs = [
+        w.shuffle(a, b, width, [k + source for k in range(odd, width, 2) for source in (0, width)])
+        for a, b in zip(columns[::2], columns[1::2])
+        for odd in (0, 1)
+    ]
+    if width == 2:
+        return pairs
+    even, odd, *later = pairs
     return [
-        vector
-        if rows_per_vector == 1
-        else w.shuffle(vector, vector, lanes, range(row * width, (row + 1) * width))
-        for vector in groups[0]
-        for row in range(rows_per_vector)
+        w.shuffle(a, b, width, [half, half + 1, width + half, width + half + 1])
+        for half in (0, 2)
+        for a, b in zip((even, odd), later)
     ]

@@ -18,6 +18,9 @@ def vector_type(lanes: int, element: str = 'double') -> str:
 
 
 WINDOW = 32  # doubles that x86 instructions with a displacement of one byte reach from one address
+#: Of AVX-512, which counts the displacement in vectors.
+VECTOR_WINDOW = 256 * 8
+NONTEMPORAL = '!0 = !{i32 1}'
 
 
 class Writer:
@@ -28,17 +31,18 @@ class Writer:
     lines : list of str
     bases : set of str
         The pointers from which addresses were computed.
-    compact : bool
-        Take addresses from pointers that are near, so that instructions are three bytes shorter:
-        programs of one sample run as fast as the processor can fetch them.
+    window : int
+        Doubles that instructions reach from one pointer with a short displacement, if not 0: then
+        addresses are taken from pointers that are near, and instructions are three bytes shorter.
+        Long programs run as fast as the processor can fetch them.
     prefix : str
         Of fresh names; lines of several writers may make one function.
     """
 
-    def __init__(self, opaque_pointers: bool, compact: bool = False, prefix: str = 't') -> None:
+    def __init__(self, opaque_pointers: bool, window: int = 0, prefix: str = 't') -> None:
         self.lines: list[str] = []
         self.bases: set[str] = set()
-        self.opaque, self.compact = opaque_pointers, compact
+        self.opaque, self.window = opaque_pointers, window
         self._prefix, self._count = prefix, 0
         self._windows: dict[tuple[str, int], str] = {}
 
@@ -60,15 +64,16 @@ class Writer:
     def address(self, base: str, index: int | str) -> str:
         """Return the address of double number `index` after `base`."""
         self.bases.add(base)
-        if self.compact and isinstance(index, int):
-            window, place = divmod(index, WINDOW)
-            base, index = self._window(base, window), place - WINDOW // 2
+        if self.window and isinstance(index, int):
+            number = (index + self.window // 2) // self.window
+            index -= number * self.window
+            base = self._window(base, number) if number else base
         return self(f'getelementptr double, {self.pointer("double")} {base}, i64 {index}')
 
     def _window(self, base: str, number: int) -> str:
         """Return a pointer to the middle of a window, hidden from the compiler's arithmetic."""
         if (base, number) not in self._windows:
-            P, middle = self.pointer('double'), number * WINDOW + WINDOW // 2
+            P, middle = self.pointer('double'), number * self.window
             address = self(f'getelementptr double, {P} {base}, i64 {middle}')
             self._windows[base, number] = self(f'call {P} asm "", "=r,0"({P} {address})')
         return self._windows[base, number]
@@ -93,11 +98,18 @@ class Writer:
             address = self(f'bitcast double* {address} to double**')
         return self(f'load {P}, {self.pointer(P)} {address}, align 8')
 
-    def store(self, value: str, base: str, index: int | str, lanes: int = 1) -> None:
-        """Store a double, or `lanes` doubles, at `base` + `index`."""
+    def store(
+        self, value: str, base: str, index: int | str, lanes: int = 1, nontemporal: bool = False
+    ) -> None:
+        """Store a double, or `lanes` doubles, at `base` + `index`.
+
+        If it is `nontemporal`, the address must be a multiple of the size, and the module needs the
+        metadata `NONTEMPORAL`.
+        """
         type_ = vector_type(lanes)
         address = self.vector_address(base, index, lanes)
-        self.do(f'store {type_} {value}, {self.pointer(type_)} {address}, align 8')
+        how = f'align {8 * lanes}, !nontemporal !0' if nontemporal else 'align 8'
+        self.do(f'store {type_} {value}, {self.pointer(type_)} {address}, {how}')
 
     def clear(self, base: str, size: int) -> None:
         """Set `size` doubles at `base` to zero; the module needs `declare_clear`."""

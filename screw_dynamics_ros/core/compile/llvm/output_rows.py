@@ -1,0 +1,179 @@
+"""The end of the code for one tile of a stack: columns become rows of the outputs, as LLVM IR.
+
+An element of an output is a vector in the workspace, a column with the values of all samples. It is
+written in blocks of a cache line, if an output is that long, by loops that read from a table where
+the columns of each block are. Programs of thousands of operations have as many elements: code for
+each of them would take longer to be read than to be run, and to be compiled. A matrix of a tree has
+many blocks of zeros, which need no columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from screw_dynamics_ros.core.compile.llvm.transposition import transposed
+from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant
+from screw_dynamics_ros.core.compile.program.tracing import Element
+
+LINE = 8  # doubles in a line of the cache
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Elements of an output from `start` on; none stand for zeros."""
+
+    start: int
+    elements: Sequence[Element]
+
+
+class OutputRows:
+    """Writes the outputs of a program.
+
+    Parameters
+    ----------
+    outputs : sequence of sequences of elements
+    lanes : int
+        How many samples a tile has.
+
+    Attributes
+    ----------
+    elements : list
+        Those that must be in the workspace, without repetition.
+    """
+
+    def __init__(self, outputs: Sequence[Sequence[Element]], lanes: int) -> None:
+        self.lanes = lanes
+        self._widths = [block_width(len(elements)) for elements in outputs]
+        self._blocks = list(map(_blocks, outputs, self._widths))
+        written = (e for blocks in self._blocks for block in blocks for e in block.elements)
+        self.elements = list({_key(e): e for e in written}.values())
+
+    def table(self, place: Callable[[Element], int]) -> list[str]:
+        """Return IR of `@blocks`: for each block where it starts, and where its columns are.
+
+        The start of zeros is written as -1 - start.
+        """
+        numbers: list[int] = []
+        for block in (block for blocks in self._blocks for block in blocks):
+            numbers.append(block.start if block.elements else ~block.start)
+            numbers += [self.lanes * place(e) for e in block.elements]
+        text = ', '.join(f'i32 {number}' for number in numbers)
+        return [f'@blocks = internal constant [{len(numbers)} x i32] [{text}]'] if numbers else []
+
+    def calls(self, w: Writer, rows: str, first: int) -> Iterator[str]:
+        """Yield the calls that write all; array number `first` at `rows` is the first output."""
+        P, number = w.pointer('double'), 0
+        for k, (blocks, width) in enumerate(zip(self._blocks, self._widths)):
+            end = number + _length(blocks)
+            its_rows = w.address(rows, (first + k) * self.lanes)
+            places = f'i64 {number}, i64 {end}, i1 %streamed'
+            if blocks:
+                yield f'call void @write_rows_{width}({P} %w, {P} {its_rows}, {places})'
+            number = end
+
+    def functions(self, opaque: bool) -> dict[str, str]:
+        """Return IR of the functions that are called, by how they are called."""
+        table = f'[{sum(map(_length, self._blocks))} x i32]'
+        typed = f'getelementptr inbounds ({table}, {table}* @blocks, i64 0, i64 0)'
+        blocks = '@blocks' if opaque else typed
+        return {
+            f'@write_rows_{width}(': _write_rows(width, self.lanes, blocks, opaque)
+            for width in self._widths
+        }
+
+
+def block_width(size: int) -> int:
+    """Return how many elements of an output with `size` elements are written at once."""
+    return next((width for width in (LINE, 4, 2) if width <= size), 1)
+
+
+def _blocks(elements: Sequence[Element], width: int) -> list[_Block]:
+    """Cut an output into blocks; the last one begins within the one before if it would be short."""
+    starts = [min(k, len(elements) - width) for k in range(0, len(elements), width)]
+    parts = [(start, elements[start : start + width]) for start in starts]
+    zero = _key(0.0)
+    return [_Block(k, [] if all(_key(e) == zero for e in part) else part) for k, part in parts]
+
+
+def _length(blocks: Sequence[_Block]) -> int:
+    """Return how many numbers of the table are about some blocks."""
+    return sum(1 + len(block.elements) for block in blocks)
+
+
+def _key(element: Element) -> object:
+    """Return what is equal for the same element only: 0.0 == -0.0."""
+    return constant(element) if isinstance(element, float) else element
+
+
+def _write_rows(width: int, lanes: int, blocks: str, opaque: bool) -> str:
+    """Return IR of `void write_rows(double* w, double* rows, i64 first, i64 end, i1 streamed)`.
+
+    It writes the blocks of which numbers `first` to `end` - 1 at `blocks` tell into the rows of
+    `lanes` samples, to which the pointers at `rows` point. If it is `streamed`, whole lines of the
+    cache, of which rows must consist, go to the memory without being read before, and leave the
+    cache to others.
+    """
+    w = Writer(opaque)
+    P = w.pointer('double')
+    rows = [w.load_pointer('%rows', row) for row in range(lanes)]
+    choice = '%streamed, label %past, label %cached' if width == LINE else 'label %cached'
+    head = [*w.lines, f'  br {"i1 " if width == LINE else ""}{choice}']
+    loops = [_loop('cached', rows, width, blocks, opaque)]
+    if width == LINE:
+        loops.append(_loop('past', rows, width, blocks, opaque))
+    return '\n'.join(
+        [
+            f'define internal void @write_rows_{width}'
+            f'({P} noalias %w, {P} %rows, i64 %first, i64 %end, i1 %streamed) noinline {{',
+            'entry:',
+            *head,
+            *(line for loop in loops for line in loop),
+            'done:',
+            '  ret void',
+            '}',
+        ]
+    )
+
+
+def _loop(name: str, rows: list[str], width: int, blocks: str, opaque: bool) -> list[str]:
+    """Return the loop over blocks; that called `past` writes past the caches."""
+    w, lanes, square = Writer(opaque, prefix=f'{name}.t'), len(rows), min(width, len(rows), 4)
+    table = w.pointer('i32')
+
+    def number(index: int) -> str:
+        place = w(f'getelementptr i32, {table} %{name}.block, i64 {index}')
+        return w(f'sext i32 {w(f"load i32, {table} {place}")} to i64')
+
+    def write(start: str, values: Callable[[int, int], list[str]]) -> None:
+        """Write `values`, rows of squares, from a first sample and a first column on."""
+        for first in range(0, lanes, square):
+            parts = [values(first, k) for k in range(0, width, square)]
+            for row, of_row in zip(rows[first:], zip(*parts)):
+                place = w.address(row, start)
+                for k, value in enumerate(of_row):
+                    w.store(value, place, k * square, square, name == 'past')
+
+    w.lines.append(f'{name}:')
+    w.do(f'%{name}.k = phi i64 [%first, %entry], [%{name}.next, %{name}.written]')
+    w.do(f'%{name}.block = getelementptr i32, {table} {blocks}, i64 %{name}.k')
+    start = number(0)
+    w.do(f'%{name}.zero = icmp slt i64 {start}, 0')
+    w.do(f'br i1 %{name}.zero, label %{name}.zeros, label %{name}.columns')
+    w.lines.append(f'{name}.zeros:')
+    write(w(f'xor i64 {start}, -1'), lambda first, k: [constant(0.0, square)] * square)
+    w.do(f'br label %{name}.written')
+    w.lines.append(f'{name}.columns:')
+    columns = [w.address('%w', number(k + 1)) for k in range(width)]
+
+    def square_of(first: int, k: int) -> list[str]:
+        return transposed(w, [w.load(column, first, square) for column in columns[k : k + square]])
+
+    write(start, square_of)
+    w.do(f'br label %{name}.written')
+    w.lines.append(f'{name}.written:')
+    w.do(f'%{name}.length = phi i64 [1, %{name}.zeros], [{width + 1}, %{name}.columns]')
+    w.do(f'%{name}.next = add i64 %{name}.k, %{name}.length')
+    w.do(f'%{name}.more = icmp slt i64 %{name}.next, %end')
+    w.do(f'br i1 %{name}.more, label %{name}, label %done')
+    return w.lines
