@@ -399,6 +399,7 @@ def test_pause(client, robot):
     for _ in range(2):
         client.expect(STATES, ERROR, 'no joint state for', 'outputs have stopped')
         counts.append([len(client.received[topic]) for topic in TOPICS])
+        client.spin(0.5)
     assert counts[0] == counts[1]
     client.stamp += 5 * 10**9
     stamp = client.send(robot.joint_names, q + 0.5, [], tau)  # nothing to differentiate with

@@ -48,7 +48,7 @@ def test_the_newest_states_are_answered(start, connect, executor):
 
     # What else there is to do is done all the same, however many joint states have come.
     client.wait(lambda: burst() or len(stamps) > 2000, what='joint states')
-    for _ in range(3):
+    for _ in range(5):
         client.expect(
             f'overload/{executor}/bringup: joint states',
             WARN,
