@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from itertools import repeat
 from typing import Any
@@ -260,13 +260,20 @@ def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Where compiled code finds a kernel once it is compiled, for one sample and for stacks."""
+    """Where compiled code finds a kernel once it is compiled, for one sample and for stacks.
+
+    `known` says for which of the two, and for which options, it is.
+    """
 
     single: Addresses
     stacks: StackTable
+    known: set[tuple[bool, tuple[str, ...]]] = field(default_factory=set)
 
     def add(self, kernel: NativeKernel, stacked: bool, options: tuple[str, ...] = ()) -> None:
-        """Register a kernel that has just been called."""
+        """Register a kernel that has been called, unless it is known."""
+        if (stacked, options) in self.known:
+            return
+        self.known.add((stacked, options))
         if stacked:
             kernel.stacked.register(self.stacks, options)
         else:

@@ -7,12 +7,12 @@ are kept here are marked as free: the system takes them back where memory is sho
 
 from __future__ import annotations
 
-import ctypes
 import mmap
-import weakref
+import sys
 from collections import deque
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -23,37 +23,64 @@ MOST_KEPT = 512 * 2**20
 MARKED = 16 * 2**20  # bytes of pieces that are marked; smaller ones would become a fifth slower
 UNIT = 2**16  # sizes are multiples of it
 
+_ending = sys.is_finalizing  # arrays may outlive this module
+
 AVAILABLE = all(hasattr(mmap, name) for name in ('MADV_HUGEPAGE', 'MADV_FREE'))
 
-_kept: dict[int, deque[mmap.mmap]] = {}  # by their size
+_kept: dict[int, deque[_Piece]] = {}  # by their size
 
 
 def new_arrays(shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """Return float64 arrays of any content."""
     if not AVAILABLE or 8 * sum(map(prod, shapes)) < LARGE:
         return [np.empty(shape) for shape in shapes]
-    return [_kept_array(shape) for shape in shapes]
+    return [np.asarray(_Owner(_piece(8 * prod(shape)), shape)) for shape in shapes]
 
 
-def _kept_array(shape: tuple[int, ...]) -> Array:
-    size = max(1, -(-8 * prod(shape) // UNIT)) * UNIT
+class _Piece:
+    """Some memory, and its address, which takes longer to ask for than to keep."""
+
+    def __init__(self, size: int) -> None:
+        try:
+            self.memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f'no memory for results of {size / 1e6:.1f} MB: {error}') from None
+        self.memory.madvise(mmap.MADV_HUGEPAGE)
+        self.address = np.frombuffer(self.memory, np.uint8).ctypes.data
+
+
+class _Owner:
+    """Has an array for as long as any view of it lives."""
+
+    def __init__(self, piece: _Piece, shape: tuple[int, ...]) -> None:
+        self._piece = piece
+        self.__array_interface__: dict[str, Any] = {
+            'data': (piece.address, False),
+            'shape': shape,
+            'typestr': np.dtype(float).str,
+            'version': 3,
+        }
+
+    def __del__(self) -> None:
+        if not _ending():
+            _keep(self._piece)
+
+
+def _piece(size: int) -> _Piece:
+    size = max(1, -(-size // UNIT)) * UNIT
     try:
-        memory = _kept.setdefault(size, deque()).pop()
+        return _kept.setdefault(size, deque()).pop()
     except IndexError:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    owner = (ctypes.c_char * size).from_buffer(memory)  # lives as long as any view of the array
-    weakref.finalize(owner, _keep, memory).atexit = False
-    return np.ndarray(shape, np.float64, memoryview(owner))
+        return _Piece(size)
 
 
-def _keep(memory: mmap.mmap) -> None:
+def _keep(piece: _Piece) -> None:
     """Keep memory that nobody uses; without locks, as this may be called at any time."""
-    size = len(memory)
+    size = len(piece.memory)
     if size > MOST_KEPT:
         return
-    if sum(each * len(list(of_size)) for each, of_size in list(_kept.items())) + size > MOST_KEPT:
+    if sum(each * len(of_size) for each, of_size in list(_kept.items())) + size > MOST_KEPT:
         _kept.clear()
     if size >= MARKED:
-        memory.madvise(mmap.MADV_FREE)
-    _kept.setdefault(size, deque()).append(memory)
+        piece.memory.madvise(mmap.MADV_FREE)
+    _kept.setdefault(size, deque()).append(piece)

@@ -73,9 +73,12 @@ class StackProgram:
 
     def register(self, table: StackTable, options: tuple[str, ...] = ()) -> None:
         """Let compiled code call this for stacks that one thread computes."""
-        numbers = sum(map(elements, self.shapes))
-        longest = min(self.samples_of(THREAD_WORK), LARGE // max(1, 8 * numbers))
-        table.add(options, self.address, longest, self.samples_of(LONG_WORK), self)
+        most_new = LARGE // max(1, 8 * sum(map(elements, self.shapes)))
+        limits = self.samples_of(THREAD_WORK), self.samples_of(LONG_WORK), most_new
+        table.add(options, self.address, limits, self._new_outputs)
+
+    def _new_outputs(self, samples: int) -> list[Array]:
+        return new_arrays([(samples, *shape) for shape in self.shapes])
 
     def __call__(
         self, inputs: Sequence[Array], outputs: Sequence[Array] | None = None
@@ -91,11 +94,12 @@ class StackProgram:
         """
         samples = stack_length(inputs)
         if outputs is None:
-            outputs = new_arrays([(samples, *shape) for shape in self.shapes])
+            outputs = self._new_outputs(samples)
         arrays = [*inputs, *outputs]
+        addresses = [array.__array_interface__['data'][0] for array in arrays]
         steps = [array.shape[-1] * 8 if array.ndim == 2 else 0 for array in inputs]
         steps += [8 * elements(shape) for shape in self.shapes]
-        table: Numbers = (ctypes.c_int64 * len(arrays))(*[a.ctypes.data for a in arrays])
+        table: Numbers = (ctypes.c_int64 * len(arrays))(*addresses)
         bytes_: Numbers = (ctypes.c_int64 * len(arrays))(*steps)
         threads = native.worker_count() if samples > self.samples_of(THREAD_WORK) else 1
         if threads > 1:

@@ -164,11 +164,14 @@ class CompiledFunctions:
         See `core.compile.cpython.entry`.
         """
         name, shapes = function.name, kernel.shapes
+        tables = self._tables.get(name)
+        known = tables is not None and (stacked, options) in tables.known
+        if known and (self._general is None or name in self._fast):
+            return
         fixed = {'gravity': self._gravity.ctypes.data}
         inputs = [(size, fixed.get(n, 0)) for n, size in kernel.specification.inputs]
         if not (is_usable() and StackTable.fits(inputs, shapes)):
             return
-        tables = self._tables.get(name)
         if tables is None:
             default = function.option_defaults[function.options[-1]] if options else None
             selection = len(options), default

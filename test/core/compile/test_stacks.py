@@ -472,3 +472,47 @@ def test_large_results_are_all_there(monkeypatch):
         close(found, expected)
         found[:] = np.nan
         del found
+
+
+@needs_llvmlite
+@pytest.mark.skipif(not result_memory.AVAILABLE, reason='no such memory here')
+@pytest.mark.parametrize('name', ['mass_matrix', 'inverse_dynamics_derivatives'])
+def test_large_results_of_compiled_calls(name, monkeypatch):
+    """They are new each time, owned by nobody else, and errors of the system come through."""
+    for of in (result_memory, stack_runs):
+        monkeypatch.setattr(of, 'LARGE', 2**12)
+    monkeypatch.setattr(result_memory, '_kept', {})
+    chain = Robot(robot().description, backend='native')
+    stacks = arguments(name, 500)
+    call = getattr(chain, name)
+    call(*stacks)
+    call = getattr(chain, name)  # the builtin function
+    expected = getattr(robot('python'), name)(*stacks)
+    for _ in range(3):
+        found = call(*stacks)
+        arrays = found if isinstance(found, tuple) else (found,)
+        close(found, expected)
+        assert all(type(x.base) is result_memory._Owner for x in arrays)
+        assert sys.getrefcount(found) == 3  # here, in `arrays`, and while it is counted
+        places = {x.ctypes.data for x in arrays}
+        assert len(places) == len(arrays)
+        del found, arrays
+        assert sum(map(len, result_memory._kept.values())) == len(places)
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError('Cannot allocate memory')
+
+    monkeypatch.setattr(result_memory, '_kept', {})
+    monkeypatch.setattr(result_memory.mmap, 'mmap', refused)
+    with pytest.raises(MemoryError, match=r'results of .* MB'):
+        call(*stacks)
+
+
+@needs_llvmlite
+def test_many_calls_register_a_kernel_once():
+    """Calls that go through Python, as those of several threads, leave nothing behind."""
+    chain = Robot(robot().description, backend='native')
+    stacks = [np.asfortranarray(x) for x in arguments('mass_matrix', 20)]  # not for compiled code
+    for _ in range(20):
+        chain.mass_matrix(*stacks)
+    assert len(chain._tables['mass_matrix'].stacks._kept) == 2

@@ -53,6 +53,8 @@ def c_api() -> Mapping[str, int]:
         'PyTuple_SetItem',
         'PyDict_GetItem',
         'PyLong_AsVoidPtr',
+        'PyLong_FromLongLong',
+        'PyObject_Call',
         'PyEval_SaveThread',
         'PyEval_RestoreThread',
     )

@@ -10,8 +10,9 @@ share. While it computes for long, other Python threads run.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
 from screw_dynamics_ros.core.compile.cpython.layout import (
@@ -27,6 +28,7 @@ from screw_dynamics_ros.core.compile.cpython.layout import (
 )
 from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter, Shape
 from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.types import Array
 
 NOT_A_STACK = 1  # returned instead of the address of an object
 MOST_ARRAYS, MOST_AXES, MOST_FIXED = 64, 4, 8
@@ -87,15 +89,26 @@ class StackTable:
         )
 
     def add(
-        self, options: tuple[str, ...], kernel: int, longest: int, briefly: int, kept: object
+        self,
+        options: tuple[str, ...],
+        kernel: int,
+        limits: tuple[int, int, int],
+        new: Callable[[int], Sequence[Array]],
     ) -> None:
         """Register a kernel of `stack_loop` for some options.
 
-        It is called for stacks of up to `longest` samples; for those of more than `briefly` other
-        Python threads run meanwhile.
+        `limits` are the samples of the longest stack that it is called for, of the longest one
+        during which no other Python threads run, and of the longest one whose results are arrays
+        of NumPy's; `new` makes those of longer ones. It keeps the kernel loaded.
         """
-        record = (ctypes.c_int64 * 3)(kernel, longest, briefly)
-        self._kept += [record, kept]
+        unpacked = bool(self._words[UNPACKED // 8])
+
+        def result(samples: int) -> Any:
+            outputs = tuple(new(samples))
+            return outputs[0] if unpacked else outputs
+
+        record = (ctypes.c_int64 * 5)(kernel, *limits, id(result))
+        self._kept += [record, result]
         self._words[FUNCTION // 8] = stack_function()
         self.records.add(options, ctypes.addressof(record))
 
@@ -253,6 +266,11 @@ def _outputs(
         w.write(size, w.element(steps, place))
         w.write(size, w.element(sizes, place))
 
+    def item_of(k: str, place: str, target: str) -> str:
+        """Return an array of a tuple at `target`, or the only one, which is at `place`."""
+        of_tuple = w(f'add i64 {w.element(target, k)}, {TUPLE_ITEMS}')
+        return w.read('i64', w.select(unpacked, place, of_tuple))
+
     target = w.read('i64', out)
     w.unless(w.compare('ne', target, 0), 'new_outputs', 'given_outputs')
     w.write(target, result)
@@ -263,8 +281,7 @@ def _outputs(
     w.label('outputs')
     with w.loop('target', count) as k:
         item = w.element(items, k, OUTPUT)
-        place = w.select(unpacked, out, w(f'add i64 {w.element(target, k)}, {TUPLE_ITEMS}'))
-        array = w.read('i64', place)
+        array = item_of(k, out, target)
         _check_output(w, item, samples, array)
         register(k, item, array)
         _check_apart(w, w(f'add i64 {inputs}, {k}'), samples, addresses, steps, sizes)
@@ -272,6 +289,7 @@ def _outputs(
     w.go_to('ready')
 
     w.label('new_outputs')
+    w.unless(w.compare('sle', samples, w.read('i64', '%record', 24)), 'large', 'not_large')
     w.write(0, result)
     w.unless(w(f'xor i1 {unpacked}, true'), 'make', 'make_tuple')
     made = w.call('i64', c_api()['PyTuple_New'], ('i64', count))
@@ -298,6 +316,21 @@ def _outputs(
         w.write(array, result)
         w.go_to('output_registered')
         w.label('output_registered')
+    w.go_to('ready')
+
+    w.label('large')
+    number = w.call('i64', c_api()['PyLong_FromLongLong'], ('i64', samples))
+    w.unless(w.compare('ne', number, 0), 'no_memory', 'large_counted')
+    arguments = w.call('i64', c_api()['PyTuple_New'], ('i64', 1))
+    w.unless(w.compare('ne', arguments, 0), 'no_memory', 'large_asked')
+    w.call('i32', c_api()['PyTuple_SetItem'], ('i64', arguments), ('i64', 0), ('i64', number))
+    new = w.read('i64', '%record', 32)
+    kept = w.call('i64', c_api()['PyObject_Call'], ('i64', new), ('i64', arguments), ('i64', 0))
+    w.call('void', c_api()['Py_DecRef'], ('i64', arguments))
+    w.unless(w.compare('ne', kept, 0), 'no_memory', 'large_made')
+    w.write(kept, result)
+    with w.loop('large_output', count) as k:
+        register(k, w.element(items, k, OUTPUT), item_of(k, result, kept))
     w.go_to('ready')
 
     w.label('no_array')
