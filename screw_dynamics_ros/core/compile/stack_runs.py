@@ -1,7 +1,8 @@
 """Compiled kernels run over stacks of samples: where results go, and which threads share the work.
 
-Threads take turns in claiming a few samples, so that one that starts late, or whose processor is
-busy, delays nobody: the calling thread computes what others do not.
+Threads claim a few samples at a time, some from the first on and some from the last on, so that one
+that starts late, or whose processor is busy, delays nobody: the calling thread computes what others
+do not.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class StackProgram:
     @cached_property
     def _run_shared(self) -> Callable[..., None]:
         signature = ctypes.CFUNCTYPE(
-            None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2, ctypes.c_void_p
+            None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2, ctypes.c_void_p, ctypes.c_int64
         )
         return signature(self.shared_address)
 
@@ -112,14 +113,15 @@ class StackProgram:
         self, table: Numbers, steps: Numbers, samples: int, threads: int, arrays: list[Array]
     ) -> None:
         """Compute in this thread and in others."""
-        claimed, chunk = ctypes.c_int64(0), self.samples_of(CLAIM_WORK)
+        claimed: Numbers = (ctypes.c_int64 * 3)()
+        chunk = self.samples_of(CLAIM_WORK)
 
-        def run() -> None:
-            self._run_shared(table, steps, samples, chunk, ctypes.byref(claimed))
+        def run(back: bool) -> None:
+            self._run_shared(table, steps, samples, chunk, claimed, int(back))
             assert arrays  # they live for as long as a thread uses them
 
         helpers = start(run, min(threads, -(-samples // chunk)) - 1)
-        run()
+        run(False)
         for helper in helpers:
             if not helper.cancel():  # it has begun
                 helper.result()
@@ -130,10 +132,10 @@ def stack_length(inputs: Sequence[Array]) -> int:
     return next(len(array) for array in inputs if array.ndim == 2)
 
 
-def start(run: Callable[[], None], count: int) -> list[Future[None]]:
-    """Have other threads run a function; none do while Python ends."""
+def start(run: Callable[[bool], None], count: int) -> list[Future[None]]:
+    """Have other threads run a function, every other one from the end; none while Python ends."""
     try:
-        return [workers().submit(run) for _ in range(count)]
+        return [workers().submit(run, k % 2 == 0) for k in range(count)]
     except RuntimeError:
         return []
 

@@ -70,15 +70,22 @@ def pids_in(text: str) -> dict[str, int]:
 
 LOSSES = r'joint states without all outputs +\d\d?(\.\d)? .*'
 
+MOST_LATE = 100.0  # ms, the median
+
 
 def test_demo_passes(start_demo: Callable[..., subprocess.Popen[str]], tmp_path: Path):
-    """Where others take all the processor time, states are lost; tried again if more fails then."""
+    """Where others take all the processor time, states are lost; tried again if more fails then.
+
+    So it is if the processes stood still while they began: the driver's clock is late from then on.
+    """
     for _ in range(4):
         process = start_demo('--duration', '6')
         text = process.communicate()[0]
         failed = re.findall(r'^ +FAIL +(.*)', text, re.MULTILINE)
         lost = [each for each in failed if re.fullmatch(LOSSES, each)]
-        if not lost or lost == failed:
+        delay = re.search(r'from its stamp by the driver +(\d+\.\d+) ms', text)
+        late = delay is not None and float(delay[1]) > MOST_LATE
+        if not late and (not lost or lost == failed):
             break
     assert lost == failed, text
     assert process.returncode == bool(failed), text
