@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.compile.llvm.writer import Writer
 ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 
 #: Bytes of results from which on they are streamed past the caches, which are smaller.
-STREAMED = 16 * 2**20
+STREAMED = 8 * 2**20
 
 
 def stack_loop(
