@@ -27,7 +27,7 @@ TURN = 10e-3  # s: several calls, so that neither side pays for the caches and p
 PYTHON, PARALLEL = 'loop in Python', 'Pinocchio ...InParallel'
 SINGLE_CALLS, ONE_CORE = 'ours, single calls', 'ours, one core'
 SIZES = (8, 64, 4096, 65536)
-IN_CACHE = 256
+FEWER = 256
 MOST_BYTES = 400e6  # of the results of a stack
 
 # name, ours, Pinocchio's in a loop, its function of stacks
@@ -82,8 +82,7 @@ SIZED = ('inverse dynamics', 'mass matrix', 'derivatives of forward dynamics')
 REQUIRED = {PANDA: 40.0, UR5: 40.0, TALOS: 25.0}
 #: Of two runs of the same code: the processor's speed varies by as much within a measurement.
 NEVER_SLOWER = 0.97
-#: To a loop in C++ on one core, of the matrices of these robots; results of `IN_CACHE` samples fit
-#: into caches, those of `SAMPLES` do not.
+#: To a loop in C++ on one core, of the matrices of these robots, for `SAMPLES` and for `FEWER`.
 REQUIRED_OF_MATRICES = dict.fromkeys(
     ('mass matrix', 'derivatives of inverse dynamics', 'derivatives of forward dynamics'), 15.0
 )
@@ -123,13 +122,13 @@ def figures(quick: bool) -> Iterator[Figure]:
                 )
         if robot != UR5:
             if peer is not None:
-                yield from matrices_in_cache(both, peer, repeats)
+                yield from matrices_of_fewer(both, peer, repeats)
             yield from sizes(both, repeats, all_cores)
 
 
-def matrices_in_cache(both: Pair, peer: NativePeer, repeats: int) -> Iterator[Figure]:
-    """Measure stacks of matrices that stay in the caches, on one core."""
-    (q, v, a), (Q, V, A) = both.states(IN_CACHE)
+def matrices_of_fewer(both: Pair, peer: NativePeer, repeats: int) -> Iterator[Figure]:
+    """Measure shorter stacks of matrices, of 12 MB at most, on one core."""
+    (q, v, a), (Q, V, A) = both.states(FEWER)
     for name, ours, _, _ in CALLS:
         if name in REQUIRED_OF_MATRICES:
             runs: dict[str, Run] = {
@@ -139,11 +138,11 @@ def matrices_in_cache(both: Pair, peer: NativePeer, repeats: int) -> Iterator[Fi
             with one_core():
                 times = measure(runs, repeats=repeats, seconds=TURN)
             yield from compared(
-                f'Stacks of {IN_CACHE}, per sample',
+                f'Stacks of {FEWER}, per sample',
                 f'{both.name}, {both.robot.nv} dof',
                 f'{name}, one core',
                 times,
-                scale=1e6 / IN_CACHE,
+                scale=1e6 / FEWER,
                 required={CPP: REQUIRED_OF_MATRICES[name]},
             )
 

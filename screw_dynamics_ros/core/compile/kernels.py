@@ -273,11 +273,11 @@ class Tables:
         """Register a kernel that has been called, unless it is known."""
         if (stacked, options) in self.known:
             return
-        self.known.add((stacked, options))
         if stacked:
             kernel.stacked.register(self.stacks, options)
         else:
             self.single.add(options, kernel.compiled.address)
+        self.known.add((stacked, options))
 
 
 def evaluated(

@@ -21,10 +21,7 @@ from screw_dynamics_ros.core.compile.llvm.arctangent import arctangent_function
 from screw_dynamics_ros.core.compile.llvm.output_rows import OutputRows
 from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
 from screw_dynamics_ros.core.compile.llvm.stack_loop import ROWS, stack_loop
-from screw_dynamics_ros.core.compile.llvm.transposition import (
-    blocks,
-    rows_to_columns,
-)
+from screw_dynamics_ros.core.compile.llvm.transposition import blocks, rows_to_columns
 from screw_dynamics_ros.core.compile.llvm.workspace import Workspace
 from screw_dynamics_ros.core.compile.llvm.writer import (
     NONTEMPORAL,

@@ -117,18 +117,19 @@ def _write_rows(width: int, lanes: int, blocks: str, opaque: bool) -> str:
     w = Writer(opaque)
     P = w.pointer('double')
     rows = [w.load_pointer('%rows', row) for row in range(lanes)]
-    choice = '%streamed, label %past, label %cached' if width == LINE else 'label %cached'
-    head = [*w.lines, f'  br {"i1 " if width == LINE else ""}{choice}']
-    loops = [_loop('cached', rows, width, blocks, opaque)]
+    loops = _loop('cached', rows, width, blocks, opaque)
     if width == LINE:
-        loops.append(_loop('past', rows, width, blocks, opaque))
+        w.do('br i1 %streamed, label %past, label %cached')
+        loops += _loop('past', rows, width, blocks, opaque)
+    else:
+        w.do('br label %cached')
     return '\n'.join(
         [
             f'define internal void @write_rows_{width}'
             f'({P} noalias %w, {P} %rows, i64 %first, i64 %end, i1 %streamed) noinline {{',
             'entry:',
-            *head,
-            *(line for loop in loops for line in loop),
+            *w.lines,
+            *loops,
             'done:',
             '  ret void',
             '}',

@@ -15,7 +15,8 @@ from screw_dynamics_ros.core.compile.llvm.writer import Writer
 
 ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 
-#: Bytes of results from which on they are streamed past the caches, which are smaller.
+#: Bytes of results from which on it is faster to stream them past the caches: what the third one
+#: holds is not at hand, and the second one is free for the program and its values.
 STREAMED = 8 * 2**20
 
 
