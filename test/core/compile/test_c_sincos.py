@@ -113,6 +113,17 @@ def test_what_has_no_sine_gives_nan_and_leaves_the_others(compiled):
     np.testing.assert_allclose(cosines[rest], np.cos(x[rest]), rtol=0.0, atol=2e-16)
 
 
+@pytest.mark.parametrize(
+    ('method', 'library'), [(-1, 1), (0, 0), (1, 0), (2, 1), (16, 0), (32, 0), (64, 0), (65, 1)]
+)
+def test_the_library_is_called_where_double_is_not_computed_as_double(method, library):
+    """GCC defines method 16 for processors with half precision: that is no reason."""
+    text = f'#define FLT_EVAL_METHOD {method}\n{FUNCTION}\nint called = CALL_LIBRARY;\n'
+    command = [COMPILER, '-E', '-P', '-x', 'c', '-']
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    assert f'int called = {library};' in done.stdout
+
+
 def test_parts_of_half_pi_have_exact_products():
     """39 bits times 14 bits are 53 bits, and together they are pi / 2 to 130 bits."""
     for part in HALF_PI[:-1]:

@@ -32,9 +32,10 @@ S, C = terms(SIN), terms(COS)
 FUNCTION = f"""\
 /* Sines and cosines of some angles at once, to two units in the last place. GCC and Clang
  * compute several in one vector. Compilers that are allowed to take sums apart, or compute with
- * more digits than double has, call the library. */
+ * more digits than double has, call the library. (Methods 16, 32 and 64 are about narrower types:
+ * 16 is that of processors that have half precision.) */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(_M_FP_FAST) || \\
-    FLT_EVAL_METHOD != 0
+    FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD == 2 || FLT_EVAL_METHOD > 64
 #define CALL_LIBRARY 1
 #else
 #define CALL_LIBRARY 0
