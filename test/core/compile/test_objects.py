@@ -12,7 +12,8 @@ import pytest
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.objects import object_file
+from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel
+from screw_dynamics_ros.core.compile.llvm.objects import object_file, target_machine
 from support.robots import urdf_path
 
 pytestmark = pytest.mark.skipif(not native.available(), reason='no llvmlite')
@@ -54,6 +55,21 @@ def expected(robot, output):
     """Return the outputs of the recursion."""
     fused = robot.fuse(output)
     return fused(*(state(robot)[name] for name in fused.inputs))
+
+
+@pytest.mark.parametrize('cpu', ['icelake-server', 'sapphirerapids'])
+def test_one_sample_takes_no_vectors_of_512_bits(functions, cpu):
+    """Next to them, all other instructions of these processors run at half their rate."""
+    triple = 'x86_64-linux-gnu'
+    machine = target_machine(triple, cpu, '')
+    head = f'target triple = "{triple}"\n'
+    assembly = ''.join(
+        machine.emit_assembly(native.llvm().parse_assembly(head + module))
+        for name, program in functions
+        for module in scalar_kernel(program, name, native.opaque_pointers())
+    )
+    assert '%ymm' in assembly
+    assert '%zmm' not in assembly
 
 
 @pytest.mark.skipif(shutil.which('cc') is None, reason='no linker')
