@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from oracles.program_interpreter import run
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
@@ -66,15 +67,83 @@ def test_signs_are_pulled_out_and_cancel(recorder):
     assert recorded(recorder, 2, -(-x)) == []  # noqa: B002
     assert recorded(recorder, 2, x + (-y)) == [('sub', 0, 1)]
     assert recorded(recorder, 2, x - (-y)) == [('add', 0, 1)]
-    assert recorded(recorder, 2, -x + y) == [
-        ('sub', 0, 1),
-        ('neg', 2),
-    ]  # the difference above, negated
+    assert recorded(recorder, 2, -x + y) == [('sub', 1, 0)]
+    assert recorded(recorder, 2, -x + y, x - y) == [('sub', 0, 1), ('neg', 2)]
     assert recorded(recorder, 2, -(x / y), x / -y) == [
         ('reciprocal', 1.0, 1),
         ('mul', 0, 2),
         ('neg', 3),
     ]
+
+
+def test_signs_of_constants_are_pulled_out(recorder):
+    """2 x + y and -2 x - y are the same sum."""
+    x, y = recorder.inputs('x', 2)
+    assert recorded(recorder, 2, 2.0 * x + y, -2.0 * x - y) == [
+        ('scale', 2.0, 0),
+        ('add', 1, 2),
+        ('neg', 3),
+    ]
+    assert recorded(recorder, 2, y * (-3.0 * x), y - 3.0 * x * y) == [
+        ('scale', 3.0, 0),
+        ('mul', 1, 2),
+        ('neg', 3),
+        ('sub', 1, 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ('build', 'operations'),
+    [
+        (lambda x, y: -2.0 * x, [('scale', -2.0, 0)]),
+        (lambda x, y: -2.0 * x - y, [('scale', -2.0, 0), ('sub', 2, 1)]),
+        (lambda x, y: -y - 2.0 * x, [('scale', -2.0, 0), ('sub', 2, 1)]),
+        (lambda x, y: -2.0 * x * y, [('scale', -2.0, 0), ('mul', 2, 1)]),
+        (lambda x, y: -((x - y) * y), [('sub', 1, 0), ('mul', 2, 1)]),
+        (lambda x, y: -((x + y) * y), [('add', 0, 1), ('mul', 1, 2), ('neg', 3)]),
+    ],
+)
+def test_a_sign_takes_no_operation_where_a_constant_or_a_difference_takes_it(build, operations):
+    recorder = Recorder()
+    x, y = recorder.inputs('x', 2)
+    assert recorded(recorder, 2, build(x, y)) == operations
+
+
+@pytest.mark.parametrize('a', [1.0, -1.0])
+@pytest.mark.parametrize('b', [1.0, -1.0])
+@pytest.mark.parametrize('c', [1.0, -1.0])
+@pytest.mark.parametrize('d', [1.0, -1.0])
+def test_a_term_of_two_sums_cancels(recorder, a, b, c, d):
+    """(x + y) - (x - z) = y + z, and all others of that kind."""
+    x, y, z = recorder.inputs('x', 3)
+    first, second = a * x + b * y, c * z + d * x
+    for total in (first - second if a == d else first + second, second - a * d * first):
+        operations = recorded(recorder, 3, total)
+        assert [op[0] for op in operations] in (['add'], ['sub'], ['add', 'neg'])
+
+
+def test_what_is_recorded_has_the_values_of_what_was_written():
+    """Random expressions of few inputs, in which much is equal but for signs, or cancels."""
+    kinds = {
+        'add': lambda u, v, c: u + v,
+        'sub': lambda u, v, c: u - v,
+        'mul': lambda u, v, c: u * v,
+        'neg': lambda u, v, c: -u,
+        'scale': lambda u, v, c: c * u,
+        'shift': lambda u, v, c: c + u,
+    }
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        x, recorder = rng.uniform(-1.0, 1.0, 3), Recorder()
+        values, scalars = [*x], [*recorder.inputs('x', 3)]
+        for _ in range(25):
+            build, c = kinds[rng.choice(list(kinds))], rng.choice([-2.0, -1.0, 0.5, 2.0])
+            i, j = rng.integers(len(values), size=2)
+            for numbers in (values, scalars):
+                numbers.append(build(numbers[i], numbers[j], c))
+        made = program(recorder, [('x', 3)], [np.array(scalars[-4:], dtype=object)])
+        tolerance = 1e-13 * np.abs(values).max()
+        np.testing.assert_allclose(run(made, x=x)[0], values[-4:], rtol=1e-9, atol=tolerance)
 
 
 def test_quotients_by_the_same_share_a_division(recorder):

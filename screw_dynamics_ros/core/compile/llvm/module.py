@@ -59,8 +59,9 @@ INSTRUCTIONS = {
 VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})
 
 PACK = 4  # elements of a matrix that one sample computes at once
-#: Joints whose sine and cosine one sample computes at once. Not eight: among instructions of 512
-#: bits, Intel's processors run all others at half their rate, and a sample takes up to twice the time.
+#: Joints whose sine and cosine one sample computes at once. Not eight: next to instructions of 512
+#: bits Intel's processors run all others at half their rate, and a sample takes up to 2.4 times as
+#: long.
 SINCOS_LANES = 4
 MANY_ZEROS = 32  # structural zeros from which an output is cleared as a whole
 #: Operations of the longest function, for one sample and for stacks, which are slowed down by what

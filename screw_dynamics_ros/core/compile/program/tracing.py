@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -54,8 +54,6 @@ class Recorder:
         op = self.operations[i]
         if op[0] == 'neg':
             return Scalar(self, op[1])
-        if op[0] == 'scale':
-            return self.put(('scale', -op[1], op[2]))
         return self.put(('neg', i))
 
     def sum(self, i: int, j: int) -> Any:
@@ -67,6 +65,9 @@ class Recorder:
             return self.difference(i, ops[j][1])
         if ops[i][0] == 'neg':
             return self.difference(j, ops[i][1])
+        shorter = self._canceled(i, j, 1.0)
+        if shorter is not None:
+            return shorter
         return self.put(('add', i, j)) if i < j else self.put(('add', j, i))
 
     def shifted(self, c: float, i: int) -> Scalar:
@@ -84,14 +85,36 @@ class Recorder:
             return self.sum(i, ops[j][1])
         if ops[i][0] == 'neg':
             return -self.sum(ops[i][1], j)
-        if ops[i][0] == ops[j][0] == 'add':  # (a + b) - (a + c) = b - c
-            for a in sorted({*ops[i][1:]}.intersection(ops[j][1:])):
-                b, c = (sum(ops[k][1:]) - a for k in (i, j))
-                return self.difference(b, c)
+        shorter = self._canceled(i, j, -1.0)
+        if shorter is not None:
+            return shorter
         opposite = self._known.get(('sub', j, i))
         if opposite is not None:
             return self.negative(opposite)
         return self.put(('sub', i, j))
+
+    def _canceled(self, i: int, j: int, sign: float) -> Any:
+        """Record i + sign j if a term of both cancels, as in (a + b) - (a + c) = b - c, or None."""
+        first = self._terms(i)
+        second = [(sign * s, k) for s, k in self._terms(j)] if first else []
+        for own, left in zip(first, first[::-1]):
+            for other, right in zip(second, second[::-1]):
+                if own == (-other[0], other[1]):
+                    return self._signed_sum(*left, *right)
+        return None
+
+    def _signed_sum(self, s: float, i: int, t: float, j: int) -> Any:
+        """Record s i + t j of signs s and t."""
+        if s > 0.0:
+            return self.sum(i, j) if t > 0.0 else self.difference(i, j)
+        return self.difference(j, i) if t > 0.0 else -self.sum(i, j)
+
+    def _terms(self, i: int) -> list[tuple[float, int]]:
+        """Return the two terms of a sum, each with its sign; none if i is something else."""
+        kind, *of = self.operations[i]
+        if kind not in ('add', 'sub') or of[0] == of[1]:
+            return []
+        return [(1.0, of[0]), (1.0 if kind == 'add' else -1.0, of[1])]
 
     def product(self, i: int, j: int) -> Scalar:
         """Record i j."""
@@ -113,8 +136,8 @@ class Recorder:
         op = self.operations[i]
         if op[0] == 'neg':
             return self.scaled(-c, op[1])
-        if c == -1.0:
-            return self.negative(i)
+        if c < 0.0:
+            return -self.scaled(-c, i)
         if op[0] == 'scale':
             return self.scaled(c * op[1], op[2])
         return self.put(('scale', c, i))
@@ -348,12 +371,15 @@ def program(
         ]
         for output in outputs
     ]
-    recorded = recorder.operations
-    needed = {e for flat in elements for e in flat if type(e) is int}
-    for i in reversed(range(len(recorded))):
-        if i in needed:
-            needed.update(operands(recorded[i]))
-    kept = sorted(needed)
+    recorded = list(recorder.operations)
+    results = {e for flat in elements for e in flat if type(e) is int}
+    uses = Counter(results)
+    for i in _needed(recorded, results):
+        uses.update(operands(recorded[i]))
+    for i in sorted(uses):
+        if recorded[i][0] == 'neg':
+            recorded[i] = _opposite(recorded, uses, recorded[i][1]) or recorded[i]
+    kept = _needed(recorded, results)
     new_index = {old: new for new, old in enumerate(kept)}
     return Program(
         inputs=tuple(inputs),
@@ -363,3 +389,33 @@ def program(
             for output, flat in zip(outputs, elements)
         ],
     )
+
+
+def _needed(operations: Sequence[Operation], results: Iterable[int]) -> list[int]:
+    """Return the operations that some results need, and these, in order."""
+    needed = set(results)
+    for i in reversed(range(len(operations))):
+        if i in needed:
+            needed.update(operands(operations[i]))
+    return sorted(needed)
+
+
+def _opposite(operations: list[Operation], uses: Counter[int], i: int) -> Operation | None:
+    """Return -i as one operation, without a sign of its own; None if there is none.
+
+    It may change operations that nothing else uses.
+    """
+    kind, *of = operations[i]
+    if kind == 'scale':
+        return (kind, -of[0], of[1])
+    if uses[i] > 1:
+        return None
+    if kind == 'sub':
+        return (kind, of[1], of[0])
+    if kind in ('mul', 'add'):
+        for k, other in (of, of[::-1]):
+            opposite = _opposite(operations, uses, k) if uses[k] == 1 else None
+            if opposite is not None:
+                operations[k] = opposite
+                return ('mul' if kind == 'mul' else 'sub', k, other)
+    return None
