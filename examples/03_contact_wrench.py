@@ -30,7 +30,7 @@ def main() -> None:
 
     jacobian = robot.jacobian(q, HAND, 'body')  # twist in the frame of the hand = jacobian @ v
     wrench = np.linalg.lstsq(jacobian.T, external, rcond=None)[0]
-    print('wrench on the hand (moment, force):', wrench.round(3))
+    print('wrench on the hand (moment, force):', wrench.round(3) + 0.0)  # no -0
 
     # Near a singularity some components cannot be determined; check before you trust them.
     report = robot.singularity(q, HAND)

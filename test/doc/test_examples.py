@@ -17,7 +17,7 @@ EXAMPLES = sorted((ROOT / 'examples').glob('*.py'))
 SAID = {
     '01_gravity_compensation': ['compensated: moved by ', 'without torques: moved by '],
     '02_inverse_kinematics': ['solved: success True', 'out of reach: success False', '0.005 mm'],
-    '03_contact_wrench': ['[-0.   0.   0.5 10.   0.  -5. ]', 'rank 6 of 6'],
+    '03_contact_wrench': ['[ 0.   0.   0.5 10.   0.  -5. ]', 'rank 6 of 6'],
     '04_trajectory_efforts': ["velocity of joint 'panda_joint1' beyond its limit 2.175", '0.77'],
     # sin and cos of 0.3 and 0.7; 9.81 (3/2 cos 0.3 + 1/2 cos 0.7) and 9.81/2 cos 0.7
     '05_robot_made_in_python': ['[1.7202 0.9397 0.    ]', '[17.809  3.752]', 'same pose: 0.0e+00'],
