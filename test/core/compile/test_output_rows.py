@@ -127,6 +127,26 @@ def test_results_that_are_no_whole_lines_are_not_streamed(monkeypatch):
     check(kernel_of(function, native.simd_lanes(), monkeypatch), function, 20, offset=0)
 
 
+@pytest.mark.parametrize('lanes', [2, 4, 8])
+@pytest.mark.parametrize('sizes', [(3,), (9, 5), (81, 81)])
+def test_memory_of_small_tiles_is_fetched_before_they_are_computed(lanes, sizes, monkeypatch):
+    monkeypatch.setattr(stack_loop, 'FETCHED', 1)
+    function = random_function(4, sizes)
+    kernel = kernel_of(function, lanes, monkeypatch)
+    for samples in (1, lanes, 5 * lanes + 1):
+        check(kernel, function, samples, offset=8)
+
+
+@pytest.mark.parametrize('opaque', [True, False])
+def test_only_small_tiles_are_fetched(opaque):
+    """Larger ones would push the values of the program out of the first cache."""
+    for lanes in (2, 4, 8):
+        most = stack_loop.FETCHED_TILE // (8 * lanes)
+        for size, fetched in ((most, True), (most + 1, False)):
+            text = '\n'.join(stack_loop.stack_loop('kernel', 1, [size], lanes, opaque))
+            assert ('@llvm.prefetch' in text) == fetched
+
+
 def test_streams_of_several_threads(monkeypatch):
     monkeypatch.setattr(stack_loop, 'STREAMED', 1)
     monkeypatch.setattr(native, 'worker_count', lambda: 4)

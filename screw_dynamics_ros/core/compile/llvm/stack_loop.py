@@ -19,6 +19,10 @@ ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 #: holds is not at hand, and the second one is free for the program and its values.
 STREAMED = 8 * 2**20
 
+#: Bytes of results from which on their memory is asked for before a tile is computed, and of a tile,
+#: which must not push values out of the first cache.
+FETCHED, FETCHED_TILE = 3 * 2**19, 2**14
+
 
 def stack_loop(
     name: str, inputs: int, outputs: Sequence[int], lanes: int, opaque: bool
@@ -39,19 +43,20 @@ def stack_loop(
     """
     w = Writer(opaque)
     W = w.pointer('i64')
+    how = 'i1 %streamed, i1 %fetched'
     return [
-        *_tiles(inputs + len(outputs), lanes, opaque),
+        *_tiles(inputs, outputs, lanes, opaque),
         f'define void @{name}({W} %addresses, {W} %steps, i64 %first, i64 %end) {{',
         'entry:',
         '  %samples = sub i64 %end, %first',
-        *_choice_of_streams(w, inputs, outputs),
-        f'  call void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, i1 %streamed)',
+        *_choices(w, inputs, outputs),
+        f'  call void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, {how})',
         '  ret void',
         '}',
         f'define void @{name}_shared({W} %addresses, {W} %steps, i64 %samples, i64 %chunk, '
         f'{W} %claimed, i64 %back) {{',
         'entry:',
-        *_choice_of_streams(w, inputs, outputs),
+        *_choices(w, inputs, outputs),
         '  %after = add i64 %samples, %chunk',
         '  %before = sub i64 %after, 1',
         '  %chunks = sdiv i64 %before, %chunk',
@@ -72,7 +77,7 @@ def stack_loop(
         '  %whole = add i64 %first, %chunk',
         '  %fits = icmp slt i64 %whole, %samples',
         '  %end = select i1 %fits, i64 %whole, i64 %samples',
-        f'  call void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, i1 %streamed)',
+        f'  call void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, {how})',
         '  br label %claim',
         'done:',
         '  ret void',
@@ -80,16 +85,19 @@ def stack_loop(
     ]
 
 
-def _choice_of_streams(w: Writer, inputs: int, outputs: Sequence[int]) -> list[str]:
-    """Return the lines that decide whether results are `%streamed`."""
+def _choices(w: Writer, inputs: int, outputs: Sequence[int]) -> list[str]:
+    """Return the lines that decide whether results are `%streamed`, or `%fetched` before."""
+    numbers = max(1, sum(outputs))
+    w.do(f'%fetched = icmp sge i64 %samples, {-(-FETCHED // (8 * numbers))}')
+    many = w(f'icmp sge i64 %samples, {-(-STREAMED // (8 * numbers))}')
     if any(size % LINE for size in outputs):
-        return ['  %streamed = and i1 false, false']
-    bits = '0'
-    for k in range(inputs, inputs + len(outputs)):
-        bits = w(f'or i64 {bits}, {_word(w, "%addresses", k)}')
-    whole = w(f'icmp eq i64 {w(f"and i64 {bits}, {8 * LINE - 1}")}, 0')
-    many = w(f'icmp sge i64 %samples, {-(-STREAMED // (8 * max(1, sum(outputs))))}')
-    w.do(f'%streamed = and i1 {whole}, {many}')
+        w.do('%streamed = and i1 false, false')
+    else:
+        bits = '0'
+        for k in range(inputs, inputs + len(outputs)):
+            bits = w(f'or i64 {bits}, {_word(w, "%addresses", k)}')
+        whole = w(f'icmp eq i64 {w(f"and i64 {bits}, {8 * LINE - 1}")}, 0')
+        w.do(f'%streamed = and i1 {whole}, {many}')
     lines, w.lines = w.lines, []
     return lines
 
@@ -99,9 +107,10 @@ def _word(w: Writer, base: str, index: int) -> str:
     return w(f'load i64, {W} {w(f"getelementptr i64, {W} {base}, i64 {index}")}')
 
 
-def _tiles(arrays: int, lanes: int, opaque: bool) -> list[str]:
-    """Return IR of `tiles`, which computes some samples, and streams results if it is told to."""
+def _tiles(inputs: int, outputs: Sequence[int], lanes: int, opaque: bool) -> list[str]:
+    """Return IR of `tiles`, which computes some samples, and treats results as it is told to."""
     w = Writer(opaque)
+    arrays, fetch = inputs + len(outputs), 8 * lanes * sum(outputs) <= FETCHED_TILE
     P, W = w.pointer('double'), w.pointer('i64')
     vector = f'<{lanes} x i64>'
     lane = f'<{", ".join(f"i64 {k}" for k in range(lanes))}>'
@@ -121,10 +130,13 @@ def _tiles(arrays: int, lanes: int, opaque: bool) -> list[str]:
         rows = w(f'add {vector} {splat(start)}, {w(f"mul {vector} {sample}, {splat(step)}")}')
         place = w(f'getelementptr {vector}, {w.pointer(vector)} %table, i64 {k}')
         w.do(f'store {vector} {rows}, {w.pointer(vector)} {place}, align 64')
+        if fetch and k >= inputs:
+            w.do(f'call void @fetch(i64 {start}, i64 {lanes * outputs[k - inputs]}, i1 %fetched)')
     table = '%table' if opaque else w(f'bitcast {vector}* %table to double*')
     return [
+        *(_fetch(opaque) if fetch else ()),
         f'define internal void @tiles({W} %addresses, {W} %steps, i64 %first, i64 %end, '
-        'i1 %streamed) {',
+        'i1 %streamed, i1 %fetched) {',
         'entry:',
         f'  %table = alloca {vector}, i64 {max(arrays, 1)}, align 64',
         '  %any = icmp slt i64 %first, %end',
@@ -141,6 +153,33 @@ def _tiles(arrays: int, lanes: int, opaque: bool) -> list[str]:
         'order:',  # what is streamed may otherwise be seen after what is stored later
         '  fence seq_cst',
         '  br label %done',
+        'done:',
+        '  ret void',
+        '}',
+    ]
+
+
+def _fetch(opaque: bool) -> list[str]:
+    """Return IR of `fetch`, which asks for the memory of some doubles if `wanted`.
+
+    They are to be written: rows of a tile one after the other, as new arrays have them. Where rows
+    lie otherwise it does nothing useful, and no harm.
+    """
+    byte, suffix = Writer(opaque).pointer('i8'), '' if opaque else 'i8'
+    return [
+        f'declare void @llvm.prefetch.p0{suffix}({byte}, i32, i32, i32)',
+        'define internal void @fetch(i64 %start, i64 %doubles, i1 %wanted) noinline {',
+        'entry:',
+        '  %bytes = mul i64 %doubles, 8',
+        '  %end = add i64 %start, %bytes',
+        '  br i1 %wanted, label %loop, label %done',
+        'loop:',
+        '  %place = phi i64 [%start, %entry], [%next, %loop]',
+        f'  %line = inttoptr i64 %place to {byte}',
+        f'  call void @llvm.prefetch.p0{suffix}({byte} %line, i32 1, i32 3, i32 1)',
+        f'  %next = add i64 %place, {8 * LINE}',
+        '  %more = icmp slt i64 %next, %end',
+        '  br i1 %more, label %loop, label %done',
         'done:',
         '  ret void',
         '}',
