@@ -19,8 +19,8 @@ ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 #: holds is not at hand, and the second one is free for the program and its values.
 STREAMED = 8 * 2**20
 
-#: Bytes of results from which on their memory is asked for before a tile is computed, and of a tile,
-#: which must not push values out of the first cache.
+#: Bytes of results from which on their memory is asked for before a tile is computed, and the most
+#: that a tile has then: it must not push values out of the first cache.
 FETCHED, FETCHED_TILE = 3 * 2**19, 2**14
 
 
