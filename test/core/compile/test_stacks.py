@@ -287,12 +287,106 @@ def test_refused_stacks_and_outputs(backend):
 def test_single_calls_into_arrays(backend):
     chain = robot(backend)
     q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, chain.nv))
-    out, energy = np.empty(chain.nv), np.empty(())
+    down = np.array([0.5, -1.0, -9.0])
+    out, energy, square = np.empty(chain.nv), np.empty(()), (chain.nv, chain.nv)
+    several = tuple(np.empty(square) for _ in range(3))
+    J = np.empty((6, chain.nv))
     for _ in range(2):
         assert chain.inverse_dynamics(q, v, a, out=out) is out
         np.testing.assert_array_equal(out, chain.inverse_dynamics(q, v, a))
+        assert chain.inverse_dynamics(q, v, a, gravity=down, out=out) is out
+        np.testing.assert_array_equal(out, chain.inverse_dynamics(q, v, a, gravity=down))
+        assert chain.inverse_dynamics_derivatives(q, v, a, out=several) is several
+        for found, expected in zip(several, chain.inverse_dynamics_derivatives(q, v, a)):
+            np.testing.assert_array_equal(found, expected)
+        assert chain.jacobian(q, 'link3', 'body', out=J) is J
+        np.testing.assert_array_equal(J, chain.jacobian(q, 'link3', 'body'))
         assert chain.kinetic_energy(q, v, out=energy) is energy
         assert energy == chain.kinetic_energy(q, v)
+
+
+@BACKENDS
+def test_gravity_of_a_single_call(backend):
+    """The same bits as with this gravity of the robot, which is not changed."""
+    chain, other = robot(backend), Robot(random_description(1, 4), backend=backend)
+    q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, chain.nv))
+    other.gravity = down = np.array([0.5, -1.0, -9.0])
+    before = chain.inverse_dynamics(q, v, a)
+    for _ in range(2):
+        found = chain.inverse_dynamics(q, v, a, gravity=down)
+        np.testing.assert_array_equal(found, other.inverse_dynamics(q, v, a))
+        np.testing.assert_array_equal(chain.inverse_dynamics(q, v, a), before)
+        np.testing.assert_array_equal(chain.inverse_dynamics(q, v, a, gravity=None), before)
+    assert (chain.gravity != down).any()
+
+
+@BACKENDS
+@pytest.mark.parametrize('place', [0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12])
+def test_a_single_result_may_lie_upon_inputs(backend, place):
+    """On q, v, a, on parts of two of them, on gravity, and on none."""
+    chain = robot(backend)
+    n = chain.nv
+    memory = np.random.default_rng(2).uniform(-1, 1, 4 * n + 3)
+    q, v, a, down = memory[:n], memory[n : 2 * n], memory[2 * n : 3 * n], memory[3 * n : 3 * n + 3]
+    expected = chain.inverse_dynamics(*(x.copy() for x in (q, v, a)), gravity=down.copy())
+    out = memory[place : place + n]
+    assert chain.inverse_dynamics(q, v, a, gravity=down, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+@COMPILED
+def test_refused_single_outputs(backend):
+    chain, n = robot(backend), robot().nv
+    q, v, a = np.zeros((3, n))
+    frozen, square = np.zeros(n), np.zeros((n, n))
+    frozen.flags.writeable = False
+    wrong = r'must be a writeable C-contiguous float64 array'
+    for _ in range(2):
+        for out in (np.zeros(n + 1), np.zeros((1, n)), np.zeros(n, np.float32), frozen, [0.0] * n):
+            with pytest.raises(ArgumentError, match=wrong):
+                chain.inverse_dynamics(q, v, a, out=out)
+        with pytest.raises(ArgumentError, match=wrong):
+            chain.inverse_dynamics(q, v, a, out=np.zeros(2 * n)[::2])
+        for out, message in (
+            (square, 'out must be a tuple of 3 arrays, got ndarray'),
+            ((square, square.copy()), 'got 2 arrays'),
+            ((square, square.copy(), square), r'out\[2\] shares memory'),
+        ):
+            with pytest.raises(ArgumentError, match=message):
+                chain.inverse_dynamics_derivatives(q, v, a, out=out)
+        with pytest.raises(ArgumentError, match='gravity must have shape'):
+            chain.inverse_dynamics(q, v, a, gravity=np.zeros(4))
+        for keywords in ({'gravity': np.zeros(3)}, {'output': square}):
+            with pytest.raises(TypeError, match='unexpected keyword'):
+                chain.mass_matrix(q, **keywords)
+        chain.inverse_dynamics(q, v, a)
+        chain.inverse_dynamics_derivatives(q, v, a)
+    assert not frozen.any()
+
+
+@needs_llvmlite
+def test_calls_of_a_control_loop_run_no_python():
+    chain = robot('native')
+    q, v, a = np.random.default_rng(3).uniform(-1, 1, (3, chain.nv))
+    tau, down = np.empty(chain.nv), np.array([0.0, 0.0, -9.81])
+    several = tuple(np.empty((chain.nv, chain.nv)) for _ in range(3))
+    chain.inverse_dynamics(q, v, a)
+    chain.inverse_dynamics_derivatives(q, v, a)
+    entered = []
+
+    def note(frame, event, argument):
+        if event == 'call':
+            entered.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        chain.inverse_dynamics(q, v, a, out=tau)
+        chain.inverse_dynamics(q, v, a, gravity=down)
+        chain.inverse_dynamics(q, v, a, out=tau, gravity=down)
+        chain.inverse_dynamics_derivatives(q, v, a, gravity=None, out=several)
+    finally:
+        sys.setprofile(None)
+    assert entered == []
 
 
 @BACKENDS
@@ -327,8 +421,10 @@ def test_stacks_leave_no_trace():
     q, v, a = states(chain, 12).values()
     gravity, tau = np.zeros((12, 3)), np.empty((12, chain.nv))
     mass = tuple(np.empty((12, chain.nv, chain.nv)) for _ in range(3))
-    chain.inverse_dynamics(q, v, a)
-    chain.inverse_dynamics_derivatives(q, v, a)
+    one, down, matrices = np.empty(chain.nv), np.zeros(3), tuple(x[0].copy() for x in mass)
+    for samples in (slice(None), 0):
+        chain.inverse_dynamics(q[samples], v[samples], a[samples])
+        chain.inverse_dynamics_derivatives(q[samples], v[samples], a[samples])
     torques, derivatives = chain.inverse_dynamics, chain.inverse_dynamics_derivatives
     chain.jacobian(q, 'link3')
 
@@ -339,11 +435,16 @@ def test_stacks_leave_no_trace():
         derivatives(q, v, a)
         derivatives(q, v, a, out=mass)
         chain.jacobian(q, 'link3', 'body')
+        torques(q[0], v[0], a[0], out=one)
+        torques(q[0], v[0], a[0], out=one, gravity=down)
+        derivatives(q[0], v[0], a[0], out=matrices, gravity=down)
         for bad in ((q, v[1:], a), (q, v, a, {}, 1)):
             with pytest.raises((ArgumentError, TypeError)):
                 torques(*bad)
 
-    watched = [q, v, a, gravity, tau, mass, mass[0], None, np.dtype(float), chain, 'link3']
+    watched = [q, v, a, gravity, tau, mass, mass[0], one, down, matrices, matrices[2]]
+    same = range(len(watched))
+    watched += [None, np.dtype(float), chain, 'link3']
     for _ in range(20):
         work()
     gc.collect()
@@ -353,7 +454,7 @@ def test_stacks_leave_no_trace():
     gc.collect()
     after = [sys.getrefcount(x) for x in watched]
     assert np.abs(np.subtract(after, counts)).max() < 100  # None is referred to by others, too
-    assert [after[k] for k in (0, 1, 2, 3, 4, 5, 6)] == [counts[k] for k in (0, 1, 2, 3, 4, 5, 6)]
+    assert [after[k] for k in same] == [counts[k] for k in same]
 
 
 @needs_llvmlite

@@ -3,9 +3,9 @@
 A call through ctypes costs more than a whole inverse dynamics. An entry point here is a builtin
 function (METH_FASTCALL) that looks at its arguments through the public array struct, as NumPy's
 macros do in any compiled extension: if all are C-contiguous float64 arrays of the right shape it
-allocates the result, an array or a tuple of arrays, and calls the kernel, 0.1 us in all. Stacks
-and the keywords `out` and `gravity` go to `stacks`, which all entry points share. Everything else
-(lists, other keywords, wrong shapes) goes to a Python function, which computes or raises.
+allocates the result, an array or a tuple of arrays, or takes what the keyword `out` names, and
+calls the kernel, 0.1 us in all. Stacks go to `stacks`, which all entry points share. Everything
+else (lists, other keywords, wrong shapes) goes to a Python function, which computes or raises.
 """
 
 from __future__ import annotations
@@ -15,13 +15,25 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
-from screw_dynamics_ros.core.compile.cpython.layout import DATA, c_api, vectorcall
-from screw_dynamics_ros.core.compile.cpython.stacks import NOT_A_STACK, StackTable
+from screw_dynamics_ros.core.compile.cpython.layout import (
+    DATA,
+    TUPLE_ITEMS,
+    TUPLE_SIZE,
+    TYPE,
+    c_api,
+    vectorcall,
+)
+from screw_dynamics_ros.core.compile.cpython.stacks import (
+    NOT_A_STACK,
+    StackTable,
+    elements,
+    read_keywords,
+)
 from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter, Shape
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
+GRAVITY_SIZE = 3
 
 Result = Shape | tuple[Shape, ...] | list[Shape]
 
@@ -50,18 +62,25 @@ def entry_ir(
         Address of `void kernel(double*, ...)`: the arguments, then the results. `Addresses` choose
         it by string arguments after the arrays, and may not have it yet.
     arguments : sequence of shapes
-        Shapes of the array arguments; an int is an address passed to the kernel without being an
-        argument.
+        Shapes of the array arguments; an int is the address of an array (3,) passed to the kernel
+        without being an argument, unless the keyword `gravity` is given.
     result : tuple of int, tuple of shapes, or list of shapes
         Shape of the array to return, () for a float; several: a tuple of arrays is returned. A
         list: these arrays are further arguments, to be written into, and None is returned.
     fallback : callable
         Called when an argument does not fit; a bound method or a partial function.
     stacks : StackTable, optional
-        What is called for stacks of the arguments.
+        What is called for stacks of the arguments. With it the function has the keyword `out`.
     """
     w = EntryWriter(native.opaque_pointers())
-    w.require_equal('i64', '%kwnames', 0, 'positional')
+    out, gravity = w.words(1), w.words(1)
+    if stacks is not None:
+        fixed = any(isinstance(argument, int) for argument in arguments)
+        read_keywords(w, out, gravity, str(fixed).lower())
+    else:
+        w.require_equal('i64', '%kwnames', 0, 'positional')
+        w.write(0, out)
+        w.write(0, gravity)
     shapes = [shape for shape in arguments if isinstance(shape, tuple)]
     targets = result if isinstance(result, list) else []
     count = len(shapes) + len(targets)
@@ -74,8 +93,13 @@ def entry_ir(
         w.data_of_array(w.read('i64', '%args', 8 * k), shape, f'a{k}', k >= len(shapes))
         for k, shape in enumerate([*shapes, *targets])
     )
-    data = [next(found) if isinstance(a, tuple) else str(a) for a in arguments] + list(found)
-    _write_call(w, address, data, result)
+    inputs = [
+        (next(found), elements(a))
+        if isinstance(a, tuple)
+        else (_fixed(w, a, gravity), GRAVITY_SIZE)
+        for a in arguments
+    ]
+    _write_call(w, address, inputs, list(found), result, out)
     w.label('other')
     if stacks is not None:
         _write_stacks(w, stacks, count)
@@ -104,34 +128,108 @@ def entry_ir(
     )
 
 
-def _write_call(w: EntryWriter, address: str, data: list[str], result: Result) -> None:
-    """Write the call of the kernel with arrays for the results, and the end."""
+def _fixed(w: EntryWriter, address: int, gravity: str) -> str:
+    """Return the data address of the array that the keyword `gravity` names, or a fixed one."""
+    given, before = w.read('i64', gravity), w.block
+    w.do(f'br i1 {w.compare("eq", given, 0)}, label %fixed, label %gravity')
+    w.label('gravity')
+    data = w.data_of_array(given, (GRAVITY_SIZE,), 'gravity', False)
+    after = w.block
+    w.go_to('fixed')
+    w.label('fixed')
+    return w(f'phi i64 [{address}, %{before}], [{data}, %{after}]')
+
+
+def _write_call(
+    w: EntryWriter,
+    address: str,
+    inputs: Sequence[tuple[str, int]],
+    targets: list[str],
+    result: Result,
+    out: str,
+) -> None:
+    """Write the call of the kernel with arrays for the results, and the end.
+
+    `inputs` are data addresses and how many numbers are there, `targets` those to be written into.
+    """
     api = c_api()
+    data = [place for place, _ in inputs] + targets
     returned: int | str
     if isinstance(result, list):
         returned = id(None)
         w.call('void', api['Py_IncRef'], ('i64', returned))
     elif result == ():
+        w.require_equal('i64', w.read('i64', out), 0, 'number')
         slot = w('alloca double')
         data.append(w(f'ptrtoint {w.pointer("double")} {slot} to i64'))
-    elif isinstance(result[0], tuple):
-        returned, arrays = w.new_tuple(result)
-        data += [w.read('i64', array, DATA) for array in arrays]
     else:
-        returned, there = w.new_array(result)
-        w.unless(there, 'no_memory', 'allocated')
-        data.append(w.read('i64', returned, DATA))
+        several = [shape for shape in result if isinstance(shape, tuple)]
+        shapes = several or [tuple(n for n in result if isinstance(n, int))]
+        returned, results = _results(w, shapes, not several, inputs, w.read('i64', out))
+        data += results
     w.call('void', address, *(('i64', pointer) for pointer in data))
     if result == ():
         number = w(f'load double, {w.pointer("double")} {slot}')
         returned = w.call('i64', api['PyFloat_FromDouble'], ('double', number))
     w.do(f'ret i64 {returned}')
-    w.label('no_array')
-    if not isinstance(result, list) and result and isinstance(result[0], tuple):
-        w.call('void', api['Py_DecRef'], ('i64', returned))
-    w.go_to('no_memory')
     w.label('no_memory')
     w.do('ret i64 0')
+
+
+def _results(
+    w: EntryWriter,
+    shapes: Sequence[Shape],
+    alone: bool,
+    inputs: Sequence[tuple[str, int]],
+    out: str,
+) -> tuple[str, list[str]]:
+    """Return the array or the tuple of arrays for the results, and the addresses of their data.
+
+    They are new unless `out` is no 0. Leaves for `%other` if those do not fit, or if they have
+    memory in common with an input or one another.
+    """
+    api = c_api()
+    w.unless(w.compare('eq', out, 0), 'given', 'new')
+    if alone:
+        made, there = w.new_array(shapes[0])
+        w.unless(there, 'no_memory', 'allocated')
+        new = [w.read('i64', made, DATA)]
+    else:
+        made, arrays = w.new_tuple(shapes)
+        new = [w.read('i64', array, DATA) for array in arrays]
+    after_new = w.block
+    w.go_to('results')
+    if not alone:
+        w.label('no_array')
+        w.call('void', api['Py_DecRef'], ('i64', made))
+        w.go_to('no_memory')
+    w.label('given')
+    if not alone:
+        w.require_equal('i64', w.read('i64', out, TYPE), id(tuple), 'out_tuple')
+        w.require_equal('i64', w.read('i64', out, TUPLE_SIZE), len(shapes), 'out_count')
+    known = list(inputs)
+    for k, shape in enumerate(shapes):
+        array = out if alone else w.read('i64', out, TUPLE_ITEMS + 8 * k)
+        known.append((w.data_of_array(array, shape, f'out{k}', True), elements(shape)))
+        _require_apart(w, known, f'out{k}')
+    w.call('void', api['Py_IncRef'], ('i64', out))
+    given, after_given = [place for place, _ in known[len(inputs) :]], w.block
+    w.go_to('results')
+    w.label('results')
+    returned, *data = (
+        w(f'phi i64 [{a}, %{after_new}], [{b}, %{after_given}]')
+        for a, b in zip((made, *new), (out, *given))
+    )
+    return returned, data
+
+
+def _require_apart(w: EntryWriter, arrays: Sequence[tuple[str, int]], block: str) -> None:
+    """Leave for `%other` if the last one has memory in common with one before it."""
+    ends = [w(f'add i64 {place}, {8 * numbers}') for place, numbers in arrays]
+    for k, (place, _) in enumerate(arrays[:-1]):
+        before = w.compare('sle', ends[k], arrays[-1][0])
+        after = w.compare('sle', ends[-1], place)
+        w.unless(w(f'or i1 {before}, {after}'), 'other', f'{block}_apart{k}')
 
 
 def _write_stacks(w: EntryWriter, stacks: StackTable, count: int) -> None:
@@ -162,7 +260,8 @@ class _Code:
         self, name: str, doc: str, ir: str, fallback: Callable[..., Any], kept: tuple[Any, ...]
     ) -> None:
         self.kept, self.owner = kept, getattr(fallback, '__self__', None)
-        self.library = native.Library(compile_code([ir]))
+        code = native.emitted(ir, opt=0)  # a third of the time, and calls take 2 ns more
+        self.library = native.Library(native.joined([code]))
         self.definition = _MethodDef(
             name.encode(),
             self.library.address('entry'),

@@ -139,7 +139,8 @@ def stacks_ir() -> str:
     out, gravity, samples, argument, result = (w.words(1) for _ in range(5))
     addresses, steps, sizes = (w.words(MOST_ARRAYS) for _ in range(3))
     lengths, fixed = w.words(MOST_AXES + 1), w.words(MOST_FIXED)
-    _read_keywords(w, out, gravity)
+    has_gravity = w.compare('ne', w.read('i64', '%table', HAS_GRAVITY), 0)
+    read_keywords(w, out, gravity, has_gravity)
     w.write(-1, samples)
     w.write('%args', argument)
     inputs = w.read('i64', '%table', INPUTS)
@@ -176,8 +177,11 @@ def stacks_ir() -> str:
     return '\n'.join([head, 'entry:', *w.lines, '}'])
 
 
-def _read_keywords(w: EntryWriter, out: str, gravity: str) -> None:
-    """Write the values of the keywords to `out` and `gravity`, 0 for those not given or None."""
+def read_keywords(w: EntryWriter, out: str, gravity: str, has_gravity: str) -> None:
+    """Write the values of the keywords to `out` and `gravity`, 0 for those not given or None.
+
+    Leaves for `%other` if there are others; the block `positional` follows.
+    """
     w.write(0, out)
     w.write(0, gravity)
     w.unless(w.compare('ne', '%kwnames', 0), 'positional', 'with_keywords')
@@ -187,7 +191,6 @@ def _read_keywords(w: EntryWriter, out: str, gravity: str) -> None:
         given = w.read('i64', w.element(values, k))
         value = w.select(w.compare('eq', given, id(None)), 0, given)
         is_out, is_gravity = w.compare('eq', name, id(OUT)), w.compare('eq', name, id(GRAVITY))
-        has_gravity = w.compare('ne', w.read('i64', '%table', HAS_GRAVITY), 0)
         allowed = w(f'or i1 {is_out}, {w(f"and i1 {is_gravity}, {has_gravity}")}')
         w.unless(allowed, 'other', 'keyword_known')
         w.write(w.select(is_out, value, w.read('i64', out)), out)
