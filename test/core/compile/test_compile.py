@@ -354,9 +354,9 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     """The code computes the same either way; children that have ended are started again."""
     here = []
 
-    def in_this_process(module):
+    def in_this_process(module, **options):
         here.append(module)
-        return emitted(module)
+        return emitted(module, **options)
 
     emitted, children = native.emitted, compilers.Compilers(workers)
     monkeypatch.setattr(native, 'emitted', in_this_process)
