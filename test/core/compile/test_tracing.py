@@ -109,6 +109,18 @@ def test_a_sign_takes_no_operation_where_a_constant_or_a_difference_takes_it(bui
     assert recorded(recorder, 2, build(x, y)) == operations
 
 
+@pytest.mark.parametrize('last', [1.0, -2.0])
+def test_signs_of_sums_of_thousands_of_terms(recorder, last):
+    """A constant at the end of a long sum takes its sign; where there is none, it stays."""
+    x = recorder.inputs('x', 5000)
+    total = last * x[0] + x[1]
+    for term in x[2:]:
+        total = total + term
+    kinds = [op[0] for op in recorded(recorder, 5000, -total)]
+    assert ('neg' in kinds) == (last == 1.0)
+    assert len(kinds) == 5000
+
+
 @pytest.mark.parametrize('a', [1.0, -1.0])
 @pytest.mark.parametrize('b', [1.0, -1.0])
 @pytest.mark.parametrize('c', [1.0, -1.0])

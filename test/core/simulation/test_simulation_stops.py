@@ -71,20 +71,14 @@ def complementary(A, b):
 @pytest.mark.parametrize('part', [1.0, 0.5])
 @pytest.mark.parametrize('integrator', FIXED)
 def test_effort_at_the_joint_limits_for_seconds_stays_finite(panda, integrator, part):
-    """All joints are driven into their stops, whatever the step was before."""
+    """All joints are driven into their stops and rest there, whatever the step was before."""
     simulated = SimulatedRobot(panda, integrator=integrator)
     for _ in range(1500):
         simulated.step(part * panda.limits.effort, 0.002)
         assert is_within(simulated)
-    # Without friction, what presses into seven stops at once may go on bouncing.
-    np.testing.assert_allclose(simulated.q, panda.limits.upper, rtol=0.0, atol=0.01)
-
-
-@pytest.mark.parametrize('integrator', FIXED)
-def test_half_the_effort_comes_to_rest_at_the_joint_limits(panda, integrator):
-    simulated, part = SimulatedRobot(panda, integrator=integrator), 0.5
-    for _ in range(1500):
-        simulated.step(part * panda.limits.effort, 0.002)
+    if (integrator, part) == ('semi_implicit', 1.0):  # one joint goes on bouncing
+        np.testing.assert_allclose(simulated.q, panda.limits.upper, rtol=0.0, atol=0.01)
+        return
     np.testing.assert_array_equal(simulated.q, panda.limits.upper)
     np.testing.assert_array_equal(simulated.v, 0.0)
     load = part * panda.limits.effort - panda.gravity_torques(simulated.q)

@@ -89,7 +89,6 @@ def _choices(w: Writer, inputs: int, outputs: Sequence[int]) -> list[str]:
     """Return the lines that decide whether results are `%streamed`, or `%fetched` before."""
     numbers = max(1, sum(outputs))
     w.do(f'%fetched = icmp sge i64 %samples, {-(-FETCHED // (8 * numbers))}')
-    many = w(f'icmp sge i64 %samples, {-(-STREAMED // (8 * numbers))}')
     if any(size % LINE for size in outputs):
         w.do('%streamed = and i1 false, false')
     else:
@@ -97,6 +96,7 @@ def _choices(w: Writer, inputs: int, outputs: Sequence[int]) -> list[str]:
         for k in range(inputs, inputs + len(outputs)):
             bits = w(f'or i64 {bits}, {_word(w, "%addresses", k)}')
         whole = w(f'icmp eq i64 {w(f"and i64 {bits}, {8 * LINE - 1}")}, 0')
+        many = w(f'icmp sge i64 %samples, {-(-STREAMED // (8 * numbers))}')
         w.do(f'%streamed = and i1 {whole}, {many}')
     lines, w.lines = w.lines, []
     return lines

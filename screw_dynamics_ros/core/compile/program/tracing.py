@@ -355,8 +355,14 @@ def with_operands(operation: Operation, new: Callable[[int], int]) -> Operation:
 
 def use_counts(program: Program) -> Counter[int]:
     """Return how often operations and outputs read the result of each operation."""
-    uses = Counter(chain.from_iterable(map(operands, program.operations)))
-    uses.update(e for _, elements in program.outputs for e in elements if type(e) is int)
+    results = (e for _, elements in program.outputs for e in elements if type(e) is int)
+    return _uses(program.operations, results)
+
+
+def _uses(operations: Iterable[Operation], results: Iterable[int]) -> Counter[int]:
+    """Return how often operations and results read the result of each operation."""
+    uses = Counter(chain.from_iterable(map(operands, operations)))
+    uses.update(results)
     return uses
 
 
@@ -373,10 +379,9 @@ def program(
     ]
     recorded = list(recorder.operations)
     results = {e for flat in elements for e in flat if type(e) is int}
-    uses = Counter(results)
-    for i in _needed(recorded, results):
-        uses.update(operands(recorded[i]))
-    for i in sorted(uses):
+    recording = _needed(recorded, results)
+    uses = _uses((recorded[i] for i in recording), results)
+    for i in recording:
         if recorded[i][0] == 'neg':
             recorded[i] = _opposite(recorded, uses, recorded[i][1]) or recorded[i]
     kept = _needed(recorded, results)
@@ -400,22 +405,33 @@ def _needed(operations: Sequence[Operation], results: Iterable[int]) -> list[int
     return sorted(needed)
 
 
-def _opposite(operations: list[Operation], uses: Counter[int], i: int) -> Operation | None:
-    """Return -i as one operation, without a sign of its own; None if there is none.
+def _opposite(operations: list[Operation], uses: Counter[int], root: int) -> Operation | None:
+    """Return minus operation `root` as one operation, without a sign; None if there is none.
 
-    It may change operations that nothing else uses.
+    It may change operations that nothing else uses: those from a constant or a difference, which
+    takes the sign, to `root`. Without recursion, as sums may have thousands of terms.
     """
-    kind, *of = operations[i]
-    if kind == 'scale':
-        return (kind, -of[0], of[1])
-    if uses[i] > 1:
-        return None
-    if kind == 'sub':
-        return (kind, of[1], of[0])
-    if kind in ('mul', 'add'):
-        for k, other in (of, of[::-1]):
-            opposite = _opposite(operations, uses, k) if uses[k] == 1 else None
-            if opposite is not None:
-                operations[k] = opposite
-                return ('mul' if kind == 'mul' else 'sub', k, other)
+    above: dict[int, tuple[int, int]] = {}  # what uses an operation, and the other operand there
+    waiting = [root]
+    while waiting:
+        k = waiting.pop()
+        kind, *of = operations[k]
+        if kind == 'scale':
+            opposite = (kind, -of[0], of[1])
+        elif uses[k] > 1 or kind not in ('mul', 'add', 'sub'):
+            continue
+        elif kind == 'sub':
+            opposite = (kind, of[1], of[0])
+        else:
+            for operand, other in (of[::-1], of):  # the last one is looked at first
+                if uses[operand] == 1:
+                    above[operand] = k, other
+                    waiting.append(operand)
+            continue
+        while k != root:
+            operations[k] = opposite
+            user, other = above[k]
+            opposite = ('mul' if operations[user][0] == 'mul' else 'sub', k, other)
+            k = user
+        return opposite
     return None
