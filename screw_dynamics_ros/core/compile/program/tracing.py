@@ -28,6 +28,10 @@ Operation = tuple[Any, ...]
 WITH_CONSTANT = frozenset({'shift', 'scale', 'reciprocal', 'min', 'max', 'lane'})
 
 
+#: Operations that are sums of two terms.
+TWO_TERMS = frozenset({'add', 'sub'})
+
+
 class Recorder:
     """The list of recorded operations `(name, *operands)`, and the memory that shares them."""
 
@@ -95,11 +99,13 @@ class Recorder:
 
     def _canceled(self, i: int, j: int, sign: float) -> Any:
         """Record i + sign j if a term of both cancels, as in (a + b) - (a + c) = b - c, or None."""
-        first = self._terms(i)
-        second = [(sign * s, k) for s, k in self._terms(j)] if first else []
+        ops = self.operations
+        if ops[i][0] not in TWO_TERMS or ops[j][0] not in TWO_TERMS:
+            return None
+        first, second = self._terms(i), [(sign * s, k) for s, k in self._terms(j)]
         for own, left in zip(first, first[::-1]):
             for other, right in zip(second, second[::-1]):
-                if own == (-other[0], other[1]):
+                if own[1] == other[1] and own[0] == -other[0]:
                     return self._signed_sum(*left, *right)
         return None
 
@@ -110,11 +116,9 @@ class Recorder:
         return self.difference(j, i) if t > 0.0 else -self.sum(i, j)
 
     def _terms(self, i: int) -> list[tuple[float, int]]:
-        """Return the two terms of a sum, each with its sign; none if i is something else."""
-        kind, *of = self.operations[i]
-        if kind not in ('add', 'sub') or of[0] == of[1]:
-            return []
-        return [(1.0, of[0]), (1.0 if kind == 'add' else -1.0, of[1])]
+        """Return the terms of a sum of two, each with its sign; none of x - x, which may be NaN."""
+        kind, a, b = self.operations[i]
+        return [(1.0, a), (1.0 if kind == 'add' else -1.0, b)] if a != b else []
 
     def product(self, i: int, j: int) -> Scalar:
         """Record i j."""
