@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,8 +82,9 @@ class ClosedInverseKinematics:
         specification = KernelSpecification(
             f'inverse kinematics of {link} with closures',
             (('q', tree.nq), ('target', 16)),
-            partial(step, tree, closures, link),
+            step,
             repr(('closed inverse kinematics', tree.digest, plain(tuple(closures)), link)),
+            model=(tree, tuple(closures), link),
         )
         backend = robot.backend if recordable else 'reference'
         self._step = compiled_into(make_kernel(specification, backend))

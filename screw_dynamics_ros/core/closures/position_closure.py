@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -176,7 +175,8 @@ def runner(
     specification = KernelSpecification(
         name,
         tuple(inputs.items()),
-        partial(recursion, tree, partition),
+        recursion,
         repr((name, tree.digest, partition.identity)),
+        model=(tree, partition),
     )
     return compiled_into(make_kernel(specification, backend))

@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, p
 from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
 from screw_dynamics_ros.core.compile.text.python_source import python_functions
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 log = logging.getLogger(__name__)
@@ -53,12 +54,15 @@ class KernelSpecification:
     inputs : tuple of (name, size)
         The arguments of `build`, vectors.
     build : callable
-        Returns the tuple of outputs, arrays of any shape.
+        Takes the model and the inputs; returns the tuple of outputs, arrays of any shape.
     identity : str, optional
         Says all that decides what is recorded besides `inputs` and the sources of this package:
         `build` is not run where that has been recorded before. Without it, it is run each time.
     uniform : set of str
         Inputs that are the same for all samples of a stack, (size,) there too.
+    model : tuple
+        What has constants: trees, closures, mechanisms. A recording gets them as `reproducible`,
+        so that it is the same on every processor.
     """
 
     name: str
@@ -66,11 +70,13 @@ class KernelSpecification:
     build: Callable[..., tuple[np.ndarray, ...]]
     identity: str | None = None
     uniform: frozenset[str] = frozenset()
+    model: tuple[Any, ...] = ()
 
     def record(self) -> Program:
         """Run the recursion on recorded scalars, then take common factors out of sums."""
         recorder = Recorder()
-        outputs = self.build(*(recorder.inputs(name, size) for name, size in self.inputs))
+        inputs = (recorder.inputs(name, size) for name, size in self.inputs)
+        outputs = self.build(*reproducible(self.model), *inputs)
         recorded = program(recorder, self.inputs, outputs)
         return factored(recorded) if recorded.operation_count <= LONGEST_FACTORED else recorded
 
@@ -120,9 +126,8 @@ class ReferenceKernel:
     def single(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for one sample; inputs are float64 vectors."""
         with np.errstate(all='ignore'):
-            return tuple(
-                np.array(output, dtype=float) for output in self.specification.build(*inputs)
-            )
+            outputs = self.specification.build(*self.specification.model, *inputs)
+            return tuple(np.array(output, dtype=float) for output in outputs)
 
     def stack(self, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Return the outputs for a stack; inputs are float64 arrays (N, size) or (size,)."""

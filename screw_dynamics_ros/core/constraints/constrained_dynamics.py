@@ -108,11 +108,12 @@ def specification(tree: Tree, structures: Sequence[Structure]) -> KernelSpecific
     return KernelSpecification(
         f'constraint equations {tuple(structures)}',
         tuple(inputs),
-        lambda q, v, tau, gravity, *parameters: constraint_equations(
+        lambda tree, q, v, tau, gravity, *parameters: constraint_equations(
             tree, q, v, tau, gravity, structures, parameters
         ),
         repr(('constraints', tree.digest, tuple(structures))),
         frozenset({'gravity', *(name for name, _ in numbered)}),
+        (tree,),
     )
 
 

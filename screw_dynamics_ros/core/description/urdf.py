@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.description.robot_description import (
 from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
+from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
 
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
@@ -162,7 +163,7 @@ def _inertia(inertial: Element, owner: str) -> Inertia:
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     rotation = origin[:3, :3]
     if not np.array_equal(rotation, np.eye(3)):
-        matrix = rotation @ matrix @ rotation.T
+        matrix = product(rotation, matrix, rotation.T)
         matrix = 0.5 * (matrix + matrix.T)
     return Inertia(mass, origin[:3, 3], matrix)
 
@@ -214,9 +215,7 @@ def _axis(element: Element, owner: str) -> NDArray[np.float64]:
         raise DescriptionError(
             f'{owner}: axis is zero; give it a direction, or make the joint fixed'
         )
-    axis /= largest
-    axis /= np.linalg.norm(axis)
-    return axis
+    return unit(axis / largest)
 
 
 def _limits(element: Element, kind: str, name: str, remarks: list[Finding]) -> Limits:
@@ -282,7 +281,7 @@ def _origin(element: Element, owner: str) -> NDArray[np.float64]:
 
 def _rotation(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
     """Return R = Rz(yaw) Ry(pitch) Rx(roll), right angles exact."""
-    (sr, cr), (sp, cp), (sy, cy) = ((math.sin(a), math.cos(a)) for a in (roll, pitch, yaw))
+    (sr, cr), (sp, cp), (sy, cy) = map(sine_cosine, (roll, pitch, yaw))
     rotation = np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     momentum,
     transported,
 )
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -44,12 +45,13 @@ def regrouped(tree: Tree) -> Tree:
     The inertias of single bodies are no longer those of physical bodies (masses are zero or
     negative), and the wrenches through joints are not those of the robot.
     """
+    bodies = reproducible(tree.bodies)
     inertia: dict[int, RigidInertia] = {
-        i: (body.m, body.h, body.I) for i, body in enumerate(tree.bodies)
+        i: (body.m, body.h, body.I) for i, body in enumerate(bodies)
     }
     inertia[GROUND] = (tree.fixed_mass, tree.fixed_moment, np.zeros((3, 3)))
-    for i in reversed(range(len(tree.bodies))):
-        body = tree.bodies[i]
+    for i in reversed(range(len(bodies))):
+        body = bodies[i]
         inertia[i], shared = split(body.X, inertia[i])
         inertia[body.parent] = added(inertia[body.parent], transported(body.B, shared))
     return replace(
@@ -58,14 +60,14 @@ def regrouped(tree: Tree) -> Tree:
             replace(
                 body,
                 m=inertia[i][0],
-                h=inertia[i][1],
-                I=inertia[i][2],
-                massless_about_joint=massless_about_joint(body),
+                h=inertia[i][1].astype(float),
+                I=inertia[i][2].astype(float),
+                massless_about_joint=massless_about_joint(bodies[i]),
             )
             for i, body in enumerate(tree.bodies)
         ),
         fixed_mass=inertia[GROUND][0],
-        fixed_moment=inertia[GROUND][1],
+        fixed_moment=inertia[GROUND][1].astype(float),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -264,8 +263,9 @@ def make_solver(
     specification = KernelSpecification(
         f'inverse kinematics {links}',
         (('q', tree.nq), ('target', 16 * len(links)), ('damping', 1)),
-        partial(program, tree, links),
+        program,
         repr(('inverse kinematics', tree.digest, links)),
+        model=(tree, links),
     )
     return InverseKinematics(make_kernel(specification, backend), tree, links)
 

@@ -59,8 +59,10 @@ class Functions:
         motors = (('q', len(self._mechanism.legs)),) if with_motors else ()
         inputs = (*motors, ('T', 16))
         title = f'{recursion.__name__} of {self._mechanism.name}'
-        build = partial(on_vectors, recursion, self._mechanism)
-        return make_kernel(KernelSpecification(title, inputs, build), self.backend)
+        specification = KernelSpecification(
+            title, inputs, partial(on_vectors, recursion), model=(self._mechanism,)
+        )
+        return make_kernel(specification, self.backend)
 
 
 def on_vectors(

@@ -122,7 +122,7 @@ class CompiledFunctions:
         for link in links:
             tree.frame(link)
 
-        def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
+        def build(tree: Tree, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
             count = len(function.inputs)
             applied = (dict(zip(links, vectors[count:])),) if links else ()
             return as_tuple(function.evaluate(tree, *vectors[:count], *options, *applied))
@@ -136,6 +136,7 @@ class CompiledFunctions:
                 tuple(sizes),
                 build,
                 where and repr(('function', where, tree.digest, options, links)),
+                model=(tree,),
             ),
             'reference' if function.not_recorded(tree, options) else self.backend,
         )

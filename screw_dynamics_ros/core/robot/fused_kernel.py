@@ -175,18 +175,16 @@ def fused_specification(
     names = (*(name for name in INPUTS if name in used - set(parameters)), *parameters)
     sizes = {**{name: input_size(tree, name) for name in used}, **parameters}
 
-    def build(*vectors: np.ndarray) -> tuple[np.ndarray, ...]:
+    digest = tree.digest
+
+    def build(tree: Tree, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
         known: dict[Output | Formula, Array | tuple[Array, ...]] = dict(zip(names, vectors))
         changes = dict(zip(names, vectors)).get(INERTIA_CHANGES)
         moved = tree if changes is None else with_inertia_changes(tree, changes)
 
         def evaluated_formula(formula: Formula) -> Array | tuple[Array, ...]:
             inputs: Iterator[Any] = map(value, formula.sources)
-            if (
-                changes is not None
-                and isinstance(formula.function, Evaluation)
-                and formula.function.digest == tree.digest
-            ):
+            if isinstance(formula.function, Evaluation) and formula.function.digest == digest:
                 return cast(Array, formula.function.on(moved, *inputs))
             return formula.function(*inputs, *formula.constants)
 
@@ -211,6 +209,7 @@ def fused_specification(
         tuple((name, int(sizes[name])) for name in names),
         build,
         identity(tree, outputs, names),
+        model=(tree,),
     )
 
 

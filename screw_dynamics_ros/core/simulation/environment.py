@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.simulation.compliant_forces import Effects, Structure, effects
 from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
 from screw_dynamics_ros.core.simulation.springs import Spring
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 
@@ -128,8 +129,8 @@ class Environment:
         """Return what is compiled: only the torques, or everything."""
         tree, structure = self._robot.regrouped_tree, self.structure
 
-        def build(q: Array, v: Array, memory: Array, numbers: Array) -> tuple[Array, ...]:
-            found = effects(tree, structure, q, v, memory, numbers)
+        def build(tree: Tree, *state: Array) -> tuple[Array, ...]:
+            found = effects(tree, structure, *state)
             return found[:1] if name == 'torques' else tuple(found)
 
         sizes = ('q', tree.nq), ('v', tree.nv), ('memory', structure.memory_size)
@@ -141,6 +142,7 @@ class Environment:
                 build,
                 where and repr((name, where, tree.digest, structure)),
                 frozenset({'numbers'}),
+                (tree,),
             ),
             self._robot.backend,
         )

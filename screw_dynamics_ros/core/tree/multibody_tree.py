@@ -23,6 +23,8 @@ from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive, drives_o
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.linear import cross
+from screw_dynamics_ros.core.reproducible import product, unit
 from screw_dynamics_ros.core.types import Array
 
 GROUND = -1
@@ -237,10 +239,9 @@ def rotation_of_z_to(axis: Array) -> Array:
     if np.abs(axis).sum() == 1.0:  # nothing but that component, to the last bit
         Q = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]
         return Q if axis[k] > 0 else Q @ np.diag([1.0, -1.0, -1.0])
-    x = np.eye(3)[np.argmin(np.abs(axis))]
-    x = x - axis * (axis @ x)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])
+    k = int(np.argmin(np.abs(axis)))
+    x = unit(np.eye(3)[k] - axis * axis[k])
+    return np.column_stack([x, cross(axis, x), axis])
 
 
 def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, float]]:
@@ -318,7 +319,7 @@ def build_tree(
     frames[description.root] = Frame(0 if floating_base else GROUND, np.eye(4), None, root)
     for joint in description.joints:
         parent, inertia = frames[joint.parent], links[joint.child].inertia
-        placement = parent.S @ joint.origin
+        placement = product(parent.S, joint.origin)
         if joint.type == 'fixed':
             frames[joint.child] = Frame(parent.body, placement, joint.parent, inertia)
             continue
@@ -327,7 +328,7 @@ def build_tree(
             Q[:3, :3] = rotation_of_z_to(joint.axis)
         master, multiplier, offset = masters[joint.name]
         q, v = coordinates[master]
-        predecessor, B = parent.body, placement @ Q
+        predecessor, B = parent.body, product(placement, Q)
         screws = unit_screws(joint)
         for k, X in enumerate(screws):
             own_q, own_v = (
@@ -388,7 +389,7 @@ def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> Non
     carrier = drive.carrier or joint.parent
     frame = frames[carrier]
     B = frame.S.copy()
-    B[:3, :3] = B[:3, :3] @ rotation_of_z_to(np.array(drive.rotor_axis))
+    B[:3, :3] = product(B[:3, :3], rotation_of_z_to(np.array(drive.rotor_axis)))
     if frame.body != GROUND:
         axis = B[:3, 2]
         body = bodies[frame.body]
@@ -413,9 +414,10 @@ def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> Non
 def inertia_in(frame: Frame, inertia: Inertia) -> tuple[float, Array, Array]:
     """Return mass, first moment and inertia in the body that carries `frame` (D-17)."""
     R = frame.S[:3, :3]
-    d = R @ inertia.com + frame.S[:3, 3]
+    d = product(R, inertia.com[:, None])[:, 0] + frame.S[:3, 3]
+    about_com = product(R, inertia.matrix, R.T)
     return (
         inertia.mass,
         inertia.mass * d,
-        R @ inertia.matrix @ R.T - inertia.mass * so3.hat(d) @ so3.hat(d),
+        about_com - inertia.mass * product(so3.hat(d), so3.hat(d)),
     )

@@ -11,10 +11,28 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from screw_dynamics_ros.core.compile.llvm.compiler_process import framed, receive
 from screw_dynamics_ros.core.errors import BackendError
+
+ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_PROCESSOR'
+
+
+class Level(NamedTuple):
+    """A level of x86-64: how many doubles a vector holds, and features that tell who has it."""
+
+    lanes: int
+    features: tuple[str, ...] = ()
+
+
+#: Levels of the x86-64 psABI: plain, SSE 4.2, AVX2 with fused multiply-add, and AVX-512.
+LEVELS = {
+    'x86-64': Level(2),
+    'x86-64-v2': Level(2, ('sse4.2', 'popcnt')),
+    'x86-64-v3': Level(4, ('avx2', 'fma', 'bmi2')),
+    'x86-64-v4': Level(8, ('avx512f', 'avx512bw', 'avx512dq', 'avx512vl')),
+}
 
 
 @cache
@@ -49,6 +67,36 @@ def opaque_pointers() -> bool:
     return llvm().llvm_version_info[0] >= 15
 
 
+def processor() -> tuple[str, str]:
+    """Return the processor that is compiled for and its features, in LLVM's notation.
+
+    It is this one, or a level of x86-64 that `SCREW_DYNAMICS_PROCESSOR` names. Raises
+    `BackendError` for any other name, and where this processor lacks what the level has.
+    """
+    return _processor(os.environ.get(ENVIRONMENT_VARIABLE, ''))
+
+
+@cache
+def _processor(level: str) -> tuple[str, str]:
+    host = host_features()
+    if not level:
+        return llvm().get_host_cpu_name(), host
+    if level not in LEVELS:
+        raise BackendError(
+            f'{ENVIRONMENT_VARIABLE} is {level!r}; choose one of {", ".join(LEVELS)}, or none for '
+            'this processor'
+        )
+    missing = [
+        feature for feature in LEVELS[level].features if f'+{feature}' not in host.split(',')
+    ]
+    if missing:
+        raise BackendError(
+            f'{ENVIRONMENT_VARIABLE} is {level!r}, but this processor has no {", ".join(missing)}; '
+            'choose a lower level, or none for this processor'
+        )
+    return level, ''
+
+
 @cache
 def host_features() -> str:
     """Return the features of this processor in LLVM's notation."""
@@ -58,18 +106,19 @@ def host_features() -> str:
         return ''
 
 
-@cache
 def simd_lanes() -> int:
-    """Return how many doubles the widest vector of this processor holds (at least 2)."""
-    features = host_features().split(',')
+    """Return how many doubles the widest vector of the processor holds (at least 2)."""
+    name, text = processor()
+    features = text.split(',')
+    if name in LEVELS and not text:
+        return LEVELS[name].lanes
     return 8 if '+avx512f' in features else 4 if '+avx' in features else 2
 
 
 def target_identity() -> str:
     """Return what machine code depends on besides the program: LLVM's version and the processor."""
     version = '.'.join(map(str, llvm().llvm_version_info))
-    processor = f'{llvm().get_host_cpu_name()} {host_features()}'
-    return f'{llvm().get_process_triple()} {processor} llvm {version}'
+    return f'{llvm().get_process_triple()} {" ".join(processor())} llvm {version}'
 
 
 def target_settings() -> dict[str, Any]:
@@ -78,12 +127,13 @@ def target_settings() -> dict[str, Any]:
     Position-independent code reaches its constants relative to the instruction; the default of a
     just-in-time compiler loads a 64-bit address for each of them, which costs 8 % in time.
     """
-    host = {'cpu': llvm().get_host_cpu_name(), 'features': host_features()}
-    return {**host, 'opt': 2, 'reloc': 'pic', 'codemodel': 'small', 'jit': True}
+    name, features = processor()
+    machine = {'cpu': name, 'features': features}
+    return {**machine, 'opt': 2, 'reloc': 'pic', 'codemodel': 'small', 'jit': True}
 
 
 def target_machine(opt: int = 2) -> Any:
-    """Return a new code generator for this processor."""
+    """Return a new code generator for `processor`."""
     target = llvm().Target.from_triple(llvm().get_process_triple())
     return target.create_target_machine(**{**target_settings(), 'opt': opt})
 
