@@ -8,7 +8,7 @@ roots of IEEE 754 do not. So constants are computed from these alone:
 * `reproducible` turns the numbers of a model into Python floats in object arrays, with which
   `A @ B` is a sum of products from left to right;
 * `product` is such a matrix product of arrays of numbers;
-* `sine_cosine` is rounded correctly.
+* `sine_cosine` and `arctangent` are rounded correctly.
 
 >>> float(product(np.array([[0.1, 0.2, 0.3]]), np.array([[1.0], [2.0], [3.0]]))[0, 0])
 1.4
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from functools import cache, reduce
 from typing import Any, TypeVar
 
@@ -79,19 +80,38 @@ def unit(x: Array) -> Array:
 def sine_cosine(angle: float) -> tuple[float, float]:
     """Return the sine and the cosine of a finite angle [rad], rounded correctly.
 
-    In integers, units of 2^-256: what the angle exceeds a multiple of pi/2 by, then power series.
+    By integers: what the angle exceeds a multiple of pi/2 by, then power series.
     """
-    size = abs(float(angle))
-    if size < 2.0**-60:
+    if abs(angle) < 2.0**-60:
         return float(angle), 1.0
-    numerator, denominator = size.as_integer_ratio()
+    sine, cosine = _sine_cosine(float(angle))
+    return sine / (1 << BITS), cosine / (1 << BITS)
+
+
+def arctangent(y: float, x: float) -> float:
+    """Return the angle of the point (x, y) [rad], in [-pi, pi], rounded correctly.
+
+    One Newton step from the arctangent of the C library, in fractions.
+    """
+    angle = math.atan2(y, x)
+    if x == 0.0 or y == 0.0 or not math.isfinite(x * y):
+        return angle
+    sine, cosine = _sine_cosine(angle)
+    along, across = Fraction(x), Fraction(y)
+    step = (across * cosine - along * sine) / (along * cosine + across * sine)
+    return float(Fraction(angle) + step)
+
+
+def _sine_cosine(angle: float) -> tuple[int, int]:
+    """Return the sine and the cosine of an angle in units of 2^-256."""
+    numerator, denominator = abs(angle).as_integer_ratio()
     more = max(numerator.bit_length() - denominator.bit_length(), 0)  # bits of whole turns
     quadrant, x = divmod((numerator << (BITS + more)) // denominator, _half_pi(BITS + more))
     x >>= more
     square = x * x >> BITS
     sine, cosine = _series(x, square, 1), _series(1 << BITS, square, 0)
     s, c = [(sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine)][quadrant % 4]
-    return (s if angle > 0.0 else -s) / (1 << BITS), c / (1 << BITS)
+    return s if angle > 0.0 else -s, c
 
 
 def _series(term: int, square: int, power: int) -> int:

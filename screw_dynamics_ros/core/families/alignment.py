@@ -17,8 +17,15 @@ import numpy as np
 
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import arctangent, reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
+
+RIGHT_ANGLE = 0.5 * np.pi
+
+#: Differences of angles, directions and lengths that are rounding of what `align` computes with
+#: [rad, 1, m].
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ def align(
         Largest difference between components of the screws [rad, m]. Of several ways that fit as
         well, that with small offsets is preferred.
     """
+    chain, model, home, base = reproducible((chain, model, home, base))
     ways = list(_aligned(chain.screws, model, se3.inverse(base), tolerance))
     if not ways:
         return None
@@ -69,7 +77,18 @@ def align(
     sign, angles, _ = (np.array(each) for each in zip(*ways[chosen]))
     at_zero = sign * np.append(angles[1:], 0.0)  # the robot's joints when the model is at its zero
     tool = se3.inverse(home) @ se3.inverse(base) @ chain.pose(at_zero)
-    return Placement(sign, -sign * at_zero, base, tool, residuals[chosen])
+    offset = settled(-sign * at_zero, RIGHT_ANGLE)
+    return Placement(sign, offset, settled(base, 1.0), settled(tool, 1.0), residuals[chosen])
+
+
+def settled(x: Array, unit: float) -> Array:
+    """Return numbers; those that are multiples of a unit but for rounding are so exactly.
+
+    Zeros and ones among them make programs shorter, and no rounding decides which ones do.
+    """
+    numbers = x.astype(float)
+    multiples = np.round(numbers / unit) * unit
+    return np.where(np.abs(numbers - multiples) <= ROUNDING, multiples + 0.0, numbers)
 
 
 def first_of_the_least(residuals: Sequence[float]) -> int:
@@ -117,7 +136,7 @@ def _angles(about: Array, screw: Array, target: Array) -> list[float]:
 
 def _angle(e: Array, a: Array, b: Array) -> float:
     """Return the angle about e from a to b, both at right angles to e."""
-    return float(np.arctan2(e @ np.cross(a, b), a @ b))
+    return arctangent(float(e @ np.cross(a, b)), float(a @ b))
 
 
 # --- what the lengths of families are read off ----------------------------------------------------

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
@@ -146,7 +147,7 @@ class SerialChain:
             )
         free = [i for i, name in enumerate(self.joint_names) if name not in joints]
         C, moving = np.eye(4), []
-        for name, X in zip(self.joint_names, self.screws):
+        for name, X in zip(self.joint_names, reproducible(self.screws)):
             if name in joints:
                 C = C @ se3.exp_unit_screw(X, float(joints[name]))
             else:
@@ -186,8 +187,8 @@ class SerialChain:
             If a joint in between has six freedoms or moves in a ratio to another one (mimic): then
             the link is not the tool of a serial chain.
         """
-        frame = tree.frame(link)
-        bodies = [tree.bodies[i] for i in tree.path(frame.body)]
+        frame = reproducible(tree.frame(link))
+        bodies = [reproducible(tree.bodies[i]) for i in tree.path(frame.body)]
         C, screw_list = np.eye(4), []
         for body in bodies:
             name = body.joint or 'the floating base'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,14 +35,16 @@ class ClosedForm:
         self.name, self.arm, self.labels = name, arm, tuple(arm.labels)
         self.bound = len(self.labels)
         inputs = (('swivel', 1), ('target', 16)) if redundant else (('target', 16),)
-        build = partial(branches, arm)
         self.kernel = make_kernel(
             KernelSpecification(
                 f'closed form {name}',
                 inputs,
-                (lambda swivel, target: build(target, swivel)) if redundant else build,
+                (lambda arm, swivel, target: branches(arm, target, swivel))
+                if redundant
+                else branches,
                 repr(('closed form', name, identity)),
                 frozenset({'target'} if redundant else ()),
+                (arm,),
             ),
             backend,
         )

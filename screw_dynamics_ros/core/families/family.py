@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.alignment import Placement, align, first_of_the_least
+from screw_dynamics_ros.core.families.alignment import Placement, align, first_of_the_least, settled
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.geometry.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.geometry.robot_geometry import description_of
@@ -205,7 +205,10 @@ def member(
     tolerance : float
         Families measure with ten times less: small errors of directions add up over an arm.
     """
-    models = [cls(**each) for each in lengths]
+    models = [
+        cls(**{name: settled(np.asarray(x), 1.0)[()] for name, x in each.items()})
+        for each in lengths
+    ]
     found = [
         (model, way)
         for model in models

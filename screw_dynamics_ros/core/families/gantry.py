@@ -18,6 +18,8 @@ from screw_dynamics_ros.core.families.family import TOLERANCE, Family, member, w
 from screw_dynamics_ros.core.families.subproblems import wrist_zxz
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.linear import cross
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
 
@@ -77,11 +79,11 @@ class GantryWithWrist(Family):
     @classmethod
     def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> GantryWithWrist | None:
         """Return a chain as a gantry with wrist, None if it is not one (C-087)."""
-        S = chain.screws
+        S = reproducible(chain.screws)
         if chain.kinds != 3 * ('prismatic',) + 3 * ('revolute',):
             return None
         wrist = common_point(S[3:].T, tolerance)
-        flat = abs(np.linalg.det(S[:3, 3:])) < FLAT
+        flat = abs(np.linalg.det(chain.screws[:3, 3:])) < FLAT
         if wrist is None or flat or not are_perpendicular(*S[3:], tolerance=tolerance):
             return None
         frame = se3.pose(rotation_of_z_to(S[3, :3]), wrist)
@@ -100,7 +102,9 @@ class GantryWithWrist(Family):
     def _branches(self, C: ArrayLike, near: float | None = None) -> Array:
         C = self.pose_in_model(C)
         R = C[:3, :3]
-        slides = np.linalg.inv(self.directions.T) @ (C[:3, 3] - R[:, 2] * self.l6)
+        a, b, c = self.directions
+        across = np.array([cross(b, c), cross(c, a), cross(a, b)])
+        slides = (across @ (C[:3, 3] - R[:, 2] * self.l6)) / (a @ across[0])
         q = [[*slides, *wrist_zxz(R, side, near)] for side in (1.0, -1.0)]
         return self.to_robot(np.array(q))
 

@@ -34,6 +34,7 @@ from screw_dynamics_ros.core.families.subproblems import root
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 SIDES = tuple(product((1.0, -1.0), repeat=3))
@@ -74,7 +75,7 @@ class Pieper:
         if chain.kinds != (REVOLUTE,) * 6:
             return None
         for backward in (False, True):
-            S = -chain.screws[::-1] if backward else chain.screws
+            S = reproducible(-chain.screws[::-1] if backward else chain.screws)
             center = common_point(S[3:].T, tolerance)
             if center is None:
                 continue

@@ -8,7 +8,6 @@ once, remove that; the residual says of each whether it is a solution at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -87,9 +86,10 @@ def make_polisher(chain: SerialChain, moving: Sequence[int], steps: int, backend
         KernelSpecification(
             'polishing of solutions',
             (('q', len(chain)), ('target', 16)),
-            partial(polished, chain, tuple(moving), steps),
+            polished,
             repr(('polishing', [each.tolist() for each in data], tuple(moving), steps)),
             frozenset({'target'}),
+            (chain, tuple(moving), steps),
         ),
         backend,
     )
@@ -101,8 +101,9 @@ def make_jacobian(chain: SerialChain, backend: str) -> Kernel:
         KernelSpecification(
             'spatial Jacobian of a chain',
             (('q', len(chain)),),
-            lambda q: (chain.jacobian(q),),
+            lambda chain, q: (chain.jacobian(q),),
             repr(('spatial Jacobian', chain.screws.tolist())),
+            model=(chain,),
         ),
         backend,
     )

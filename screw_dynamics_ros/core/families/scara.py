@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.families.chain import PRISMATIC, SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE, Family, placed
 from screw_dynamics_ros.core.families.subproblems import two_links
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 
@@ -77,7 +78,7 @@ class Scara(Family):
         if sorted(chain.kinds) != ['prismatic', 'revolute', 'revolute', 'revolute']:
             return None
         slide = chain.kinds.index(PRISMATIC)
-        turns = np.delete(chain.screws, slide, axis=0)
+        turns = reproducible(np.delete(chain.screws, slide, axis=0))
         across = np.linalg.norm(np.cross(turns[0, :3], chain.screws[slide, 3:]))
         if across > tolerance or not are_parallel(*turns, tolerance=tolerance):
             return None

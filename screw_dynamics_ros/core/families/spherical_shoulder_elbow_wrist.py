@@ -42,6 +42,8 @@ from screw_dynamics_ros.core.families.subproblems import (
 )
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import arctangent as angle_of
+from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.types import Array
 
 Y, Z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -125,7 +127,7 @@ class SphericalShoulderElbowWrist(Family):
         Each axis at right angles to the next one, three through the shoulder center, three through
         the wrist center, both centers in one plane at right angles to axis 4.
         """
-        S = chain.screws
+        S = reproducible(chain.screws)
         if chain.kinds != ('revolute',) * 7 or not are_perpendicular(*S, tolerance=tolerance):
             return None
         center, wrist = common_point(S[:3].T, tolerance), common_point(S[4:].T, tolerance)
@@ -183,8 +185,8 @@ class SphericalShoulderElbowWrist(Family):
         a, b = self._links()
         c = clamp((reach * reach - (a * a + b * b)) / (2.0 * a * b), -1.0, 1.0)
         s = elbow * np.sqrt(1.0 - c * c)
-        bend = self._bend()
-        sin4, cos4 = s * np.cos(bend) + c * np.sin(bend), c * np.cos(bend) - s * np.sin(bend)
+        sin_bend, cos_bend = sine_cosine(self._bend())
+        sin4, cos4 = s * cos_bend + c * sin_bend, c * cos_bend - s * sin_bend
         q4 = arctangent(sin4, cos4)
         R3 = circle @ self._own_frame(sin4, cos4, elbow).T
         R4 = R3 @ rotation_y(-q4)
@@ -193,15 +195,14 @@ class SphericalShoulderElbowWrist(Family):
     def _links(self) -> tuple[float, float]:
         """Return the distances from shoulder center to elbow axis to wrist center [m]."""
         return (
-            float(np.hypot(self.upper, self.upper_offset)),
-            float(np.hypot(self.lower, self.lower_offset)),
+            float(length(self.upper, self.upper_offset)),
+            float(length(self.lower, self.lower_offset)),
         )
 
     def _bend(self) -> float:
         """Return the angle q4 of the arm stretched."""
-        return float(
-            np.arctan2(self.lower_offset, self.lower) - np.arctan2(self.upper_offset, self.upper)
-        )
+        upper = angle_of(self.upper_offset, self.upper)
+        return angle_of(self.lower_offset, self.lower) - upper
 
     def _own_frame(self, sin4: Any, cos4: Any, elbow: float) -> Array:
         """Return (n, m, n x m) in the shoulder: to the wrist, and from there to the elbow."""

@@ -42,6 +42,7 @@ from screw_dynamics_ros.core.families.subproblems import (
 from screw_dynamics_ros.core.families.three_two_one import SIDES, branch_label
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -109,7 +110,7 @@ class ThreeParallelAxes(Family):
         Axes 2, 3 and 4 parallel, 1 and 2, 4 and 5, 5 and 6 at right angles, 4 and 5, 5 and 6
         through a point each.
         """
-        S = chain.screws
+        S = reproducible(chain.screws)
         if chain.kinds != ('revolute',) * 6 or not are_parallel(*S[1:4], tolerance=tolerance):
             return None
         right_angles = are_perpendicular(S[0], S[1], tolerance=tolerance) and are_perpendicular(

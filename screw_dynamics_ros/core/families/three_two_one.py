@@ -36,6 +36,7 @@ from screw_dynamics_ros.core.families.family import (
 from screw_dynamics_ros.core.families.subproblems import (
     UNDETERMINED,
     arctangent,
+    length,
     rotation_x,
     rotation_z,
     shoulder,
@@ -44,6 +45,7 @@ from screw_dynamics_ros.core.families.subproblems import (
 )
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -111,7 +113,7 @@ class ThreeTwoOne(Family):
     @property
     def forearm(self) -> float:
         """From axis 3 to the wrist center, in the plane of the arm [m]."""
-        return float(np.hypot(self.l3, self.elbow_offset))
+        return float(length(self.l3, self.elbow_offset))
 
     def model_screws(self) -> Array:
         """Return the joint screws (6, 6) of the upright arm."""
@@ -138,7 +140,7 @@ class ThreeTwoOne(Family):
         through one point, 4 as far from the arm's plane as that. Of the ways to say so, that with
         a base offset forward and small offsets of the joints.
         """
-        S = chain.screws
+        S = reproducible(chain.screws)
         if chain.kinds != ('revolute',) * 6 or not are_parallel(S[1], S[2], tolerance=tolerance):
             return None
         right_angles = are_perpendicular(S[0], S[1], tolerance=tolerance) and are_perpendicular(

@@ -26,7 +26,12 @@ from screw_dynamics_ros.core.inverse.weighted_inverse import (
     length_metric,
 )
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
+from screw_dynamics_ros.core.linear import least_squares
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
+
+#: Sine of the largest angle between axes up to which they are one line, if they meet.
+PARALLEL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -241,11 +246,14 @@ def decouple(J: Array, tolerance: float = 1e-9) -> Decoupled | None:
 def common_point(screws: Array, tolerance: float) -> Array | None:
     """Return the point (3,) where the axes of unit turning screws (6, k) meet, None if nowhere.
 
-    A screw (e, p x e) passes through x if e x x = -p x e = -v, three equations for each.
+    A screw (e, p x e) passes through x if e x x = -p x e = -v, three equations for each. Of axes in
+    one line it is the point next to the origin.
     """
-    hats = [np.cross(e, np.eye(3)).T for e in screws[:3].T]  # e~
-    A, b = np.vstack(hats), -screws[3:].T.ravel()
-    x = np.linalg.lstsq(A, b, rcond=None)[0]
+    e, v = reproducible((screws[:3].T, screws[3:].T))
+    A, b = np.vstack([np.cross(each, np.eye(3)).T for each in e]), -v.ravel()  # e~
+    spread = np.abs(np.cross(e[0], e)).max()
+    point = np.mean(np.cross(e, v), axis=0)
+    x = least_squares(A, b[:, None])[0][:, 0] if spread > PARALLEL else point
     return x if np.abs(A @ x - b).max() <= tolerance else None
 
 

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.linear import is_constant
+from screw_dynamics_ros.core.reproducible import sine_cosine
 from screw_dynamics_ros.core.types import Array
 
 # Below this angle (rad) the coefficient functions are summed as series: their closed forms divide
@@ -73,6 +75,21 @@ def as_recordable_stack(function: str, name: str, value: npt.ArrayLike, *shape: 
     if array.dtype == object and any(hasattr(x, 'clamped') for x in array.flat):
         return array
     return as_float_stack(function, name, array, *shape)
+
+
+def cosine_sine(angle: Array) -> tuple[Array, Array]:
+    """Return cosines and sines of angles [rad]: numbers, recorded scalars, or Python floats.
+
+    Those of Python floats in object arrays are the same on every processor.
+    """
+    if angle.dtype != object:
+        return np.asarray(np.cos(angle)), np.asarray(np.sin(angle))
+    cosine, sine = np.frompyfunc(_cosine_sine, 1, 2)(angle)
+    return np.asarray(cosine, dtype=object), np.asarray(sine, dtype=object)
+
+
+def _cosine_sine(x: Any) -> tuple[Any, Any]:
+    return sine_cosine(x)[::-1] if is_constant(x) else (np.cos(x), np.sin(x))
 
 
 def length(x: Array) -> Array:

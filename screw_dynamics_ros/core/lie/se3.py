@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.lie._arrays import (
     by_angle,
     check_pose,
     check_regular_angle,
+    cosine_sine,
     length,
 )
 from screw_dynamics_ros.core.types import Array
@@ -284,7 +285,8 @@ def screw_motion(K: Array, q: npt.ArrayLike) -> Array:
     array([0.  , 0.  , 0.25])
     """
     q = np.asarray(q)
-    cosine, sine, q = (np.asarray(f)[..., None, None] for f in (np.cos(q), np.sin(q), q))
+    angle = q.astype(np.result_type(q, K))
+    cosine, sine, q = (np.asarray(f)[..., None, None] for f in (*cosine_sine(angle), q))
     C: Array = (
         K[..., 0, :, :] + cosine * K[..., 1, :, :] + sine * K[..., 2, :, :] + q * K[..., 3, :, :]
     )
@@ -307,21 +309,24 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
            [0., 0., 0., 1.],
            [0., 0., 0., 0.]])
     """
-    X = as_float_stack('se3.exp_unit_screw', 'X', X, 6)
+    check = as_float_stack('se3.exp_unit_screw', 'X', X, 6)
+    X = np.asarray(X) if np.asarray(X).dtype == object else check
     e, v = X[..., :3], X[..., 3:]
     turns = (e != 0.0).any(axis=-1, keepdims=True)
-    length = np.linalg.norm(np.where(turns, e, v), axis=-1)
-    if (np.abs(length - 1.0) > 1e-9).any():
+    squares = (np.where(turns, e, v) ** 2).sum(axis=-1, keepdims=True)
+    length = np.sqrt(squares.astype(float)).astype(X.dtype)
+    off = np.abs(length - 1.0)[..., 0]
+    if (off > 1e-9).any():
         raise ArgumentError(
             'se3.exp_unit_screw: X must be a unit screw, (e, v) or (0, e) with |e| = 1, '
-            f'got {X[np.unravel_index(np.argmax(np.abs(length - 1.0)), length.shape)]}; '
+            f'got {check[np.unravel_index(np.argmax(off), off.shape)]}; '
             'divide it by its length and scale q, or use se3.exp'
         )
-    e, v = e / length[..., None], v / length[..., None]
+    e, v = e / length, v / length
     E = so3.hat(e)
     p = _without_residue((E @ v[..., None])[..., 0], v)
     h = _without_residue(np.sum(e * v, axis=-1, keepdims=True), v)
-    K = np.zeros((*X.shape[:-1], 4, 4, 4))
+    K = np.zeros((*X.shape[:-1], 4, 4, 4), dtype=X.dtype)
     E2 = E @ E
     K[..., 0, :, :] = np.eye(4)
     K[..., 0, :3, :3] += E2

@@ -28,6 +28,7 @@ from screw_dynamics_ros.core.lie._arrays import (
     by_angle,
     check_regular_angle,
     check_rotation,
+    cosine_sine,
     length,
 )
 from screw_dynamics_ros.core.types import Array
@@ -239,7 +240,7 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     """
     e = as_stack('so3.exp_unit_axis', 'e', e, 3)
     angle = np.asarray(angle)
-    c, s = (np.asarray(f(angle))[..., None, None] for f in (np.cos, np.sin))
+    c, s = (f[..., None, None] for f in cosine_sine(angle.astype(np.result_type(angle, e))))
     along = e[..., :, None] * e[..., None, :]
     R: Array = along + c * (np.eye(3) - along) + s * hat(e)
     return R
