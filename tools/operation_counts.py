@@ -30,6 +30,7 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
 from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
+from screw_dynamics_ros.core.reproducible import sine_cosine
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.poe_models import random_inertias
 from support.robots import urdf_path
@@ -101,7 +102,7 @@ def chain(name: str) -> Tree:
     """Return one of the chains with frames on the joint axes and random physical inertias."""
     B = []
     for quarters, a, d in CHAINS[name]:
-        c, s = np.cos(quarters * np.pi / 2), np.sin(quarters * np.pi / 2)
+        s, c = sine_cosine(quarters * np.pi / 2)
         if isinstance(quarters, int):
             c, s = round(c), round(s)
         C = np.eye(4)

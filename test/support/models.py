@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.reproducible import unit
 
 ONE_FREEDOM = ('revolute', 'continuous', 'prismatic')
 
@@ -81,14 +82,11 @@ def random_description(
 def random_inertia(rng: np.random.Generator) -> Inertia:
     """Return the inertia of eight point masses: physical by construction."""
     masses, points = rng.uniform(0.05, 0.4, 8), rng.uniform(-0.2, 0.3, (8, 3))
-    com = masses @ points / masses.sum()
+    com = (masses[:, None] * points).sum(axis=0) / masses.sum()
     d = points - com
-    matrix = np.einsum(
-        'k,kab->ab',
-        masses,
-        np.einsum('kc,kc->k', d, d)[:, None, None] * np.eye(3) - np.einsum('ka,kb->kab', d, d),
-    )
-    return Inertia(float(masses.sum()), com, matrix)
+    squares = d[:, :, None] * d[:, None, :]
+    moments = squares[:, [0, 1, 2], [0, 1, 2]].sum(axis=1)[:, None, None] * np.eye(3) - squares
+    return Inertia(float(masses.sum()), com, (masses[:, None, None] * moments).sum(axis=0))
 
 
 def random_pose(rng: np.random.Generator) -> np.ndarray:
@@ -102,7 +100,7 @@ def random_pose(rng: np.random.Generator) -> np.ndarray:
 def random_unit(rng: np.random.Generator, size: int = 3) -> np.ndarray:
     """Return a uniformly random unit vector."""
     x = rng.normal(size=size)
-    return x / np.linalg.norm(x)
+    return unit(x)
 
 
 def random_configuration(

@@ -3,4 +3,6 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIG, DOC, LAUNCH, URDF = (ROOT / name for name in ('config', 'doc', 'launch', 'urdf'))
+CONFIG, DOC, LAUNCH, TEST, URDF = (
+    ROOT / name for name in ('config', 'doc', 'launch', 'test', 'urdf')
+)

@@ -21,6 +21,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
+from screw_dynamics_ros.core.reproducible import unit
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
@@ -239,7 +240,7 @@ def _unit(axis: Vector) -> Vector:
         direction = np.empty(0)
     if direction.shape != (3,) or not np.isfinite(direction).all() or not direction.any():
         raise ArgumentError(f'Drive: rotor_axis is {axis!r}; give three numbers, not all zero')
-    x, y, z = (direction / np.linalg.norm(direction)).tolist()
+    x, y, z = unit(direction).tolist()
     return x, y, z
 
 

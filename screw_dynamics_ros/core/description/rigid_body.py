@@ -25,6 +25,7 @@ from screw_dynamics_ros.core.description.body_inertia import (
 from screw_dynamics_ros.core.errors import InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import points, screws, se3, so3
 from screw_dynamics_ros.core.lie._arrays import as_float_stack, check_pose
+from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.types import Array
 
 #: The ten parameters in which the equations of motion are linear: mass, first and second moments.
@@ -138,7 +139,8 @@ class RigidBody(Inertia):
         C = as_float_stack('RigidBody.moved', 'C', C, 4, 4)
         check_pose('RigidBody.moved', C)
         R = C[:3, :3]
-        return RigidBody(self.mass, points.transform_point(C, self.com), R @ self.matrix @ R.T)
+        matrix = product(R, self.matrix, R.T)
+        return RigidBody(self.mass, points.transform_point(C, self.com), matrix)
 
     def __add__(self, other: RigidBody) -> RigidBody:
         """Return both bodies as one; their data must be given in the same frame (B-090)."""
@@ -154,7 +156,7 @@ class RigidBody(Inertia):
     @property
     def inertia(self) -> Array:
         """Inertia matrix (3, 3) about the origin: I - m c~ c~, kg m^2 (B-091, parallel axes)."""
-        return self.matrix - self.mass * (so3.hat(self.com) @ so3.hat(self.com))
+        return self.matrix - self.mass * product(so3.hat(self.com), so3.hat(self.com))
 
     @property
     def parameters(self) -> Array:

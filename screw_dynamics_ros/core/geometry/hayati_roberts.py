@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.geometry.denavit_hartenberg import NEARLY_PARALLEL,
 from screw_dynamics_ros.core.geometry.link_table import JointKind, Row, shift, turn, virtual_joint
 from screw_dynamics_ros.core.geometry.product_of_exponentials import RESIDUE
 from screw_dynamics_ros.core.lie import lines, se3, so3
+from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.types import Array
 
 
@@ -54,7 +55,7 @@ class HayatiRobertsRow(Row):
     @property
     def after(self) -> Array:
         """Tx(d) Ry(gamma) Rx(beta)."""
-        return shift(0, self.d) @ turn(1, self.gamma) @ turn(0, self.beta)
+        return product(shift(0, self.d), turn(1, self.gamma), turn(0, self.beta))
 
     @property
     def error_screws(self) -> tuple[dict[str, Array], dict[str, Array]]:

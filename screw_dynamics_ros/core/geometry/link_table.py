@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.geometry.product_of_exponentials import (
 )
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
+from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
 
@@ -43,7 +44,7 @@ Z_SCREWS = {'revolute': np.eye(6)[2], 'prismatic': np.eye(6)[5]}
 
 def turn(axis: int, angle: float) -> Array:
     """Return the rotation (4, 4) by `angle` [rad] about the axis 0, 1 or 2."""
-    return se3.exp_unit_screw(np.eye(6)[axis], angle)
+    return se3.exp_unit_screw(np.eye(6, dtype=object)[axis], angle).astype(float)
 
 
 def shift(axis: int, distance: float) -> Array:
@@ -192,7 +193,7 @@ class LinkTable:
         """
         before = [row.before for row in self.rows]
         after = [row.after for row in self.rows]
-        before[0], after[-1] = self.base @ before[0], after[-1] @ self.tool
+        before[0], after[-1] = product(self.base, before[0]), product(after[-1], self.tool)
         Z = [Z_SCREWS[row.joint] for row in self.rows]
         return JointFrames(before, se3.inverse(np.stack(after)), Z, None, self.names)
 

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
 
@@ -219,12 +220,9 @@ class JointFrames(Geometry):
 
     def body_screws(self) -> BodyScrews:
         """Return B_i = S_p S_i^-1, X_i = Ad_{S_i} Z_i (Müller 2018a (5))."""
-        return BodyScrews(
-            self.S_p @ se3.inverse(self.S_i),
-            screws.transform_twist(self.S_i, self.Z),
-            self.parents,
-            self.names,
-        )
+        S_p, S_i, Z = reproducible((self.S_p, self.S_i, self.Z))
+        B, X = S_p @ se3.inverse(S_i), screws.transform_twist(S_i, Z)
+        return BodyScrews(B, X, self.parents, self.names)
 
     @classmethod
     def of(cls, geometry: Geometry) -> JointFrames:
@@ -287,13 +285,9 @@ class BodyScrews(Geometry):
 
         B'_i = S_p^-1 B_i S_i and X'_i = Ad_{S_i}^-1 X_i.
         """
-        S = self._checked_poses('S', S)
-        return BodyScrews(
-            se3.inverse(self._predecessors(S)) @ self.B @ S,
-            screws.inverse_transform_twist(S, self.X),
-            self.parents,
-            self.names,
-        )
+        S, B, X = reproducible((self._checked_poses('S', S), self.B, self.X))
+        B = se3.inverse(self._predecessors(S)) @ B @ S
+        return BodyScrews(B, screws.inverse_transform_twist(S, X), self.parents, self.names)
 
     def chain(self, i: int) -> BodyScrews:
         """Return the serial chain from the root to body i."""
@@ -330,7 +324,7 @@ class PredecessorScrews(Geometry):
 
     def body_screws(self) -> BodyScrews:
         """Return X_i = Ad_{B_i}^-1 of the screws seen in the predecessor (Müller 2018a (7))."""
-        X = screws.inverse_transform_twist(self.B, self.X)
+        X = screws.inverse_transform_twist(*reproducible((self.B, self.X)))
         return BodyScrews(self.B, X, self.parents, self.names)
 
     @classmethod
@@ -370,12 +364,9 @@ class SpatialScrews(Geometry):
 
     def body_screws(self) -> BodyScrews:
         """Return B_i = A_p^-1 A_i and X_i = Ad_{A_i}^-1 Y_i (Müller 2018a (12))."""
-        return BodyScrews(
-            se3.inverse(self._predecessors(self.A)) @ self.A,
-            screws.inverse_transform_twist(self.A, self.Y),
-            self.parents,
-            self.names,
-        )
+        A, Y = reproducible((self.A, self.Y))
+        B, X = se3.inverse(self._predecessors(A)) @ A, screws.inverse_transform_twist(A, Y)
+        return BodyScrews(B, X, self.parents, self.names)
 
     @classmethod
     def of(cls, geometry: Geometry) -> SpatialScrews:

@@ -31,6 +31,7 @@ from screw_dynamics_ros.core.geometry.product_of_exponentials import (
     joint_axes,
 )
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.reproducible import product
 from screw_dynamics_ros.core.tree.multibody_tree import (
     GROUND,
     Body,
@@ -94,7 +95,7 @@ def geometry_of(description: RobotDescription) -> RobotGeometry:
     B, X, parents, names, follows = [], [], [], [], []
     for joint in description.joints:
         frame = frames[joint.parent]
-        origin, body = frame.S @ joint.origin, frame.body
+        origin, body = product(frame.S, joint.origin), frame.body
         if joint.type == 'fixed':
             frames[joint.child] = Frame(body, origin)
             continue
@@ -188,7 +189,7 @@ def description_of(
         to_axis = se3.pose(np.eye(3), p)
         first = 'prismatic' if np.isinf(pitch) else turning
         stages: list[tuple[str, JointType, Array, Mimic | None]] = [
-            (joint, first, own.B[i] @ to_axis, None)
+            (joint, first, product(own.B[i], to_axis), None)
         ]
         children = [link]
         if off_axis:

@@ -31,6 +31,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import float_array, is_number
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.reproducible import unit
 from screw_dynamics_ros.core.types import Array
 
 UNIT_TOLERANCE = 1e-6  # of directions, whose numbers come from files
@@ -132,7 +133,7 @@ class Leg:
         e = float_array(f'leg {self.name!r}: {name}', getattr(self, name))
         if e.shape != (3,) or not abs(np.linalg.norm(e) - 1.0) < UNIT_TOLERANCE:
             raise ArgumentError(f'leg {self.name!r}: {name} must be a unit vector, got {e}')
-        object.__setattr__(self, name, e / np.linalg.norm(e))
+        object.__setattr__(self, name, unit(e))
 
     def _positive(self, name: str) -> None:
         value = getattr(self, name)
@@ -286,8 +287,8 @@ class RUS(Leg):
                 f'leg {self.name!r}: zero, the direction of the crank, must be orthogonal to the '
                 f'axis of the motor; their product is {self.axis @ self.zero:.3g}'
             )
-        zero = self.zero - (self.axis @ self.zero) * self.axis
-        object.__setattr__(self, 'zero', zero / np.linalg.norm(zero))
+        zero = self.zero - (self.axis * self.zero).sum() * self.axis
+        object.__setattr__(self, 'zero', unit(zero))
         aside = np.cross(self.base - self.base[0], self.axis)
         if np.abs(aside).max() > UNIT_TOLERANCE:
             raise ArgumentError(

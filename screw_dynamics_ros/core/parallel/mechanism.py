@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -95,10 +96,10 @@ class Mechanism:
     def size(self) -> float:
         """Largest distance of a pivot from the mean of all on base or platform [m]."""
         spread = [
-            np.linalg.norm(pivots - pivots.mean(axis=0), axis=1).max()
+            ((pivots - pivots.mean(axis=0)) ** 2).sum(axis=1).max()
             for pivots in (self.base_pivots, self.platform_pivots)
         ]
-        return float(max(spread))
+        return math.sqrt(max(spread))
 
     @property
     def lower(self) -> Array:
