@@ -19,9 +19,11 @@ roots of IEEE 754 do not. So constants are computed from these alone:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import cache, reduce
+from operator import add
 from typing import Any, TypeVar
 
 import numpy as np
@@ -69,12 +71,25 @@ def product(*factors: Array) -> Array:
 
 
 def _product(A: Array, B: Array) -> Array:
-    return sum((A[:, k, None] * B[k] for k in range(1, len(B))), A[:, 0, None] * B[0])
+    return total(A[:, k, None] * B[k] for k in range(len(B)))
+
+
+def total(terms: Iterable[Any]) -> Any:
+    """Return the sum of some numbers or recorded scalars from left to right.
+
+    The `sum` of Python 3.12 carries the rounding errors of floats along, that of 3.11 does not.
+    """
+    return reduce(add, terms)
+
+
+def norm(x: Array) -> float:
+    """Return |x| of a vector (n,) of numbers."""
+    return math.sqrt(total(each * each for each in x.tolist()))
 
 
 def unit(x: Array) -> Array:
-    """Return x / |x| of a vector (n,)."""
-    return x / math.sqrt(sum(each * each for each in x.tolist()))
+    """Return x / |x| of a vector (n,) of numbers."""
+    return x / norm(x)
 
 
 def sine_cosine(angle: float) -> tuple[float, float]:

@@ -65,7 +65,7 @@ def figure_5_7(sensed: Sequence[str] = ()) -> ClosedRobot:
     loop = ('base', 'one', 'two', 'three', 'four', 'five')
     lengths = {'two': 0.4, 'three': 0.7, 'four': 0.6, 'five': 0.3, 'one': 0.5}
     links = [Link(name, bar(lengths[name]) if name in lengths else None) for name in loop]
-    tilted = se3.pose(so3.exp([np.pi / 2, 0, 0]), [0.1, 0, 0.2])
+    tilted = se3.pose([[1, 0, 0], [0, 0, -1], [0, 1, 0]], [0.1, 0, 0.2])
     joints = [
         joint('j1', 'base', 'one', np.eye(4)),
         joint('j2', 'one', 'two', tilted),

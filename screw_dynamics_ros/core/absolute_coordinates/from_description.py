@@ -31,8 +31,9 @@ from screw_dynamics_ros.core.absolute_coordinates.system_values import NONE, Sta
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
+from screw_dynamics_ros.core.description.urdf import rotation_from_rpy
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.lie import euler, se3, so3
+from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
 from screw_dynamics_ros.core.types import Array
 
@@ -275,7 +276,7 @@ def closure(where: str, entry: Any) -> ConstraintJoint:
             raise DescriptionError(
                 f'{where}, {end}: xyz and rpy must be three numbers each, got {numbers}'
             ) from None
-        ends.append((str(entry[end]['link']), se3.pose(euler.to_matrix('xyz', rpy), xyz)))
+        ends.append((str(entry[end]['link']), se3.pose(rotation_from_rpy(*rpy), xyz)))
     try:
         pair = lower_pair(str(entry['type']), entry.get('pitch'))
         return ConstraintJoint(

@@ -275,11 +275,11 @@ def _origin(element: Element, owner: str) -> NDArray[np.float64]:
     origin = child(element, 'origin')
     if origin is not None:
         pose[:3, 3] = _vector(origin, 'xyz', owner, (0.0, 0.0, 0.0))
-        pose[:3, :3] = _rotation(*_vector(origin, 'rpy', owner, (0.0, 0.0, 0.0)))
+        pose[:3, :3] = rotation_from_rpy(*_vector(origin, 'rpy', owner, (0.0, 0.0, 0.0)))
     return pose
 
 
-def _rotation(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
     """Return R = Rz(yaw) Ry(pitch) Rx(roll), right angles exact."""
     (sr, cr), (sp, cp), (sy, cy) = map(sine_cosine, (roll, pitch, yaw))
     rotation = np.array(

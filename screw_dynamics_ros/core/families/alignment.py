@@ -17,7 +17,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.reproducible import arctangent, reproducible
+from screw_dynamics_ros.core.linear import cross
+from screw_dynamics_ros.core.reproducible import arctangent, norm, reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
 
@@ -125,18 +126,18 @@ def _angles(about: Array, screw: Array, target: Array) -> list[float]:
         return [0.0]  # a sliding joint leaves directions as they are, and is taken as it stands
     part = slice(0, 3) if target[:3].any() else slice(3, 6)
     directions = [x[part] - e * (e @ x[part]) for x in (screw, target)]
-    if min(map(np.linalg.norm, directions)) > 1e-2:
+    if min(map(norm, directions)) > 1e-2:
         angle = _angle(e, *directions)
         return sorted([angle, angle - np.copysign(np.pi, angle)], key=abs)
     if part.start == 3:
         return [0.0]
-    apart = [np.cross(e, x[3:] * np.sign(e @ x[:3]) - about[3:]) for x in (screw, target)]
-    return [_angle(e, *apart)] if min(map(np.linalg.norm, apart)) > 1e-6 else [0.0]
+    apart = [cross(e, x[3:] * np.sign(e @ x[:3]) - about[3:]) for x in (screw, target)]
+    return [_angle(e, *apart)] if min(map(norm, apart)) > 1e-6 else [0.0]
 
 
 def _angle(e: Array, a: Array, b: Array) -> float:
     """Return the angle about e from a to b, both at right angles to e."""
-    return arctangent(float(e @ np.cross(a, b)), float(a @ b))
+    return arctangent(float(e @ cross(a, b)), float(a @ b))
 
 
 # --- what the lengths of families are read off ----------------------------------------------------
@@ -147,19 +148,19 @@ def frame_on_axis(screw: Array, ahead: Array) -> Array:
 
     Its origin is the point of the axis next to the origin of the base.
     """
-    e, p = screw[:3], np.cross(screw[:3], screw[3:])
+    e, p = screw[:3], cross(screw[:3], screw[3:])
     return se3.pose(rotation_of_z_to(-e if e @ (ahead - p) < -1e-9 else e), p)
 
 
 def point(screw: Array) -> Array:
     """Return the point (3,) of a revolute axis that is next to the origin."""
-    return np.cross(screw[:3], screw[3:])
+    return cross(screw[:3], screw[3:])
 
 
 def are_parallel(*axes: Array, tolerance: float) -> bool:
     """Return whether the directions of revolute axes are parallel, or opposite."""
     first = axes[0][:3]
-    return all(np.linalg.norm(np.cross(first, each[:3])) < tolerance for each in axes[1:])
+    return all(norm(cross(first, each[:3])) < tolerance for each in axes[1:])
 
 
 def are_perpendicular(*axes: Array, tolerance: float) -> bool:
@@ -170,11 +171,11 @@ def are_perpendicular(*axes: Array, tolerance: float) -> bool:
 def distance(a: Array, b: Array) -> float:
     """Return the distance between two revolute axes [m]."""
     apart = point(b) - point(a)
-    normal = np.cross(a[:3], b[:3])
-    size = np.linalg.norm(normal)
+    normal = cross(a[:3], b[:3])
+    size = norm(normal)
     if size > 1e-2:
         return float(abs(apart @ normal) / size)
-    return float(np.linalg.norm(np.cross(a[:3], apart)))
+    return float(norm(cross(a[:3], apart)))
 
 
 def unless_zero(x: float, tolerance: float) -> float:

@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.families.family import TOLERANCE
 from screw_dynamics_ros.core.families.subproblems import root
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.linear import cross, zeros
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
@@ -143,7 +143,7 @@ class Pieper:
         """Return (b, a) with exp(S a) exp(T b) x = y for two axes that meet or are parallel."""
         e = S[:3]
         if self.meeting is None:
-            origin = np.cross(e, S[3:])
+            origin = cross(e, S[3:])
             across = y - origin
             b = at_distance(T, x, origin, across, side, without=e)
         else:
@@ -156,7 +156,7 @@ class Pieper:
 def circle(S: Array, x: Array) -> tuple[Array, Array, Array]:
     """Return (m, a, b) with exp(S q) x = m + a cos q + b sin q, (3,) each."""
     e = S[:3]
-    origin = np.cross(e, S[3:])
+    origin = cross(e, S[3:])
     arm = x - origin
     along = (e @ arm) * e
     return origin + along, arm - along, so3.hat(e) @ arm

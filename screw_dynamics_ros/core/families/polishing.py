@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, triangular_factor
+from screw_dynamics_ros.core.reproducible import sine_cosine, total
 from screw_dynamics_ros.core.types import Array
 
 TURN = 2.0 * np.pi
@@ -28,7 +29,8 @@ SMALLEST_DAMPING = 1e-14
 SLACK = 2e-11
 CHECKS = 4  # numbers that are said of each configuration
 #: Of the sines whose sum tells configurations apart.
-PHASES, WEIGHTS = np.arange(1.0, 65.0), np.cos(np.arange(64) ** 2 + 0.5)
+PHASES = np.arange(1.0, 65.0)
+WEIGHTS = np.array([sine_cosine(k * k + 0.5)[1] for k in range(64)])
 
 
 def polished(
@@ -63,10 +65,10 @@ def polished(
     q[turning] = q[turning] - TURN * np.rint(q[turning] / TURN)
     residual = np.sqrt(squared_distance(chain.pose(q), C))
     determinant = triangular_factor(normal).diagonal().prod()
-    outside = sum(
+    outside = total(
         (q[k] - clamp(q[k], chain.lower[k] + SLACK, chain.upper[k] - SLACK)) ** 2 for k in moving
     )
-    number = sum(w * np.sin(angle + phase) for angle, phase, w in zip(q, PHASES, WEIGHTS))
+    number = total(w * np.sin(angle + phase) for angle, phase, w in zip(q, PHASES, WEIGHTS))
     return q, np.array([residual, determinant, outside + 0.0 * residual, number])
 
 

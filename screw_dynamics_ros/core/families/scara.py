@@ -18,7 +18,8 @@ from screw_dynamics_ros.core.families.chain import PRISMATIC, SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE, Family, placed
 from screw_dynamics_ros.core.families.subproblems import two_links
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.reproducible import reproducible
+from screw_dynamics_ros.core.linear import cross
+from screw_dynamics_ros.core.reproducible import norm, reproducible
 from screw_dynamics_ros.core.types import Array
 
 
@@ -79,7 +80,7 @@ class Scara(Family):
             return None
         slide = chain.kinds.index(PRISMATIC)
         turns = reproducible(np.delete(chain.screws, slide, axis=0))
-        across = np.linalg.norm(np.cross(turns[0, :3], chain.screws[slide, 3:]))
+        across = norm(cross(turns[0, :3], chain.screws[slide, 3:]))
         if across > tolerance or not are_parallel(*turns, tolerance=tolerance):
             return None
         l1, l2 = distance(turns[0], turns[1]), distance(turns[1], turns[2])

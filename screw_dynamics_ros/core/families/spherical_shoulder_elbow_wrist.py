@@ -42,6 +42,7 @@ from screw_dynamics_ros.core.families.subproblems import (
 )
 from screw_dynamics_ros.core.inverse.singularities import common_point
 from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import arctangent as angle_of
 from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.types import Array
@@ -265,5 +266,5 @@ def swivel_frame(n: Array, swivel: Any) -> Array:
     e = np.array([near * (y * y + z * z) - z * x, -near * x * y - z * y, off_axis - near * x * z])
     e = e / length(*e)
     c, s = np.cos(swivel), np.sin(swivel)
-    across = np.cross(n, e)
+    across = cross(n, e)
     return np.stack([n, c * e + s * across, c * across - s * e], axis=1)

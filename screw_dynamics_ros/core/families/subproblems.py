@@ -14,6 +14,7 @@ import numpy as np
 from screw_dynamics_ros.core.compile.program.tracing import arctangent as arctangent
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import so3
+from screw_dynamics_ros.core.reproducible import total
 from screw_dynamics_ros.core.types import Array
 
 #: A wrist angle is not determined by its rotation from here on: sines of the bend [1].
@@ -30,7 +31,7 @@ def root(x: Any) -> Any:
 
 def length(*x: Any) -> Any:
     """Return the length of a vector, given by its components, or a tiny number if it is zero."""
-    return np.sqrt(clamp(sum(each * each for each in x), TINY, np.inf))
+    return np.sqrt(clamp(total(each * each for each in x), TINY, np.inf))
 
 
 def shoulder(px: Any, py: Any, lateral: float, side: float) -> tuple[Any, Any]:

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.inverse.weighted_inverse import (
     length_metric,
 )
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.linear import least_squares
+from screw_dynamics_ros.core.linear import cross, least_squares
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
 
@@ -235,8 +235,8 @@ def decouple(J: Array, tolerance: float = 1e-9) -> Decoupled | None:
     if center is None:
         return None
     # The velocity of the point of the link that is now at the wrist center.
-    c = J[3:, :3] + np.cross(J[:3, :3].T, center).T
-    normal = np.cross(c[:, 1], c[:, 2])
+    c = J[3:, :3] + cross(J[:3, :3].T, center).T
+    normal = cross(c[:, 1], c[:, 2])
     elbow = float(np.linalg.norm(normal))
     wrist = float(np.linalg.det(J[:3, 3:]))
     shoulder = float(c[:, 0] @ normal / elbow) if elbow > 1e-12 else float('nan')
@@ -250,9 +250,9 @@ def common_point(screws: Array, tolerance: float) -> Array | None:
     one line it is the point next to the origin.
     """
     e, v = reproducible((screws[:3].T, screws[3:].T))
-    A, b = np.vstack([np.cross(each, np.eye(3)).T for each in e]), -v.ravel()  # e~
-    spread = np.abs(np.cross(e[0], e)).max()
-    point = np.mean(np.cross(e, v), axis=0)
+    A, b = np.vstack([cross(each, np.eye(3)).T for each in e]), -v.ravel()  # e~
+    spread = np.abs(cross(e[0], e)).max()
+    point = np.mean(cross(e, v), axis=0)
     x = least_squares(A, b[:, None])[0][:, 0] if spread > PARALLEL else point
     return x if np.abs(A @ x - b).max() <= tolerance else None
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.linear import is_constant
-from screw_dynamics_ros.core.reproducible import sine_cosine
+from screw_dynamics_ros.core.reproducible import sine_cosine, total
 from screw_dynamics_ros.core.types import Array
 
 # Below this angle (rad) the coefficient functions are summed as series: their closed forms divide
@@ -94,7 +94,8 @@ def _cosine_sine(x: Any) -> tuple[Any, Any]:
 
 def length(x: Array) -> Array:
     """Return the lengths (...) of vectors (..., n), numbers or recorded scalars."""
-    return np.asarray(np.sqrt((x * x).sum(axis=-1)))
+    squares = x * x
+    return np.asarray(np.sqrt(total(squares[..., k] for k in range(x.shape[-1]))))
 
 
 def check_rotation(function: str, R: Array) -> None:

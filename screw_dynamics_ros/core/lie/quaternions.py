@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.lie._arrays import (
     as_stack,
     by_angle,
     check_rotation,
+    cosine_sine,
     in_body_axes,
     length,
 )
@@ -104,7 +105,7 @@ def from_matrix(R: npt.ArrayLike) -> Array:
 
 def _from_rotation(R: Array) -> Array:
     transposed = np.swapaxes(R, -1, -2)
-    trace = np.einsum('...ii->...', R)
+    trace = R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]
     outer = np.empty((*R.shape[:-2], 4, 4))  # 4 q q^T
     outer[..., :3, :3] = R + transposed + (1.0 - trace)[..., None, None] * np.eye(3)
     outer[..., :3, 3] = outer[..., 3, :3] = (R - transposed)[..., [2, 0, 1], [1, 2, 0]]
@@ -161,8 +162,8 @@ def exp_unit_axis(e: npt.ArrayLike, angle: npt.ArrayLike) -> Array:
     array([0.      , 0.      , 0.707107, 0.707107])
     """
     e = as_stack('quaternions.exp_unit_axis', 'e', e, 3)
-    half = 0.5 * np.asarray(angle)
-    s, c = np.asarray(np.sin(half))[..., None], np.asarray(np.cos(half))[..., None]
+    half = np.asarray(0.5 * np.asarray(angle))
+    c, s = (f[..., None] for f in cosine_sine(half.astype(np.result_type(half, e))))
     vector = s * e
     return np.concatenate([vector, np.broadcast_to(c, (*vector.shape[:-1], 1))], axis=-1)
 

@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, length
 from screw_dynamics_ros.core.linear import cross, times
+from screw_dynamics_ros.core.reproducible import total
 from screw_dynamics_ros.core.types import Array
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
@@ -76,12 +77,12 @@ def unit_screw(
     axis = as_float_stack('screws.unit_screw', 'axis', axis, 3)
     point = as_float_stack('screws.unit_screw', 'point', point, 3)
     h = as_float_stack('screws.unit_screw', 'pitch', pitch)[..., None]
-    length = np.linalg.norm(axis, axis=-1, keepdims=True)
-    if (length == 0.0).any():
+    size = length(axis)[..., None]
+    if (size == 0.0).any():
         raise ArgumentError(
             'screws.unit_screw: axis is (0, 0, 0) and has no direction; give a non-zero vector'
         )
-    e = axis / length
+    e = axis / size
     turns = ~np.isinf(h)
     angular = np.where(turns, e, 0.0)
     linear = np.where(turns, np.cross(point, e) + np.where(turns, h, 0.0) * e, e)
@@ -110,7 +111,9 @@ def screw_axis(X: npt.ArrayLike) -> Screw:
     e = np.where(translates, eta, xi) / scale
     moment = eta / scale
     point = np.where(translates, 0.0, cross(e, moment)) + 0.0  # no negative zeros
-    pitch = np.where(translates, np.inf, (e * moment).sum(axis=-1, keepdims=True))
+    products = e * moment
+    h = total(products[..., k] for k in range(3))[..., None]
+    pitch = np.where(translates, np.inf, h)
     pitch = np.where(magnitude == 0.0, np.nan, pitch)
     return Screw(e, point, pitch[..., 0][()], magnitude[..., 0][()])
 

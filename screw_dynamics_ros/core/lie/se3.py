@@ -313,7 +313,8 @@ def unit_screw_terms(X: npt.ArrayLike) -> Array:
     X = np.asarray(X) if np.asarray(X).dtype == object else check
     e, v = X[..., :3], X[..., 3:]
     turns = (e != 0.0).any(axis=-1, keepdims=True)
-    squares = (np.where(turns, e, v) ** 2).sum(axis=-1, keepdims=True)
+    direction = np.where(turns, e, v)
+    squares = (direction * direction).sum(axis=-1, keepdims=True)
     length = np.sqrt(squares.astype(float)).astype(X.dtype)
     off = np.abs(length - 1.0)[..., 0]
     if (off > 1e-9).any():

@@ -13,6 +13,7 @@ Sources, listed in doc/spec/README.md, with their errata (doc/lie_groups.md): MÃ
 A; MÃ¼ller and Terze, section 2.
 """
 
+from fractions import Fraction
 from math import factorial
 
 import numpy as np
@@ -43,10 +44,10 @@ def _bernoulli(terms: int) -> list[float]:
 
     From t g' = g - g^2 - t^2/4 for g = (t/2) cot(t/2): (2n + 1) b_n = sum b_k b_(n-k), b_1 = 1/12.
     """
-    b = [1 / 12]
+    b = [Fraction(1, 12)]
     for n in range(2, terms + 1):
         b.append(sum(b[k] * b[n - 2 - k] for k in range(n - 1)) / (2 * n + 1))
-    return b
+    return list(map(float, b))
 
 
 BERNOULLI = _bernoulli(SERIES_TERMS + 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.lie import se3, so3
+from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.parallel.legs import PUS, RUS, UPS
 from screw_dynamics_ros.core.parallel.mechanism import Mechanism
+from screw_dynamics_ros.core.reproducible import sine_cosine
 from screw_dynamics_ros.core.types import Array
 
 NAMES = tuple(f'leg_{k}' for k in range(1, 7))
@@ -18,10 +20,14 @@ DISK = Inertia(4.0, np.array([0.0, 0.0, 0.02]), np.diag([0.09, 0.09, 0.18]))
 
 def circle(radius: float, degrees: Sequence[float], z: float = 0.0) -> Array:
     """Return points (n, 3) on a circle about the z-axis."""
-    angles = np.deg2rad(degrees)
-    return np.column_stack(
-        [radius * np.cos(angles), radius * np.sin(angles), np.full(len(angles), z)]
-    )
+    points = [sine_cosine(math.radians(each)) for each in degrees]
+    return np.array([[radius * cosine, radius * sine, z] for sine, cosine in points])
+
+
+def about_z(degrees: float) -> Array:
+    """Return the rotation (3, 3) about the z-axis."""
+    sine, cosine = sine_cosine(math.radians(degrees))
+    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
 def home(z: float) -> Array:
@@ -90,7 +96,7 @@ def hexa() -> Mechanism:
     platform = circle(0.12, [-20, 20, 100, 140, 220, 260])
     legs = []
     for k, (name, b, a) in enumerate(zip(NAMES, base, platform)):
-        R = so3.exp([0, 0, np.deg2rad(120 * (k // 2))])
+        R = about_z(120 * (k // 2))
         legs.append(
             RUS(
                 name=name,
@@ -111,7 +117,7 @@ def delta() -> Mechanism:
     """Return Clavel's Delta: three cranks with a parallelogram each; the platform hangs below."""
     legs = []
     for name, degrees in zip(NAMES, (0, 120, 240)):
-        R = so3.exp([0, 0, np.deg2rad(degrees)])
+        R = about_z(degrees)
         half = 0.05 * R[:, 1]
         b, a = 0.2 * R[:, 0], 0.06 * R[:, 0]
         legs.append(

@@ -31,6 +31,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arguments import float_array, is_number
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import unit
 from screw_dynamics_ros.core.types import Array
 
@@ -289,7 +290,7 @@ class RUS(Leg):
             )
         zero = self.zero - (self.axis * self.zero).sum() * self.axis
         object.__setattr__(self, 'zero', unit(zero))
-        aside = np.cross(self.base - self.base[0], self.axis)
+        aside = cross(self.base - self.base[0], self.axis)
         if np.abs(aside).max() > UNIT_TOLERANCE:
             raise ArgumentError(
                 f'leg {self.name!r}: the pivots of its {len(self.base)} rods must lie on one line '
@@ -298,7 +299,7 @@ class RUS(Leg):
 
     def elbows(self, q: Any) -> Array:
         """Return b + r (cos q z - sin q y), y = z × x: the crank turns about +x."""
-        y = np.cross(self.zero, self.axis)
+        y = cross(self.zero, self.axis)
         return self.base + self.crank * (np.cos(q) * self.zero - np.sin(q) * y)
 
     def lengths(self, q: Any) -> Array:
@@ -307,7 +308,7 @@ class RUS(Leg):
 
     def elbow_rates(self, q: Any) -> tuple[Array, Array]:
         """Return x × (c - b), which makes the lever the arm of the rod (E-40), and -(c - b)."""
-        y = np.cross(self.zero, self.axis)
+        y = cross(self.zero, self.axis)
         sine, cosine = np.sin(q), np.cos(q)
         return (
             -self.crank * (sine * self.zero + cosine * y),
@@ -320,7 +321,7 @@ class RUS(Leg):
         A = d_y, B = -d_z, k = (l^2 - r^2 - |d|^2) / (2 r) with d = t - b in the axes x, y, z.
         """
         d = t - self.base[rod]
-        A, B = d @ np.cross(self.zero, self.axis), -(d @ self.zero)
+        A, B = d @ cross(self.zero, self.axis), -(d @ self.zero)
         k = (self.length**2 - self.crank**2 - d @ d) / (2.0 * self.crank)
         square = A * A + B * B
         discriminant = square - k * k

@@ -21,7 +21,6 @@ anything; the second is kept if the whole program becomes shorter.
 >>> factored(program(recorder, [('x', 3)], [a * b + a * c])).operations[3:]
 [('add', 1, 2), ('mul', 0, 3)]
 """
-
 from __future__ import annotations
 
 from collections import Counter
@@ -41,6 +40,7 @@ from screw_dynamics_ros.core.compile.program.tracing import (
     use_counts,
     with_operands,
 )
+from screw_dynamics_ros.core.reproducible import total
 
 SUMS = frozenset({'add', 'sub', 'neg'})
 
@@ -241,14 +241,14 @@ def grouped(terms: list[Term]) -> tuple[list[Group], list[Term]]:
 
 def added(parts: list[tuple[float, Any]]) -> Any:
     """Record a sum of signed scalars and constants, always in the same order."""
-    constant = sum(sign * x for sign, x in parts if not isinstance(x, Scalar))
+    constant = total([0.0, *(sign * x for sign, x in parts if not isinstance(x, Scalar))])
     scalars = sorted(
         ((sign, x) for sign, x in parts if isinstance(x, Scalar)),
         key=lambda part: (part[0] < 0.0, part[1].index),
     )
     if not scalars:
         return constant
-    first, total = scalars[0]
+    first, result = scalars[0]
     for sign, x in scalars[1:]:
-        total = total + x if sign == first else total - x
-    return first * total + constant
+        result = result + x if sign == first else result - x
+    return first * result + constant
