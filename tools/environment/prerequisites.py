@@ -20,6 +20,12 @@ def sourced_ros(python: Path) -> str | None:
     distribution = os.environ.get('ROS_DISTRO', '')
     if not distribution or not os.environ.get('AMENT_PREFIX_PATH'):
         return None
+    chosen = os.environ.get('ROS') or distribution
+    if chosen != distribution:
+        raise SetupError(
+            f'ROS 2 {distribution} is sourced, and ROS={chosen} asks for wheels of another one.\n'
+            '    Run the command in a terminal where no ROS 2 is sourced.'
+        )
     probe = subprocess.run([python, '-c', 'import rclpy'], capture_output=True, text=True)
     if probe.returncode:
         reason = (probe.stderr.strip().splitlines() or ['no reason given'])[-1]
@@ -30,6 +36,17 @@ def sourced_ros(python: Path) -> str | None:
             '    or do without ROS 2:   run the command in a terminal where it is not sourced'
         )
     return distribution
+
+
+def chosen_wheels(requirements: Path) -> str:
+    """Name of the distribution to take wheels of: ROS, or the first that has a file for it."""
+    there = sorted(
+        path.stem.removeprefix('ros-wheels-') for path in requirements.glob('ros-wheels-*.txt')
+    )
+    chosen = os.environ.get('ROS') or there[0]
+    if chosen not in there:
+        raise SetupError(f'there are no wheels of ROS 2 {chosen}; make ROS= takes {", ".join(there)}')
+    return chosen
 
 
 def require(distribution: str | None) -> None:
