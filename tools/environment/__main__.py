@@ -231,7 +231,9 @@ class Environment:
             self._start_build()
         assert self._build is not None
         kept = self._build.found
-        with self.console.step(f'message types{", built before" if kept else ""}', 0 if kept else 15):
+        with self.console.step(
+            f'message types{", built before" if kept else ""}', 0 if kept else 15
+        ):
             condition_wait.install(self.venv, self.site_packages, self.variables, self.console)
             self._build.install()
 
@@ -299,7 +301,16 @@ class Environment:
         self._pip_runs.touch()
         self.console.run(
             # Python compiles what is imported; all of it would take longer than the download.
-            [self.python, '-m', 'pip', 'install', '--no-compile', '--progress-bar', 'off', *arguments],
+            [
+                self.python,
+                '-m',
+                'pip',
+                'install',
+                '--no-compile',
+                '--progress-bar',
+                'off',
+                *arguments,
+            ],
             self.variables,
         )
         self._pip_runs.unlink()

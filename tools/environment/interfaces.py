@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from console import Console, SetupError
+from prerequisites import COMPILERS, compiler
 
 BUILDER = Path(__file__).with_name('type_support.py')
 KEPT = 8  # builds in the cache
@@ -46,6 +47,11 @@ class WheelBuild:
     ) -> None:
         self._venv = venv
         self._log = venv / 'setup/interfaces.log'
+        environment = {
+            **environment,
+            'PYTHONDONTWRITEBYTECODE': '1',
+            **{name: ' '.join(compiler(name, environment)) for name in COMPILERS},
+        }
         key = _key(sources, venv, environment)
         cache = _cache()
         self._kept = cache / key if cache else None
@@ -59,7 +65,7 @@ class WheelBuild:
         with self._log.open('w') as log:
             self._process = subprocess.Popen(
                 [venv / 'bin/python', BUILDER, self._stage, *sources],
-                env={**environment, 'PYTHONDONTWRITEBYTECODE': '1'},
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -102,10 +108,9 @@ def _key(sources: Sequence[Path], venv: Path, environment: Mapping[str, str]) ->
     wheels = [name for name in installed if name.startswith(('ros_', 'numpy-', 'empy-', 'lark'))]
     digest.update('\0'.join([sys.version, os.uname().machine, *wheels]).encode())
     digest.update(BUILDER.read_bytes())
-    for variable, usual in (('CC', 'cc'), ('CXX', 'c++')):
-        command = environment.get(variable) or usual
-        run = subprocess.run([*command.split(), '--version'], capture_output=True, env=environment)
-        digest.update(command.encode() + run.stdout)
+    for variable in COMPILERS:
+        command = [*compiler(variable, environment), '--version']
+        digest.update(subprocess.run(command, capture_output=True, env=environment).stdout)
     return digest.hexdigest()[:32]
 
 

@@ -2,10 +2,11 @@
 
     python type_support.py STAGE FOLDER...
 
-Runs inside an environment with ROS 2 wheels and puts there, below the folder `STAGE`, what is to be
-copied into the environment. An ordinary build spends most of its time on what only C++ and other
-middlewares use, and on starting compilers. Here each package becomes one extension module, compiled
-from a few files that include the generated ones; types, type hashes and what is sent are the same.
+Runs inside an environment with ROS 2 wheels, with the compilers in CC and CXX; `STAGE` becomes the
+folder whose content is to be copied into the environment. An ordinary build spends most of its time
+on what only C++ and other middlewares use, and on starting compilers. Here each package becomes one
+extension module, compiled from a few files that include the generated ones; types, type hashes and
+what is sent are the same.
 """
 
 import json
@@ -68,7 +69,9 @@ class Package:
         """Write the code of one layer."""
         folder = self.work / layer / self.name
         if layer == C:
-            descriptions = [f'{path}:{self.work / path.with_suffix(".json")}' for path in self.definitions]
+            descriptions = [
+                f'{path}:{self.work / path.with_suffix(".json")}' for path in self.definitions
+            ]
             arguments = self._arguments(
                 folder,
                 layer,
@@ -130,11 +133,18 @@ class Package:
             unit = self.work / f'unit{endings[0].replace(".", "_")}.{language}'
             files = [path for path in self._code() if path.name.endswith(endings)]
             unit.write_text(''.join(f'#include "{path}"\n' for path in files))
-            yield [*tool(compiler), standard, *flags, str(unit), '-o', f'{unit}.o']
+            yield [*os.environ[compiler].split(), standard, *flags, str(unit), '-o', f'{unit}.o']
         # These use the same names for different things.
         for path in self._code():
             if path.name.endswith('__description.c'):
-                yield [*tool('CC'), '-std=gnu11', *flags, str(path), '-o', f'{path}.o']
+                yield [
+                    *os.environ['CC'].split(),
+                    '-std=gnu11',
+                    *flags,
+                    str(path),
+                    '-o',
+                    f'{path}.o',
+                ]
 
     def _code(self) -> list[Path]:
         return sorted(path for layer in LAYERS for path in (self.work / layer).rglob('*.c*'))
@@ -151,11 +161,18 @@ class Package:
         ]
         needed += [
             PREFIX / f'lib/lib{name}.so'
-            for name in (DISPATCH, FASTRTPS, INTROSPECTION, 'rosidl_runtime_c', 'rcutils', 'fastcdr')
+            for name in (
+                DISPATCH,
+                FASTRTPS,
+                INTROSPECTION,
+                'rosidl_runtime_c',
+                'rcutils',
+                'fastcdr',
+            )
         ]
         here = os.path.relpath(stage / 'lib', module.parent)
         return [
-            *tool('CXX'),
+            *os.environ['CXX'].split(),
             '-shared',
             '-Wl,--as-needed,-z,now',  # a missing function is noticed at import
             f'-Wl,-rpath,$ORIGIN/{here}',
@@ -195,12 +212,6 @@ class Package:
             entry = stage / 'share/ament_index/resource_index' / index / self.name
             entry.parent.mkdir(parents=True, exist_ok=True)
             entry.write_text(text)
-
-
-def tool(variable: str) -> list[str]:
-    """Return the compiler that CC or CXX names, or the first one there is."""
-    usual = {'CC': ('cc', 'gcc', 'clang'), 'CXX': ('c++', 'g++', 'clang++')}[variable]
-    return (os.environ.get(variable) or next(filter(shutil.which, usual), usual[0])).split()
 
 
 def copy(source: Path, target: Path, pattern: str) -> None:
