@@ -67,6 +67,12 @@ def commands(tmp_path: Path, *names: str, **scripts: str) -> str:
     return str(folder)
 
 
+@pytest.fixture(autouse=True)
+def no_chosen_distribution(monkeypatch):
+    """Begin without the ROS of `make test ROS=kilted`."""
+    monkeypatch.delenv('ROS', raising=False)
+
+
 # A script that runs the interpreter under this environment.
 PYTHON = f'exec {Path(sys.executable).resolve()} "$@"'
 

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ament_index_python import has_resource
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
 from screw_dynamics_ros.ros.share import share_folder
 
@@ -18,9 +18,10 @@ PROFILES = (
 
 
 def generation() -> int:
-    """Return the place in `PROFILES` of the Fast DDS that is installed."""
-    with suppress(OSError):  # there is no index at all
-        return int(has_resource('packages', 'fastdds'))
+    """Return the place in `PROFILES` of the Fast DDS that rmw_fastrtps_cpp is made for."""
+    with suppress(PackageNotFoundError, OSError):  # another middleware, or no index at all
+        manifest = Path(get_package_share_directory('rmw_fastrtps_cpp'), 'package.xml')
+        return int('<build_depend>fastdds<' in manifest.read_text())
     return 0
 
 
