@@ -2,12 +2,14 @@
 #   PYTHON=python3.12   interpreter to use      VENV=.venv         virtual environment
 #   DURATION=20         seconds of the demo     PYTEST_ARGS='-x'   arguments of the tests
 #   BENCH_ARGS='--only stacks'   arguments of the benchmark
-VENV ?= .venv
+#   ROS=kilted          distribution to take wheels of, where no ROS 2 is sourced (default: jazzy)
+ROS ?=
+VENV ?= .venv$(addprefix -,$(filter-out jazzy,$(ROS)))
 PYTHON ?=
 DURATION ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
-export VENV PYTHON
+export VENV PYTHON ROS
 
 # Nothing that is started here talks to other machines.
 export ROS_AUTOMATIC_DISCOVERY_RANGE = LOCALHOST
@@ -27,7 +29,7 @@ help:
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
-	@sed -n '2,4s/^# */    /p' Makefile
+	@sed -n '2,5s/^# */    /p' Makefile
 
 demo:
 	@tools/setup.sh run

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,12 @@ def commands(tmp_path: Path, *names: str, **scripts: str) -> str:
         (folder / name).write_text(f'#!/bin/sh\n{text}\n')
         (folder / name).chmod(0o755)
     return str(folder)
+
+
+@pytest.fixture(autouse=True)
+def no_chosen_distribution(monkeypatch):
+    """Begin without the ROS of `make test ROS=kilted`."""
+    monkeypatch.delenv('ROS', raising=False)
 
 
 # A script that runs the interpreter under this environment.
@@ -268,7 +275,7 @@ def environment(tool, monkeypatch, tmp_path):
     """Returns new set-ups of a small repository whose steps only write down that they ran."""
     module = tool['__main__']
     root = tmp_path / 'repository'
-    for name in ('run', 'develop', 'oracles', 'ros-wheels'):
+    for name in ('run', 'develop', 'oracles', 'ros-wheels-jazzy', 'ros-wheels-kilted'):
         (root / f'requirements/{name}.txt').parent.mkdir(parents=True, exist_ok=True)
         (root / f'requirements/{name}.txt').touch()
     for name in (
@@ -276,13 +283,15 @@ def environment(tool, monkeypatch, tmp_path):
         'setup.cfg',
         'package.xml',
         'tools/environment/interfaces.py',
+        'tools/environment/type_support.py',
         'screw_dynamics_msgs/srv/Ask.srv',
         'tools/tf2_msgs/msg/TFMessage.msg',
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
     monkeypatch.setattr(module, 'ROOT', root)
-    monkeypatch.setattr(module, 'STAND_INS', {root / 'tools/tf2_msgs': 'tf2_msgs.msg'})
+    monkeypatch.setattr(module, 'STAND_INS', (root / 'tools/tf2_msgs',))
+    monkeypatch.delenv('ROS', raising=False)
     monkeypatch.setattr(module, 'require', lambda distribution: None)
     monkeypatch.setattr(module, 'sourced_ros', lambda python: None)
 
@@ -319,7 +328,7 @@ def environment(tool, monkeypatch, tmp_path):
     return Recorded
 
 
-ALL = ['environment', 'run+ros-wheels', 'interfaces', 'package', 'develop+oracles']
+ALL = ['environment', 'ros-wheels-jazzy+run', 'interfaces', 'package', 'develop+oracles']
 
 
 def test_second_run_does_nothing(environment):
@@ -417,7 +426,7 @@ def test_goes_on_where_it_was_interrupted(environment, interrupted):
     assert again.ran == ALL[ALL.index(interrupted) :]
 
 
-@pytest.mark.parametrize('interrupted', ['environment', 'run+ros-wheels', 'develop+oracles'])
+@pytest.mark.parametrize('interrupted', ['environment', 'ros-wheels-jazzy+run', 'develop+oracles'])
 def test_half_installed_packages_are_not_trusted(environment, interrupted):
     """pip leaves a package whose files are only partly there, and takes it for installed."""
     first = environment(interrupted)
@@ -429,6 +438,47 @@ def test_half_installed_packages_are_not_trusted(environment, interrupted):
     assert again.ran == ALL
     assert not (again.venv / 'half').exists()
     assert not environment().update('all')
+
+
+def test_wheels_of_another_distribution_start_anew(environment, monkeypatch):
+    environment().update('run')
+    monkeypatch.setenv('ROS', 'kilted')
+    again = environment()
+    again.update('run')
+    assert again.ran == ['environment', 'ros-wheels-kilted+run', 'interfaces', 'package']
+
+
+def test_distribution_without_wheels(environment, tool, monkeypatch):
+    monkeypatch.setenv('ROS', 'humble')
+    with pytest.raises(tool['__main__'].SetupError, match=r'humble.*ROS= takes jazzy, kilted'):
+        environment()
+
+
+def test_wheels_beside_another_sourced_distribution(tool, monkeypatch, tmp_path):
+    for name, value in (
+        ('AMENT_PREFIX_PATH', str(tmp_path)),
+        ('ROS_DISTRO', 'jazzy'),
+        ('ROS', 'kilted'),
+    ):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(Exception, match='jazzy is sourced, and ROS=kilted'):
+        tool['prerequisites'].sourced_ros(Path(sys.executable))
+
+
+@pytest.mark.parametrize(
+    ('chosen', 'place'), [('', '.venv'), ('jazzy', '.venv'), ('kilted', '.venv-kilted')]
+)
+def test_environments_of_distributions_lie_side_by_side(chosen, place):
+    echoed = subprocess.run(
+        ['make', '-f', '-', 'show', f'ROS={chosen}'],
+        cwd=ROOT,
+        input='include Makefile\nshow:\n\t@echo $(VENV)\n',
+        env={'PATH': os.defpath},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert echoed.stdout == f'{place}\n'
 
 
 def test_another_interpreter_starts_anew(environment, monkeypatch):
@@ -460,25 +510,6 @@ def test_concurrent_run_waits(tmp_path):
 # --- interface packages ---
 
 
-def test_wheel_exports_get_this_machines_headers(tool, tmp_path):
-    export = tmp_path / 'share/some_msgs/cmake/some_msgs__rosidl_generator_pyExport.cmake'
-    export.parent.mkdir(parents=True)
-    export.write_text(
-        'INTERFACE_INCLUDE_DIRECTORIES "/opt/python/cp313-cp313/include/python3.13;'
-        '/opt/python/cp313-cp313/lib/python3.13/site-packages/numpy/_core/include"'
-    )
-    (tmp_path / 'bin').mkdir()
-    python = tmp_path / 'bin/python'
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    python.chmod(0o755)
-    tool['interfaces'].correct_wheel_exports(tmp_path, os.environ)
-    text = export.read_text()
-    assert '/opt/python' not in text
-    headers = [Path(path) for path in text.split('"')[1].split(';')]
-    assert (headers[0] / 'Python.h').exists()
-    assert (headers[1] / 'numpy/ndarrayobject.h').exists()
-
-
 def test_older_interfaces_are_removed(tool, tmp_path):
     """A type that was deleted from the sources must not stay importable."""
     for name in (
@@ -493,3 +524,95 @@ def test_older_interfaces_are_removed(tool, tmp_path):
     tool['interfaces'].remove('a_msgs', tmp_path)
     assert not (tmp_path / 'lib/a_msgs').exists()
     assert (tmp_path / 'lib/other.py').exists()
+
+
+# A build that takes no wheels: it notes in `ran` that it ran and writes a type for its stage.
+BUILDER = """
+import os, pathlib, sys, time
+stage = pathlib.Path(sys.argv[1])
+(stage / 'lib').mkdir(parents=True)
+(stage / 'lib/type.py').write_text('a type')
+pathlib.Path(__file__).with_name('ran').open('a').write('x')
+{end}
+"""
+
+
+@pytest.fixture
+def wheel_build(tool, monkeypatch, tmp_path):
+    """Returns new builds of one small package in an environment of the given name."""
+    module = tool['interfaces']
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    monkeypatch.setattr(module, 'BUILDER', tmp_path / 'builder.py')
+    source = tmp_path / 'a_msgs/msg/A.msg'
+    source.parent.mkdir(parents=True)
+    source.write_text('bool a')
+
+    def begin(venv: str, end: str = ''):
+        place = tmp_path / venv
+        if not place.exists():
+            (place / 'bin').mkdir(parents=True)
+            (place / 'setup').mkdir()
+            (place / 'bin/python').symlink_to(sys.executable)
+        if not module.BUILDER.exists() or end:
+            module.BUILDER.write_text(BUILDER.format(end=end))
+        return module.WheelBuild([source.parents[1]], place, os.environ, [])
+
+    return begin
+
+
+def runs(tmp_path: Path) -> int:
+    """How often the builder has run."""
+    return len((tmp_path / 'ran').read_text())
+
+
+def test_a_second_environment_takes_the_types_of_the_first(wheel_build, tmp_path):
+    for venv in ('a', 'b'):
+        wheel_build(venv).install()
+        assert (tmp_path / venv / 'lib/type.py').read_text() == 'a type'
+        assert not (tmp_path / venv / 'setup/build').exists()
+    assert runs(tmp_path) == 1
+    folder = tmp_path / 'cache/screw_dynamics_ros/interfaces'
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda path: (path / 'a_msgs/msg/A.msg').write_text('bool b'),
+        lambda path: (path / 'builder.py').write_text(BUILDER.format(end='# another')),
+        lambda path: next(path.glob('cache/*/*/*/tree/lib/type.py')).unlink(),
+        lambda path: (path / 'cache/screw_dynamics_ros/interfaces').chmod(0o777),
+        lambda path: (path / 'b/lib/python3.99/site-packages/ros_rcl-2.dist-info').mkdir(
+            parents=True
+        ),
+    ],
+    ids=['definition', 'builder', 'damage', 'others can write', 'wheel'],
+)
+def test_types_that_may_be_wrong_are_built_anew(wheel_build, tmp_path, change):
+    wheel_build('a').install()
+    wheel_build('b').install()
+    change(tmp_path)
+    wheel_build('b').install()
+    assert runs(tmp_path) == 2
+    assert (tmp_path / 'b/lib/type.py').exists()
+
+
+def test_failed_build_of_types(wheel_build, tool, tmp_path):
+    build = wheel_build('a', 'sys.exit("no such type")')
+    with pytest.raises(tool['interfaces'].SetupError, match='no such type'):
+        build.install()
+    assert not (tmp_path / 'a/lib').exists()
+    assert not list(tmp_path.glob('cache/*/*/*'))
+
+
+def test_interrupted_build_of_types_ends(wheel_build, tmp_path):
+    build = wheel_build('a', 'time.sleep(60)')
+    build.stop()
+    assert build._process.returncode == -signal.SIGKILL
+    assert not list(tmp_path.glob('cache/*/*/*'))
+
+
+def test_without_a_place_for_a_cache(wheel_build, tmp_path):
+    (tmp_path / 'cache').touch()
+    wheel_build('a').install()
+    assert (tmp_path / 'a/lib/type.py').exists()

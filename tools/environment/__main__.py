@@ -23,22 +23,22 @@ from pathlib import Path
 import condition_wait
 import interfaces
 from console import Console, SetupError
-from prerequisites import require, sourced_ros
+from prerequisites import chosen_wheels, require, sourced_ros
 
 ROOT = Path(__file__).resolve().parents[2]
-# Interface packages without wheels, each with a module that only its full build has.
-STAND_INS = {
-    ROOT / 'tools/tf2_msgs': 'tf2_msgs.msg',
-    ROOT / 'tools/control_msgs': 'control_msgs.action',
-}
+# Interface packages without wheels.
+STAND_INS = (ROOT / 'tools/tf2_msgs', ROOT / 'tools/control_msgs')
 SHARED_FOLDERS = ('launch', 'config', 'urdf', 'rviz')
 
 # Runs at every start of the environment's Python: ROS 2 wheels do not tell where they are.
 WHEELS_PTH = "import os, sys; os.environ.setdefault('AMENT_PREFIX_PATH', sys.prefix)\n"
 
-# Fails with the missing name in the log when the environment cannot run the nodes.
+# Fails with the missing name in the log when the environment cannot run the nodes. Python compiles
+# here what it imports, once, instead of in each process of the demo.
 CHECK = (
-    'import rclpy, numpy, scipy, tf2_msgs.msg, screw_dynamics_msgs.srv, screw_dynamics_ros; '
+    'import rclpy, numpy, scipy, tf2_msgs.msg, control_msgs.action, screw_dynamics_msgs.srv; '
+    'from screw_dynamics_ros.nodes import bringup, simulator; '
+    'from screw_dynamics_ros.cli.demo import client, command; '
     'rclpy.init(); rclpy.create_node("setup_check").destroy_node(); rclpy.shutdown()'
 )
 
@@ -74,6 +74,9 @@ class Environment:
         self.base = Path(sys.executable).resolve()
         self.console = Console(self.state / 'log', [lock])
         self.distribution = sourced_ros(self.base)
+        self.wheels = None if self.distribution else chosen_wheels(ROOT / 'requirements')
+        self._lock = lock
+        self._build: interfaces.WheelBuild | None = None
         self._pip_runs = self.state / 'pip-runs'
         self.site_packages = (
             venv / f'lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages'
@@ -105,7 +108,7 @@ class Environment:
         """Do the steps that are due; tell whether there were any."""
         activate = ACTIVATE_ROS if self.distribution else ACTIVATE_WHEELS
         environment = _digest(
-            f'{self.base} {sys.version} {self.distribution} {self.venv} {ROOT}',
+            f'{self.base} {sys.version} {self.distribution} {self.wheels} {self.venv} {ROOT}',
             activate,
             WHEELS_PTH,
         )
@@ -121,6 +124,7 @@ class Environment:
                     *_files(ROOT / 'screw_dynamics_msgs'),
                     *(file for folder in STAND_INS for file in _files(folder)),
                     ROOT / 'tools/environment/interfaces.py',
+                    ROOT / 'tools/environment/type_support.py',
                     condition_wait.PTH,
                     condition_wait.SOURCE,
                 ),
@@ -150,12 +154,16 @@ class Environment:
         require(self.distribution)
         if anew:
             self._clear()
-        for name, step, key in due:
-            (self.state / f'{name}.stamp').unlink(missing_ok=True)
-            step()
-            partial = self.state / 'partial'
-            partial.write_text(key)
-            partial.replace(self.state / f'{name}.stamp')
+        try:
+            for name, step, key in due:
+                (self.state / f'{name}.stamp').unlink(missing_ok=True)
+                step()
+                partial = self.state / 'partial'
+                partial.write_text(key)
+                partial.replace(self.state / f'{name}.stamp')
+        finally:
+            if self._build is not None:
+                self._build.stop()
         return True
 
     def _clear(self) -> None:
@@ -171,7 +179,7 @@ class Environment:
 
     def _make(self) -> None:
         site = ['--system-site-packages'] if self.distribution else []
-        with self.console.step(f'virtual environment {self.venv.name} of {self.base}'):
+        with self.console.step(f'virtual environment {self.venv.name} of {self.base}', 4):
             self.console.run([self.base, '-m', 'venv', *site, self.venv], self.variables)
             (self.venv / 'COLCON_IGNORE').touch()
             with (self.venv / 'bin/activate').open('a') as activate:
@@ -186,34 +194,52 @@ class Environment:
                 (self.site_packages / 'screw_dynamics_ros_wheels.pth').write_text(WHEELS_PTH)
 
     def _install_packages(self) -> None:
-        source = f'beside ROS 2 {self.distribution}' if self.distribution else 'and ROS 2 wheels'
-        with self.console.step(f'Python packages {source}'):
-            if not self.distribution:
-                # Older ones take minutes to find versions that fit together.
-                self._pip_install('--upgrade', 'pip>=24,<27')
-            self._pip_install(*self._listed('run'))
-            if not self.distribution:
-                interfaces.correct_wheel_exports(self.venv, self.variables)
+        if self.distribution:
+            with self.console.step(f'Python packages beside ROS 2 {self.distribution}', 30):
+                self._pip_install(*self._listed('run'))
+            return
+        wheels, run = self._requirements('run')
+        with self.console.step(f'ROS 2 {self.wheels} from Python wheels', 15):
+            # Older ones take minutes to find versions that fit together.
+            self._pip_install('--upgrade', 'pip>=24,<27')
+            self._pip_install('-r', str(wheels))
+        self._start_build()
+        with self.console.step('Python packages, message types beside them', 25):
+            self._pip_install('-r', str(run))
+
+    def _start_build(self) -> None:
+        """Begin to build the message types for wheels."""
+        interfaces.remove('interfaces', self.venv)
+        absent = [
+            folder
+            for folder in STAND_INS
+            if not (self.venv / 'share/ament_index/resource_index/packages' / folder.name).exists()
+        ]
+        self._build = interfaces.WheelBuild(
+            [*absent, ROOT / 'screw_dynamics_msgs'], self.venv, self.variables, [self._lock]
+        )
 
     def _build_interfaces(self) -> None:
-        prefixes = str(self.venv)
         if self.distribution:
-            prefixes += os.pathsep + os.environ['AMENT_PREFIX_PATH']
-        else:
+            prefixes = f'{self.venv}{os.pathsep}{os.environ["AMENT_PREFIX_PATH"]}'
+            with self.console.step('screw_dynamics_msgs', 60):
+                interfaces.build(
+                    ROOT / 'screw_dynamics_msgs', self.venv, prefixes, self.variables, self.console
+                )
+            return
+        if self._build is None:
+            self._start_build()
+        assert self._build is not None
+        kept = self._build.found
+        with self.console.step(
+            f'message types{", built before" if kept else ""}', 0 if kept else 15
+        ):
             condition_wait.install(self.venv, self.site_packages, self.variables, self.console)
-            for folder, module in STAND_INS.items():
-                interfaces.remove(folder.name, self.venv)
-                if not self._imports(module):
-                    with self.console.step(f'stand-in {folder.name}'):
-                        interfaces.build(folder, self.venv, prefixes, self.variables, self.console)
-        with self.console.step('screw_dynamics_msgs'):
-            interfaces.build(
-                ROOT / 'screw_dynamics_msgs', self.venv, prefixes, self.variables, self.console
-            )
+            self._build.install()
 
     def _install_package(self) -> None:
         """Install this package such that edits of its sources count at once."""
-        with self.console.step('screw_dynamics_ros (editable)'):
+        with self.console.step('screw_dynamics_ros (editable)', 8):
             for path in self.site_packages.glob('*screw_dynamics_ros[-_][0-9]*'):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             self.console.run(
@@ -243,7 +269,7 @@ class Environment:
             self.console.run([self.python, '-c', CHECK], self.variables)
 
     def _install_develop(self) -> None:
-        with self.console.step('test tools and independent implementations to compare with'):
+        with self.console.step('test tools and independent implementations to compare with', 45):
             if self.distribution is None:
                 self._pip_install(*self._listed('all'))
                 return
@@ -274,7 +300,17 @@ class Environment:
             arguments = ('-c', str(constraint), *arguments)
         self._pip_runs.touch()
         self.console.run(
-            [self.python, '-m', 'pip', 'install', '--progress-bar', 'off', *arguments],
+            # Python compiles what is imported; all of it would take longer than the download.
+            [
+                self.python,
+                '-m',
+                'pip',
+                'install',
+                '--no-compile',
+                '--progress-bar',
+                'off',
+                *arguments,
+            ],
             self.variables,
         )
         self._pip_runs.unlink()
@@ -284,8 +320,8 @@ class Environment:
 
     def _requirements(self, wanted: str) -> list[Path]:
         names = {'run': ['run'], 'all': ['develop', 'oracles']}[wanted]
-        if wanted == 'run' and not self.distribution:
-            names.append('ros-wheels')
+        if wanted == 'run' and self.wheels:
+            names.insert(0, f'ros-wheels-{self.wheels}')
         return [ROOT / 'requirements' / f'{name}.txt' for name in names]
 
     def _imports(self, module: str, value: str = 'True') -> str:

@@ -5,11 +5,11 @@ another process of the domain starts or ends. Installed ROS 2 is built for a new
 the fault does not exist.
 """
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from console import Console
+from prerequisites import compiler
 
 SOURCE = Path(__file__).with_suffix('.c')
 LIBRARY = 'lib/libcondition_wait.so'
@@ -30,8 +30,15 @@ def install(
     """Compile the library, and let each process of the virtual environment load it first."""
     pth, library = site_packages / PTH_NAME, venv / LIBRARY
     pth.unlink(missing_ok=True)
-    there = next(filter(shutil.which, ('cc', 'gcc', 'clang')), 'cc')
-    compiler = (environment.get('CC') or there).split()
-    command = [*compiler, '-O2', '-shared', '-fPIC', '-o', str(library), str(SOURCE), '-ldl']
+    command = [
+        *compiler('CC', environment),
+        '-O2',
+        '-shared',
+        '-fPIC',
+        '-o',
+        str(library),
+        str(SOURCE),
+        '-ldl',
+    ]
     console.run(command, environment)
     pth.write_text(PTH)

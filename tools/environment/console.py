@@ -35,9 +35,9 @@ class Console:
         print(text, file=sys.stderr, flush=True)
 
     @contextmanager
-    def step(self, title: str) -> Iterator[None]:
-        """Announce a step, and its duration when it is done."""
-        self.say(f'setup: {title} ...')
+    def step(self, title: str, estimate: float = 0.0) -> Iterator[None]:
+        """Announce a step and about how many seconds it takes, and its duration when it is done."""
+        self.say(f'setup: {title} {f"(about {estimate:g} s) " if estimate else ""}...')
         self._started = self._said = time.monotonic()
         yield
         self.say(f'       done in {time.monotonic() - self._started:.0f} s')

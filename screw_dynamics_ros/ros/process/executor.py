@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from importlib import import_module
 from itertools import count
 from typing import Any, NoReturn, Protocol
 
@@ -50,15 +51,14 @@ class Ending(Protocol):
 def make_executor(kind: str) -> Any:
     """Return an executor: 'events' (half the processor time of the other), 'single', or 'auto'."""
     if kind in ('auto', 'events'):
-        try:
-            from rclpy.experimental import EventsExecutor
-
-            return EventsExecutor()
-        except ImportError:
-            if kind == 'events':
-                raise ArgumentError(
-                    'this rclpy has no EventsExecutor; set the parameter executor to auto or single'
-                ) from None
+        # Where it will be once it is no experiment any more, and where it is.
+        for module in ('rclpy.executors', 'rclpy.experimental'):
+            with suppress(ImportError, AttributeError):
+                return import_module(module).EventsExecutor()
+        if kind == 'events':
+            raise ArgumentError(
+                'this rclpy has no EventsExecutor; set the parameter executor to auto or single'
+            )
     return SingleThreadedExecutor()
 
 

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from rclpy.logging import get_logger
@@ -64,6 +65,7 @@ class Faults:
     def guarded(self, what: str, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return a callback that catches its exceptions."""
 
+        @wraps(callback)  # rclpy looks at the arguments
         def call(*arguments: Any) -> Any:
             try:
                 return callback(*arguments)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
 from screw_dynamics_ros.ros.share import share_folder
 
@@ -14,13 +17,23 @@ PROFILES = (
 )
 
 
+def generation() -> int:
+    """Return the place in `PROFILES` of the Fast DDS that rmw_fastrtps_cpp is made for."""
+    with suppress(PackageNotFoundError, OSError):  # another middleware, or no index at all
+        manifest = Path(get_package_share_directory('rmw_fastrtps_cpp'), 'package.xml')
+        return int('<build_depend>fastdds<' in manifest.read_text())
+    return 0
+
+
 def use_profiles() -> None:
     """Let Fast DDS of this process use the profiles in config/, unless the user has profiles.
 
     To be called before ROS begins. Another middleware does not look at them.
     """
-    folder = share_folder() / 'config'
-    for variable, ours, found_by_itself in PROFILES:
-        chosen_by_user = variable in os.environ or Path(found_by_itself).exists()
-        if not chosen_by_user and (folder / ours).is_file():  # an older installation lacks it
-            os.environ[variable] = str(folder / ours)
+    ours = generation()
+    variable, name, found_by_itself = PROFILES[ours]
+    # With Fast DDS 3 the variable of Fast DDS 2 is still read.
+    chosen_by_user = any(known in os.environ for known, *_ in PROFILES[: ours + 1])
+    file = share_folder() / 'config' / name
+    if not chosen_by_user and not Path(found_by_itself).exists() and file.is_file():
+        os.environ[variable] = str(file)

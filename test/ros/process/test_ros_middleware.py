@@ -11,6 +11,7 @@ from defusedxml import ElementTree
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
+from screw_dynamics_ros.ros.process import middleware
 from screw_dynamics_ros.ros.process.middleware import PROFILES, use_profiles
 from screw_dynamics_ros.ros.share import share_folder
 from support.robots import urdf_path
@@ -25,26 +26,38 @@ def no_variables(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def test_profiles_are_used():
+@pytest.fixture(params=range(len(PROFILES)))
+def generation(request, monkeypatch):
+    """Place in PROFILES of the Fast DDS that is said to be installed."""
+    monkeypatch.setattr(middleware, 'generation', lambda: request.param)
+    return request.param
+
+
+def test_profiles_are_used(generation):
+    """Those of the generation that is installed: the other one complains about the file."""
     use_profiles()
-    for variable, ours, _ in PROFILES:
-        assert os.environ[variable] == str(share_folder() / 'config' / ours)
-        assert Path(os.environ[variable]).is_file()
+    variable, ours, _ = PROFILES[generation]
+    assert os.environ[variable] == str(share_folder() / 'config' / ours)
+    assert Path(os.environ[variable]).is_file()
+    assert sum(variable in os.environ for variable, *_ in PROFILES) == 1
 
 
-@pytest.mark.parametrize('variable', [variable for variable, *_ in PROFILES])
-def test_profiles_of_the_user_stay(monkeypatch, variable):
-    monkeypatch.setenv(variable, 'own.xml')
-    use_profiles()
-    assert os.environ[variable] == 'own.xml'
+def test_profiles_of_the_user_stay(monkeypatch, generation):
+    """Fast DDS 3 goes on reading the variable of Fast DDS 2."""
+    for variable, *_ in PROFILES[: generation + 1]:
+        with monkeypatch.context() as context:
+            context.setenv(variable, 'own.xml')
+            use_profiles()
+            assert [os.environ.get(known) for known, *_ in PROFILES if known in os.environ] == [
+                'own.xml'
+            ]
 
 
-@pytest.mark.parametrize(('variable', '_', 'found_by_itself'), PROFILES)
-def test_profiles_in_the_folder_stay(variable, _, found_by_itself):
+def test_profiles_in_the_folder_stay(generation):
     """Fast DDS reads a file of this name where it is started."""
-    Path(found_by_itself).touch()
+    Path(PROFILES[generation][2]).touch()
     use_profiles()
-    assert variable not in os.environ
+    assert not any(variable in os.environ for variable, *_ in PROFILES)
 
 
 def test_both_generations_say_the_same():

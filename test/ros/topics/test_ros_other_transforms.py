@@ -101,7 +101,7 @@ def test_without_fixed_joints_a_state_publisher_follows_the_same_joint_states(no
     """Of whatever name and namespace: no frame on /tf_static tells it."""
     rival = rclpy.create_node('publisher', context=node.context)
     topic = '/arm/joint_states' if follows else '/other/joint_states'
-    rival.create_subscription(JointState, topic, print, 10)
+    rival.create_subscription(JointState, topic, lambda message: None, 10)
     others = OtherTransforms(node, TFMessage)
     publish(node, ('/', 'publisher'))
     others.watch(['tool'], 1, has_fixed=True)
