@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.geometry.product_of_exponentials import BodyScrews
 from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
-from screw_dynamics_ros.core.reproducible import sine_cosine
+from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.poe_models import random_inertias
 from support.robots import urdf_path
@@ -128,7 +128,7 @@ def recorded(
     values = [recorder.inputs(*each) for each in inputs]
     if gravity_along_z and 'gravity' in names:
         values[-1] = np.array([0.0, 0.0, values[-1][0]], dtype=object)
-    result = function(tree, *values)
+    result = function(reproducible(tree), *values)
     return program(recorder, inputs, result if isinstance(result, tuple) else (result,))
 
 

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.formulations.recursive_newton_euler import recursive_inverse_dynamics
 from screw_dynamics_ros.core.geometry.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
+from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.models import random_description
 from support.operation_counts import Counter
@@ -66,7 +67,7 @@ def table() -> str:
         '|---|' + '---|' * (len(REPRESENTATIONS) + 1),
     ]
     for name, make in ROBOTS.items():
-        tree = make()
+        tree = reproducible(make())
         counts = [operation_count(tree, r) for r in (*REPRESENTATIONS, None)]
         cells = [f'**{count}**' if count == min(counts) else str(count) for count in counts]
         lines.append(f'| {name} | ' + ' | '.join(cells) + ' |')

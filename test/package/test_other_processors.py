@@ -1,0 +1,186 @@
+"""The tests whose results depend on arithmetic, as on other processors, each in a process.
+
+NumPy leaves out what a processor would lack, OpenBLAS takes its kernels for another one, the C
+library its functions, and LLVM compiles for a level of x86-64: machine code for levels that this
+processor lacks is compiled and looked at, but not run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.llvm.module import stack_kernel
+from screw_dynamics_ros.core.errors import BackendError
+from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
+from screw_dynamics_ros.core.tree.examples import planar_arm
+from support.paths import ROOT
+
+try:
+    from numpy._core import _multiarray_umath as umath
+except ImportError:  # NumPy 1
+    from numpy.core import _multiarray_umath as umath
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != 'x86_64', reason='settings for x86-64 processors'
+)
+
+PROGRAMS = ['test/core/robot/test_recorded_programs.py']
+
+#: What records, what compiles, and what states numbers to their last digits.
+FILES = [
+    *PROGRAMS,
+    'test/core/test_reproducible.py',
+    'test/core/compile/test_compile.py',
+    'test/core/compile/test_tracing.py',
+    'test/core/compile/test_factoring.py',
+    'test/core/robot/test_robot.py',
+    'test/core/robot/test_fused.py',
+    'test/core/formulations/test_operation_counts_of_formulations.py',
+    'test/core/families/test_general_6r.py',
+    'test/doc/test_operation_counts_page.py',
+]
+
+
+def without(*names: str) -> str:
+    """Return the features that NumPy dispatches to and whose names contain one of these."""
+    return ' '.join(
+        feature
+        for feature in umath.__cpu_dispatch__
+        if umath.__cpu_features__.get(feature) and any(name in feature for name in names)
+    )
+
+
+@pytest.fixture(autouse=True)
+def forgotten_processor():
+    """Let no other test see what one of these says of the processor."""
+    yield
+    native._processor.cache_clear()
+
+
+AVX512 = ('AVX512', 'X86_V4')
+
+#: Environment variables of each processor, and the tests.
+PROCESSORS = {
+    'plain x86-64': (
+        {
+            'NPY_DISABLE_CPU_FEATURES': without(*AVX512, 'AVX', 'FMA', 'F16C', 'XOP', 'X86_V3'),
+            'OPENBLAS_CORETYPE': 'Nehalem',
+            'OPENBLAS_NUM_THREADS': '1',
+            'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F',
+            'SCREW_DYNAMICS_PROCESSOR': 'x86-64',
+        },
+        FILES,
+    ),
+    'AVX2': (
+        {
+            'NPY_DISABLE_CPU_FEATURES': without(*AVX512),
+            'OPENBLAS_CORETYPE': 'Haswell',
+            'OPENBLAS_NUM_THREADS': '2',
+            'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX512F',
+            'SCREW_DYNAMICS_PROCESSOR': 'x86-64-v3',
+        },
+        FILES,
+    ),
+    'AVX': ({'OPENBLAS_CORETYPE': 'Sandybridge', 'PYTHONHASHSEED': '1'}, PROGRAMS),
+    'AVX-512': (
+        {'OPENBLAS_CORETYPE': 'SkylakeX', 'SCREW_DYNAMICS_PROCESSOR': 'x86-64-v4'},
+        PROGRAMS,
+    ),
+}
+
+#: Of machine code that only the level may contain.
+INSTRUCTIONS = {
+    'x86-64': (r'\bmulpd', r'\bv\w+pd\b'),
+    'x86-64-v2': (r'\bmulpd', r'\bv\w+pd\b'),
+    'x86-64-v3': (r'%ymm\d', r'%zmm\d'),
+    'x86-64-v4': (r'%zmm\d', r'%[er]?mmx\d'),
+}
+
+
+def runs(variables: dict[str, str]) -> bool:
+    """Return whether this processor has what the level to compile for has."""
+    needed = native.LEVELS[variables.get('SCREW_DYNAMICS_PROCESSOR', 'x86-64')].features
+    kernels = {'SkylakeX': 'avx512f', 'Haswell': 'avx2', 'Sandybridge': 'avx'}
+    kernel = kernels.get(variables['OPENBLAS_CORETYPE'])
+    host = native.host_features().split(',')
+    return all(f'+{each}' in host for each in [*needed, *([kernel] if kernel else [])])
+
+
+@pytest.mark.parametrize('processor', PROCESSORS)
+def test_arithmetic_of_other_processors(processor):
+    """One robot, one program, and tests that pass, whatever rounds."""
+    variables, files = PROCESSORS[processor]
+    if native.available() and not runs(variables):
+        pytest.skip(f'this processor cannot run code for {processor}')
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:xdist', *files],
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+def test_the_settings_reach_numpy():
+    """A product of matrices, or a sine, has other bits with the settings of another processor."""
+    program = (
+        'import numpy as np; x = np.linspace(0.1, 3.0, 4096); A = x.reshape(64, 64); '
+        'print((A @ A).sum(), np.sin(x).tobytes().hex()[:64], (A @ A).tobytes().hex()[:4096])'
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, '-c', program],
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+        for variables, _ in PROCESSORS.values()
+        if not native.available() or runs(variables)
+    }
+    if len(outputs) < 2 and 'openblas' not in str(getattr(np, 'show_config', str)).lower():
+        pytest.skip('this NumPy has the same kernels for all processors')
+    assert len(outputs) > 1
+
+
+@pytest.mark.parametrize('level', native.LEVELS)
+def test_machine_code_of_each_level(level, monkeypatch):
+    """Stacks are compiled with the vectors of the level, and with none that it lacks."""
+    pytest.importorskip('llvmlite')
+    everything = ','.join(f'+{each}' for one in native.LEVELS.values() for each in one.features)
+    monkeypatch.setattr(native, 'host_features', lambda: everything)
+    monkeypatch.setenv(native.ENVIRONMENT_VARIABLE, level)
+    native._processor.cache_clear()
+    recorded = fused_specification(planar_arm(), ['inverse_dynamics'], {}).record()
+    modules = stack_kernel(recorded, 'kernel', native.simd_lanes(), native.opaque_pointers())
+    machine = native.target_machine()
+    assembly = '\n'.join(
+        machine.emit_assembly(native.llvm().parse_assembly(native.with_target(each)))
+        for each in modules
+    )
+    has, has_not = INSTRUCTIONS[level]
+    assert re.search(has, assembly)
+    assert not re.search(has_not, assembly)
+
+
+def test_unknown_levels_and_those_above_are_refused(monkeypatch):
+    """With what may be chosen, or what the processor lacks."""
+    pytest.importorskip('llvmlite')
+    monkeypatch.setenv(native.ENVIRONMENT_VARIABLE, 'arm')
+    with pytest.raises(BackendError, match="is 'arm'; choose one of x86-64, x86-64-v2"):
+        native.processor()
+    monkeypatch.setenv(native.ENVIRONMENT_VARIABLE, 'x86-64-v4')
+    monkeypatch.setattr(native, 'host_features', lambda: '+avx2,+fma,-avx512f')
+    native._processor.cache_clear()
+    with pytest.raises(BackendError, match='this processor has no avx512f'):
+        native.processor()
