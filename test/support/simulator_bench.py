@@ -68,8 +68,7 @@ class SimulatorBench:
         rclpy.shutdown(context=self._context)
 
     def _sending(self, publisher):
-        topic = publisher.topic.removeprefix('/').removeprefix(f'{self.node.get_name()}/')
-        kind, received = publisher.msg_type, self.sent[topic]
+        kind, received = publisher.msg_type, self.sent[publisher.topic.lstrip('~/')]
         return lambda data: received.append(deserialize_message(data, kind))
 
     # --- time -----------------------------------------------------------------------------------
