@@ -19,8 +19,8 @@ from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator
 from support.linkages import CLOSURES, FOUR_BAR
+from support.node_bench import NodeBench
 from support.ros_harness import matrix, stamp_of
-from support.simulator_bench import SimulatorBench
 
 STATUS = 'linkage/mechanism_simulator: simulation'
 PERIOD = 20_000_000  # ns
@@ -31,7 +31,7 @@ def make(ros_domain, monkeypatch):
     made = []
 
     def make_bench(**parameters):
-        made.append(SimulatorBench(ros_domain, monkeypatch, MechanismSimulator, **parameters))
+        made.append(NodeBench(ros_domain, monkeypatch, MechanismSimulator, **parameters))
         return made[-1]
 
     yield make_bench

@@ -15,9 +15,9 @@ from std_msgs.msg import Float64MultiArray, Header, String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.simulation import middle_of_range
+from support.node_bench import NodeBench
 from support.robots import urdf_path
 from support.ros_harness import DIRECT, LATCHED, stamp_of
-from support.simulator_bench import SimulatorBench
 
 TOOL = 'panda_hand_tcp'
 PERIOD = 5_000_000  # ns
@@ -33,7 +33,7 @@ def make(ros_domain, monkeypatch):
     made = []
 
     def make_bench(**parameters):
-        made.append(SimulatorBench(ros_domain, monkeypatch, rate=200.0, **parameters))
+        made.append(NodeBench(ros_domain, monkeypatch, rate=200.0, **parameters))
         return made[-1]
 
     yield make_bench

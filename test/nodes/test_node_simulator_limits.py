@@ -16,10 +16,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from screw_dynamics_ros.core import Robot
+from support.node_bench import NodeBench
 from support.robots import UNIT_INERTIA, joint, urdf_path
 from support.robots import robot as robot_of
 from support.ros_harness import stamp_of
-from support.simulator_bench import SimulatorBench
 
 TOOL = 'panda_hand_tcp'
 
@@ -35,7 +35,7 @@ def make(ros_domain, monkeypatch):
 
     def make_bench(**parameters):
         parameters = {'rate': 200.0, 'motion_amplitude': 0.0, **parameters}
-        made.append(SimulatorBench(ros_domain, monkeypatch, **parameters))
+        made.append(NodeBench(ros_domain, monkeypatch, **parameters))
         return made[-1]
 
     yield make_bench
@@ -256,7 +256,7 @@ def test_no_exception_of_a_tick_or_a_message_ends_it(bench, what, part, message)
         else:
             bench.hear(what, message)
 
-    simulator = bench.simulator
+    simulator = bench.tested
     owner, name = (
         attrgetter(f'parent.{part}'.rpartition('.')[0])(SimpleNamespace(parent=simulator)),
         part.rpartition('.')[2],

@@ -20,10 +20,10 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.simulation.assembly import make_robot
 from screw_dynamics_ros.nodes.simulation.simulator import TABLE, Simulator
 from screw_dynamics_ros.ros.parameters import Parameters
+from support.node_bench import NodeBench
 from support.robots import UNIT_INERTIA, joint
 from support.robots import robot as robot_of
 from support.ros_harness import stamp_of, vector
-from support.simulator_bench import SimulatorBench
 
 NAME = 'world/simulator: simulation'
 TWIST = 'simulator/ground_truth/base_twist'
@@ -175,7 +175,7 @@ def test_energy_and_violation(client, resting):
 
 def test_time_is_simulated_and_published(ros_domain, monkeypatch):
     """Ten times as fast, a tenth as fast, and not at all: in time that the test lets pass."""
-    bench = SimulatorBench(
+    bench = NodeBench(
         ros_domain,
         monkeypatch,
         robot_description=vehicle(),

@@ -1,4 +1,4 @@
-"""A simulator in the process of a test: it hears, and time goes on, when we say so."""
+"""A node in the process of a test: it hears, and time goes on, when the test says so."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from screw_dynamics_ros.nodes.mechanism import simulator as mechanism_simulator
+from screw_dynamics_ros.nodes.mobile_base import odometry_node
+from screw_dynamics_ros.nodes.parallel import platform_node
 from screw_dynamics_ros.nodes.simulation import outputs, simulator, status, time_control
 from support.host_bench import Bench, Clock
 from support.ros_harness import stamp_of
@@ -24,52 +26,57 @@ from support.ros_harness import stamp_of
 NANOSECONDS = 10**9
 
 
-class SimulatorBench:
-    """One simulator, its clock and what it has sent, by topic.
+class NodeBench:
+    """One node, its clock and what it has sent, by topic without its namespace.
 
     Parameters
     ----------
     domain : int
     patch : pytest.MonkeyPatch
-        Until it is undone there is no other such simulator.
+        Until it is undone there is no other such node.
     kind : type
+        Simulator, MechanismSimulator, OdometryNode or PlatformNode.
     parameters : dict
     """
 
     def __init__(self, domain, patch, kind=simulator.Simulator, **parameters):
         self.clock, self.sent, self._timers = Clock(), defaultdict(list), []
         self.clock.stand_still()
-        for module in (simulator, mechanism_simulator, status, time_control):
+        nodes = simulator, mechanism_simulator, odometry_node, platform_node
+        for module in (*nodes, status, time_control):
             patch.setattr(module, 'time', self.clock)
-        for module in (simulator, mechanism_simulator):
+        for module in nodes:
             patch.setattr(module, 'every', self._every)
-        patch.setattr(outputs, 'raw_publish', self._sending)
-        patch.setattr(outputs.Topic, 'count_listeners', listened)
+        patch.setattr(outputs, 'raw_publish', raw_publish)
+        always = property(lambda topic: True, lambda topic, value: None)
+        patch.setattr(outputs.Topic, 'listened', always, raising=False)
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = rclpy.create_node(
-            'simulator',
+            'tested',
             context=self._context,
             enable_rosout=False,
             start_parameter_services=False,
             parameter_overrides=[Parameter(k, value=v) for k, v in parameters.items()],
         )
         self.node.get_clock()._set_ros_time_is_active(True)
+        patch.setattr(self.node, 'create_publisher', self._recording(self.node.create_publisher))
         self._go_to(0.0)
-        self.simulator = kind(self.node)
-        self.simulator._outputs.count_listeners()
-        self._heard = {
-            each.topic_name.rsplit('/')[-1]: each.callback for each in self.node.subscriptions
-        }
-        self._served = {each.srv_name.rsplit('/')[-1]: each.callback for each in self.node.services}
+        self.tested = kind(self.node)
+        self._heard = {each.topic_name.rsplit('/')[-1]: each for each in self.node.subscriptions}
+        self._served = {each.srv_name.rsplit('/')[-1]: each for each in self.node.services}
 
     def close(self):
         self.node.destroy_node()
         rclpy.shutdown(context=self._context)
 
-    def _sending(self, publisher):
-        kind, received = publisher.msg_type, self.sent[publisher.topic.lstrip('~/')]
-        return lambda data: received.append(deserialize_message(data, kind))
+    def _recording(self, create):
+        def create_publisher(kind, topic, *arguments, **options):
+            publisher = create(kind, topic, *arguments, **options)
+            publisher.publish = self.sent[topic.lstrip('~/')].append
+            return publisher
+
+        return create_publisher
 
     # --- time -----------------------------------------------------------------------------------
 
@@ -99,7 +106,7 @@ class SimulatorBench:
 
     def hear(self, topic, message):
         """Let a message come, on a topic without its namespace."""
-        self._heard[topic](message)
+        self._heard[topic].callback(message)
 
     def command(self, *efforts):
         self.hear('effort_commands', Float64MultiArray(data=[float(each) for each in efforts]))
@@ -110,10 +117,10 @@ class SimulatorBench:
             messages.clear()
 
     def trigger(self, service):
-        return self._served[service](Trigger.Request(), Trigger.Response())
+        return self._served[service].callback(Trigger.Request(), Trigger.Response())
 
     def switch(self, service, wanted):
-        return self._served[service](SetBool.Request(data=wanted), SetBool.Response())
+        return self._served[service].callback(SetBool.Request(data=wanted), SetBool.Response())
 
     def set(self, **values):
         parameters = [Parameter(name, value=value) for name, value in values.items()]
@@ -122,22 +129,22 @@ class SimulatorBench:
     def status(self):
         """Return a status, which takes a moment."""
         self._go_to(self.clock.offset + 1e-6)
-        return self.simulator.status()
+        return self.tested.status()
 
     @staticmethod
     def wait(condition):
-        """Wait for what a thread of the simulator does: it compiles what wrenches need."""
+        """Wait for what a thread of the node does."""
         Bench.wait(condition)
 
-    # --- states -----------------------------------------------------------------------------------
+    # --- states of a simulator -------------------------------------------------------------------
 
     def states(self, count, act=lambda: None):
         """Return stamps, q, v, tau of the next states; `act` is called before each of them."""
-        received, wall = self.sent['joint_states'], self.simulator.parameters['rate']
+        received, period = self.sent['joint_states'], 1.0 / self.tested.parameters['rate']
         received.clear()
         while len(received) < count:
             act()
-            self.go_on(1.0 / wall)
+            self.go_on(period)
         return [
             np.array(x)
             for x in (
@@ -150,7 +157,7 @@ class SimulatorBench:
 
     def until(self, condition, act=lambda: None, within=60.0):
         """Return the first state (q, v, tau) of which `condition` holds, within simulated time."""
-        for _ in range(round(within * self.simulator.parameters['rate'])):
+        for _ in range(round(within * self.tested.parameters['rate'])):
             _, *arrays = self.states(1, act)
             for state in zip(*arrays):
                 if condition(*state):
@@ -158,6 +165,5 @@ class SimulatorBench:
         raise AssertionError(f'no such state within {within} s')
 
 
-def listened(topic):
-    topic.listened = True
-    return 1
+def raw_publish(publisher):
+    return lambda data: publisher.publish(deserialize_message(data, publisher.msg_type))
