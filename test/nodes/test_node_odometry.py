@@ -234,7 +234,7 @@ def test_open_loop(make):
 def test_it_is_a_node(start, connect):
     """Through DDS: a state gives pose, transform and joints, a command another one."""
     arguments = ['-r', '__ns:=/base', '-r', '/tf:=/base/tf']
-    start('odometry', {**WHEELS, 'cmd_vel_timeout': 3600.0, 'max_gap': 60.0}, arguments)
+    start('odometry', {**WHEELS, 'cmd_vel_timeout': 60.0, 'max_gap': 60.0}, arguments)
     client = connect('base')
     client.subscribe(OdometryMessage, 'odometry/odom')
     client.subscribe(TFMessage, 'tf')
