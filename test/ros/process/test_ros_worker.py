@@ -48,7 +48,8 @@ def in_call(worker, tmp_path):
 
 
 @pytest.fixture
-def worker():
+def worker(monkeypatch):
+    monkeypatch.setattr(workers, 'PATIENCE', DEADLINE)  # nobody is killed for being slow to end
     made = Worker('tries')
     yield made
     made.end()
