@@ -70,7 +70,6 @@ def bench(monkeypatch, ros_domain):
     made.finish()
     made.executor = SingleThreadedExecutor()
     made.executor.add_node(made.node)
-    made.clock.stand_still()
     yield made
     made.close()
     rclpy.shutdown()
