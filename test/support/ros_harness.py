@@ -252,19 +252,19 @@ class Client:
         return stamp
 
     def drive(self, condition, *state, what='', **options):
-        """Send a state until something holds; return that.
+        """Send a state until ``condition(stamps)`` holds of the stamps sent; return its value.
 
         It is sent once, and again when a node has reported meanwhile: states and outputs are lost
         as long as somebody has not heard of a publisher or of a subscription yet.
         """
-        reports = None
+        stamps, reports = [], None
 
         def sent():
             nonlocal reports
             if reports != self.reports:
                 reports = self.reports
-                self.send(*state, **options)
-            return condition()
+                stamps.append(self.send(*state, **options))
+            return condition(stamps)
 
         return self.wait(sent, what=what)
 
@@ -275,15 +275,14 @@ class Client:
 
     def ask_all(self, topics, *state, **options):
         """Send a state until its outputs come on all topics; return (stamp, outputs)."""
-        before = self.stamp
+        before = [len(self.received[topic]) for topic in topics]
 
-        def outputs():
-            for message in reversed(self.received[topics[0]]):
-                stamp = stamp_of(message)
-                if before < stamp <= self.stamp:
-                    found = [self.with_stamp(topic, stamp) for topic in topics]
-                    if all(found):
-                        return stamp, found
+        def outputs(stamps):
+            new = [self.received[topic][count:] for topic, count in zip(topics, before)]
+            answers = [{stamp_of(message): message for message in each} for each in new]
+            for stamp in stamps:
+                if all(stamp in each for each in answers):
+                    return stamp, [each[stamp] for each in answers]
             return None
 
         return self.drive(outputs, *state, what=f'answers on {", ".join(topics)}', **options)
@@ -297,7 +296,7 @@ class Client:
         _, answer = self.ask(stamped, *state)
         since = self.sent_at(answer)
         return self.drive(
-            lambda: next((m for m in self.received[topic] if self.sent_at(m) > since), None),
+            lambda _: next((m for m in self.received[topic] if self.sent_at(m) > since), None),
             *state,
             what=topic,
         )
