@@ -400,9 +400,7 @@ class Process:
 
     def until_gravity(self):
         self.drive(
-            lambda: (
-                self.received and np.allclose(self.received[-1].effort, GRAVITY, atol=1e-6)
-            ),
+            lambda: self.received and np.allclose(self.received[-1].effort, GRAVITY, atol=1e-6),
             'torques of gravity',
         )
 

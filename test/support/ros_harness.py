@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -138,7 +138,8 @@ class Client:
         self.executor.add_node(self.node)
         self.received = defaultdict(list)
         self.diagnostics = {}
-        self.reports = 0  # messages on /diagnostics
+        self.reports = 0  # messages on /diagnostics, and how often it was about what
+        self._told = Counter()
         self._sent_at = {}  # messages, and when they were sent by the clock of the sender
         self._publishers, self._subscriptions, self._clients = {}, {}, {}
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 50)
@@ -155,6 +156,7 @@ class Client:
     def _on_diagnostics(self, message):
         self.reports += 1
         for status in message.status:
+            self._told[status.name] += 1
             self.diagnostics[status.name] = (
                 status.level[0],
                 status.message,
@@ -332,6 +334,11 @@ class Client:
 
         self.wait(condition, deadline, what=f'{name} at level {level} with {texts}')
         return self.diagnostics[name][2]
+
+    def wait_for_reports(self, name, count):
+        """Wait until a diagnostic has come so many times more."""
+        last = self._told[name] + count
+        self.wait(lambda: self._told[name] >= last, what=f'{count} times {name}')
 
     def until_active(self, name, *state):
         """Send a state until torques are commanded; they begin with zero."""
