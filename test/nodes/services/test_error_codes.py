@@ -266,7 +266,6 @@ class Requests(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.robot, self.fresh = None, False
-        self.bench.clock.stand_still()
         self.wait()
         self.describe(ROBOT)
 
