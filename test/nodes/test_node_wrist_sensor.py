@@ -53,7 +53,6 @@ class Rig:
         self.bench = Bench(
             monkeypatch, WristSensor, 'wrist_sensor', max_delay=10.0, backend='auto', **parameters
         )
-        self.bench.clock.stand_still()
         for module in (rest, sensor_messages, wrist_sensor_outputs):
             monkeypatch.setattr(module, 'time', self.bench.clock)
         self.part = self.bench.part

@@ -41,7 +41,6 @@ class NodeBench:
 
     def __init__(self, domain, patch, kind=simulator.Simulator, **parameters):
         self.clock, self.sent, self._timers = Clock(), defaultdict(list), []
-        self.clock.stand_still()
         nodes = simulator, mechanism_simulator, odometry_node, platform_node
         for module in (*nodes, status, time_control):
             patch.setattr(module, 'time', self.clock)

@@ -112,7 +112,6 @@ def bench(ros_domain):
     with pytest.MonkeyPatch.context() as patch:
         rclpy.init(domain_id=ros_domain)
         made = Bench(patch, Kinematics, 'kinematics', frame_prefix=PREFIX)
-        made.clock.stand_still()
         made.call = lambda name, request: call(made, name, request)
         patch.setattr(requested_state, 'time', made.clock)
         made.fresh = made.call('jacobian', jacobian())

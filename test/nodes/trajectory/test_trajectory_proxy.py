@@ -167,7 +167,6 @@ def clock(ros_domain):
     """Return the clock of all rigs, which stands still; ROS runs meanwhile."""
     rclpy.init(domain_id=ros_domain)
     made = Clock()
-    made.stand_still()
     with pytest.MonkeyPatch.context() as patch:
         for module in (goal_relay, trajectory_proxy):
             patch.setattr(module, 'time', made)
