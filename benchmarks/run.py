@@ -43,6 +43,7 @@ MODULES = (
     'node_endurance',
     'node_beside_requests',
     'parameter_gap',
+    'timer_thread',
     'recordings',
 )
 #: What takes long runs only if it is named.

@@ -18,12 +18,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 ORDER = 131926  # of a run that is not asked for another one
 
 LONGEST = 'test/core/robot/test_pinocchio.py'  # all real robots: a minute
 
 CACHE = pytest.StashKey[Callable[[], None]]()
+
+# Nothing fails for being slow.
+settings.register_profile('tests', deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile('tests')
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -212,8 +212,6 @@ def test_a_simulated_linkage_as_driver(start, connect, tmp_path):
     client.subscribe(JointState, 'joint_states', 'dynamics/gravity')
     robot = Robot.from_urdf(FOUR_BAR, gravity=(0, -9.81, 0), backend='reference')
     closed = ClosedRobot(robot, read_loop_closures(yaml.safe_load(content)))
-    client.wait(lambda: client.received['dynamics/gravity'], what='gravity')
-    client.spin(0.3)
 
     def pair():
         for message in reversed(client.received['dynamics/gravity']):

@@ -1,10 +1,10 @@
-"""Torques that controllers act on, of a real node over DDS: when they come and how they end.
+"""Torques that controllers act on: when they come and how they end.
 
+Those of a node in this process, whose time is in our hands, and over DDS what a process does.
 `benchmarks/command_trials.py` does the same a thousand times against a driver at 500 Hz.
 """
 
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -12,20 +12,21 @@ import pytest
 pytest.importorskip('rclpy')
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
+from rclpy.duration import Duration
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import joint_command
-from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
+from screw_dynamics_ros.ros.diagnostics import Level
+from support.host_bench import Bench, serialized
 from support.robots import urdf_path
-from support.ros_harness import ERROR, WARN, stamp_of
+from support.ros_harness import stamp_of
 
 PANDA = urdf_path('panda').read_text()
 HEAVY = PANDA.replace('mass value="2', 'mass value="7')  # some of the links
@@ -35,342 +36,268 @@ JOINTS = MOVED.joint_names
 Q = 0.5 * (MOVED.limits.lower + MOVED.limits.upper) + 0.1
 STATE = (JOINTS, Q, np.zeros(MOVED.nv))
 GRAVITY = MOVED.gravity_torques(Q)
-STATUS = 'dynamics: commands'
-FEEDFORWARD, ENABLE = 'dynamics/feedforward', 'dynamics/enable'
-PERIOD = 0.005  # s between joint states
+PERIOD = 0.01  # s between joint states, and between looks for those that do not come
 ACTIONS = ('hold', 'gravity', 'ramp_to_zero', 'stop')
-
-#: How slow this machine may be: a state counts for 0.3 s, and is answered however late it comes.
+AGE_LIMIT = 0.1  # s
 RULES = {
-    'nodes': "['dynamics']",
-    'enabled': True,
-    'age_limit': 0.3,
-    'max_delay': 0.0,
+    'on_loss': 'gravity',
+    'on_end': 'ramp_to_zero',
+    'on_new_description': 'continue',
+    'on_refused_description': 'continue',
     'ramp_time': 0.1,
     'blend_time': 0.1,
     'effort_rate_factor': 1e6,
+    'effort_limit_factor': 1.0,
+    'effort_limits': [],
+    'limited_joints': [''],
+    'joints': [''],
+    'payload_mass': 0.0,
+    'payload_link': '',
+    'enabled': True,
 }
 
 
 class Controlled:
-    """A node, the driver's side and the controller's side of it, in a namespace of their own."""
+    """A node in this process, the driver's side and the controller's side of it."""
 
-    def __init__(self, start, connect, name, description=PANDA, **rules):
-        self.node = start('bringup', {**RULES, **rules}, ['-r', f'__ns:=/{name}'])
-        self.name, self.client = name, connect(name)
-        self.client.describe(description)
-        self.client.subscribe(JointState, FEEDFORWARD, profile=2000)
-        self.received = self.client.received[FEEDFORWARD]
+    def __init__(self, monkeypatch):
+        self.bench = Bench(monkeypatch, backend='auto', max_delay=10.0, age_limit=AGE_LIMIT)
+        self.clock, self.commands = self.bench.clock, self.bench.part.commands
         self.stamps = set()
+
+    def clear(self):
+        """Forget what was commanded."""
+        self.bench.sent.clear()
+        self.stamps.clear()
+
+    def messages(self, topic='feedforward', kind=JointState):
+        return [
+            deserialize_message(data, kind)
+            for name, data in self.bench.sent
+            if name == f'/life/dynamics/{topic}'
+        ]
 
     @property
     def torques(self):
-        return np.array([message.effort for message in self.received]).reshape(-1, len(JOINTS))
-
-    def send(self, *state):
-        self.stamps.add(self.client.send(*(state or STATE), stamp=time.time_ns()))
-
-    def drive(self, condition, what='', deadline=30.0):
-        """Send joint states until something holds; return it."""
-
-        def sent():
-            self.send()
-            self.client.spin(PERIOD)
-            return condition()
-
-        return self.client.wait(sent, deadline, what or condition)
-
-    def drive_for(self, seconds):
-        end = time.monotonic() + seconds
-        self.drive(lambda: time.monotonic() > end)
-
-    def until(self, torques):
-        """Drive until these torques are commanded."""
-        return self.drive(
-            lambda: (
-                len(self.received) and np.allclose(self.received[-1].effort, torques, atol=1e-6)
-            ),
-            f'torques {torques}',
-        )
-
-    def until_quiet(self, seconds=0.7):
-        """Wait, without states, until nothing has come for some time."""
-
-        def count():
-            before = len(self.received)
-            self.client.spin(seconds)
-            return len(self.received) == before
-
-        self.client.wait(count, what='silence')
-
-    def status(self, level, *texts):
-        return self.client.expect(f'{self.name}/{STATUS}', level, *texts, meanwhile=self.send)
+        return np.array([m.effort for m in self.messages()]).reshape(-1, len(JOINTS))
 
     @property
-    def values(self):
-        """The latest ones of the status."""
-        return self.client.diagnostics.get(f'{self.name}/{STATUS}', (0, '', {}))[2]
+    def made_without_states(self):
+        return [m for m in self.messages() if stamp_of(m) not in self.stamps]
 
-    def set(self, node='dynamics', **values):
+    def show(self):
+        """Let a joint state come."""
+        stamp = self.clock.time_ns()
+        self.stamps.add(stamp)
+        self.bench.host.states.receive(serialized(JOINTS, Q, stamp), {})
+
+    def drive(self, seconds):
+        """Let joint states come for some time, and the looks for them."""
+        for _ in range(round(seconds / PERIOD)):
+            self.wait(PERIOD)
+            self.show()
+
+    def wait(self, seconds):
+        """Let no joint states come for some time."""
+        for _ in range(round(seconds / PERIOD)):
+            self.clock.offset += PERIOD
+            self.commands.watch()
+
+    def describe(self, text):
+        self.bench.host.source.receive(String(data=text))
+        self.bench.finish()
+
+    def set(self, **values):
         for name, value in values.items():
-            result = self.client.set_parameter(node, name, value)
+            (result,) = self.bench.node.set_parameters([Parameter(name, value=value)])
             assert result.successful, result.reason
 
     def enable(self, wanted):
-        answer = self.client.call(SetBool, ENABLE, SetBool.Request(data=wanted))
+        (service,) = [s for s in self.bench.node.services if s.srv_name.endswith('/enable')]
+        answer = service.callback(SetBool.Request(data=wanted), SetBool.Response())
         assert answer.success, answer.message
         return answer.message
 
+    def status(self, level=Level.OK, *texts):
+        status = self.commands.status()
+        assert status.level == level, status.summary
+        assert all(text in status.summary for text in texts), status.summary
+        return status.values
+
 
 @pytest.fixture(scope='module')
-def control(start, connect):
-    """Return one that is enabled and follows gravity."""
-    made = Controlled(start, connect, 'control')
-    made.until(GRAVITY)
-    return made
+def control(ros_domain):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        rclpy.init(domain_id=ros_domain)
+        made = Controlled(monkeypatch)
+        yield made
+        made.bench.close()
+        rclpy.shutdown()
 
 
 @pytest.fixture
 def following(control):
-    """The same at the beginning of each test, with the rules of `RULES`."""
-    control.set(
-        on_loss='gravity',
-        on_end='ramp_to_zero',
-        on_new_description='continue',
-        on_refused_description='continue',
-        ramp_time=0.1,
-        blend_time=0.1,
-        effort_limit_factor=1.0,
-        effort_limits=[],
-        limited_joints=[''],
-    )
-    control.set('bringup', payload_mass=0.0)
-    control.set('bringup', payload_link='')
+    """Return the node when it follows gravity by the rules of `RULES`."""
+    control.describe(PANDA)
+    control.set(**RULES)
     control.enable(True)
-    control.until(GRAVITY)
-    control.received.clear()
+    control.clock.offset += 5.0  # nobody tells of what was before that
+    control.drive(0.3)
+    control.status()
+    control.clear()
+    control.drive(PERIOD)
+    np.testing.assert_allclose(control.torques, [GRAVITY], atol=1e-6)
+    control.clear()
     return control
 
 
-def test_nothing_before_it_is_enabled_and_a_ramp_then(start, connect):
-    control = Controlled(start, connect, 'off', enabled=False, ramp_time=1.0)
-    control.drive(lambda: control.values.get('mode') == 'disabled', 'disabled')
-    assert control.values['enabled'] == 'no: see ~/enable'
-    control.drive_for(0.5)
-    assert not control.received
+def test_nothing_before_it_is_enabled_and_a_ramp_then(following):
+    control = following
+    control.set(enabled=False)
+    control.drive(0.2)
+    control.clear()
+    control.set(ramp_time=1.0)
+    control.drive(0.5)
+    assert not control.torques.size
+    assert control.status()['mode'] == 'disabled'
+    assert control.status()['enabled'] == 'no: see ~/enable'
     assert control.enable(True) == 'enabled'
-    control.until(GRAVITY)
-    torques = control.torques
-    assert not torques[0].any()
-    shares = torques[:, 1] / GRAVITY[1]
+    control.drive(1.1)
+    shares = control.torques[:, 1] / GRAVITY[1]
+    assert not control.torques[0].any()
     assert (np.diff(shares) >= -1e-9).all()
     assert ((shares > 0.2) & (shares < 0.8)).any()
+    np.testing.assert_allclose(control.torques[-1], GRAVITY, atol=1e-6)
     assert control.enable(False) == 'disabled'
-    control.drive(lambda: not control.torques[-1].any(), 'zero')
-    control.received.clear()
-    control.drive_for(0.3)
-    assert not control.received
+    control.drive(1.1)
+    assert not control.torques[-1].any()
+    control.clear()
+    control.drive(0.3)
+    assert not control.torques.size
     control.set(enabled=True)  # the parameter does the same
-    control.until(GRAVITY)
+    control.drive(1.1)
     assert not control.torques[0].any()
+    np.testing.assert_allclose(control.torques[-1], GRAVITY, atol=1e-6)
 
 
 def test_disabling_by_the_parameter_ramps_out(following):
     following.set(enabled=False)
-    following.drive(lambda: following.received and not following.torques[-1].any(), 'zero')
-    following.drive_for(0.3)
+    following.drive(0.4)
     assert not following.torques[-1].any()
     assert (np.diff(np.abs(following.torques[:, 1])) <= 1e-9).all()
-    assert following.status(0)['mode'] == 'disabled'
+    assert following.status()['mode'] == 'disabled'
 
 
 @pytest.mark.parametrize('action', ACTIONS)
 def test_states_stop(following, action):
     """As if the driver were killed: the rest is done without states, and ends when they return."""
     following.set(on_loss=action)
-    begin = time.time_ns()
-
-    def answered():
-        return [
-            stamp_of(m)
-            for m in following.received
-            if stamp_of(m) > begin and stamp_of(m) in following.stamps
-        ]
-
-    first = following.drive(answered, 'a state that comes after the parameter')[0]
-    following.drive_for(0.1)
-
-    def made_without_states():
-        return [
-            m
-            for m in following.received
-            if stamp_of(m) > first and stamp_of(m) not in following.stamps
-        ]
-
+    following.drive(0.1)
+    following.wait(AGE_LIMIT - PERIOD)
+    assert not following.made_without_states
+    following.wait(0.5)
+    made = following.made_without_states
     if action == 'stop':
-        following.until_quiet()
-        assert following.received
-        assert not made_without_states()
+        assert not made
     elif action == 'ramp_to_zero':
-        following.client.wait(lambda: not following.torques[-1].any(), what='zero')
-        following.until_quiet()
-        assert not following.torques[-1].any()
-        assert any(made_without_states()[0].effort)
+        assert any(made[0].effort)
+        assert not any(made[-1].effort)
+        assert len(made) < 15  # nothing after zero
     else:
-        later = following.client.wait(
-            lambda: len(made_without_states()) > 10 and made_without_states(), what='commands'
-        )
-        assert np.allclose([message.effort for message in later], GRAVITY, atol=1e-9)
-        stamps = [stamp_of(message) for message in later]
-        assert stamps == sorted(set(stamps))
-    following.received.clear()
-    following.until(GRAVITY)
-    begins_with_zero = not following.torques[0].any()
-    assert begins_with_zero == (action in ('stop', 'ramp_to_zero'))
-
-
-@pytest.mark.parametrize(
-    ('action', 'number'),
-    [*((action, signal.SIGINT) for action in ACTIONS), ('ramp_to_zero', signal.SIGTERM)],
-)
-def test_the_node_ends(start, connect, action, number):
-    """What on_end says has been carried out and has arrived when the process is gone."""
-    control = Controlled(start, connect, f'end_{action}_{number.name}', on_end=action)
-    control.until(GRAVITY)
-    control.received.clear()
-    control.drive_for(0.1)
-    control.node.process.send_signal(number)
-    control.drive(lambda: control.node.process.poll() is not None, 'the end')
-    assert control.node.wait() == 0, control.node.output
-    control.client.spin(0.2)
-    made_at_the_end = [stamp_of(message) not in control.stamps for message in control.received]
-    last = control.torques[-1]
-    if action == 'ramp_to_zero':
-        assert not last.any()
-    else:
-        assert np.allclose(last, GRAVITY, atol=1e-6)
-    assert any(made_at_the_end) == (action != 'stop')
-
-
-def test_a_killed_node_is_missed_by_its_listeners(start, connect):
-    from rclpy.duration import Duration
-    from rclpy.event_handler import SubscriptionEventCallbacks
-    from rclpy.qos import QoSProfile
-
-    control, missed, commands = Controlled(start, connect, 'killed'), [], []
-    control.client.node.create_subscription(
-        Float64MultiArray,
-        'dynamics/commands',
-        commands.append,
-        QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
-        event_callbacks=SubscriptionEventCallbacks(deadline=missed.append),
-        raw=True,
-    )
-    control.drive(lambda: commands, 'commands')
-    control.node.process.send_signal(signal.SIGKILL)
-    assert control.node.wait() == -signal.SIGKILL
-    missed.clear()
-    control.client.wait(lambda: missed, what='a missed deadline')
+        assert len(made) > 40
+        np.testing.assert_allclose([m.effort for m in made], len(made) * [GRAVITY], atol=1e-9)
+    stamps = [stamp_of(m) for m in following.messages()]
+    assert stamps == sorted(set(stamps))
+    following.status(Level.ERROR)
+    following.clear()
+    following.drive(0.3)
+    assert following.torques[0].any() == (action in ('hold', 'gravity'))
+    np.testing.assert_allclose(following.torques[-1], GRAVITY, atol=1e-6)
+    following.status()
 
 
 def test_a_refused_description(following):
     following.set(on_refused_description='ramp_to_zero', on_loss='stop')
-    following.client.describe(REFUSED)
-    following.drive(lambda: following.received and not following.torques[-1].any(), 'zero')
-    following.status(ERROR, 'refused (on_refused_description)')
-    following.received.clear()
-    following.client.describe(PANDA)
-    following.until(GRAVITY)
+    following.describe(REFUSED)
+    following.drive(0.3)
+    assert not following.torques[-1].any()
+    following.status(Level.ERROR, 'refused (on_refused_description)')
+    following.clear()
+    following.describe(PANDA)
+    following.drive(0.3)
     assert not following.torques[0].any()
+    np.testing.assert_allclose(following.torques[-1], GRAVITY, atol=1e-6)
 
 
 def test_torques_go_on_when_a_description_is_no_longer_refused(following):
     """The end of a refusal is no loss of joint states, which on_loss is for."""
     following.set(on_refused_description='gravity', on_loss='stop')
-    following.client.describe(REFUSED)
-    following.status(ERROR, 'refused (on_refused_description)')
-    following.drive_for(0.5)
-    following.received.clear()
-    following.client.describe(PANDA)
-    losses = following.status(0)['losses']
-    following.drive_for(0.3)
-    assert np.allclose(following.torques, GRAVITY, atol=1e-6)
-    assert following.status(0)['losses'] == losses
+    following.describe(REFUSED)
+    following.drive(0.5)
+    losses = following.status(Level.ERROR, 'refused (on_refused_description)')['losses']
+    following.clear()
+    following.describe(PANDA)
+    following.drive(0.3)
+    assert len(following.torques) >= 30
+    np.testing.assert_allclose(following.torques, 0 * following.torques + GRAVITY, atol=1e-6)
+    assert following.status()['losses'] == losses
 
 
 def test_a_refused_description_by_default(following):
-    following.client.describe(REFUSED)
-    following.client.expect('control/bringup: robot description', ERROR, meanwhile=following.send)
-    following.drive_for(0.2)
-    assert np.allclose(following.torques, GRAVITY, atol=1e-6)
-    following.client.describe(PANDA)
-    following.client.expect('control/bringup: robot description', 0, meanwhile=following.send)
+    following.describe(REFUSED)
+    assert following.bench.host.description_status().level == Level.ERROR
+    following.drive(0.2)
+    assert len(following.torques) == 20
+    np.testing.assert_allclose(following.torques, 20 * [GRAVITY], atol=1e-6)
 
 
 @pytest.mark.parametrize('action', ['continue', 'stop'])
 def test_a_new_description(following, action):
     heavy = Robot.from_urdf(HEAVY).gravity_torques(Q)
     following.set(on_new_description=action)
-    following.client.describe(HEAVY)
-    if action == 'continue':
-        following.until(heavy)
-    else:
-        following.status(ERROR, "'panda', is in force (on_new_description)")
-        off = time.time_ns()
-        following.drive_for(0.2)
-        following.until_quiet()
-        assert max(map(stamp_of, following.received)) < off
-        following.received.clear()
+    following.describe(HEAVY)
+    following.drive(0.3)
+    if action == 'stop':
+        following.status(Level.ERROR, "'panda', is in force (on_new_description)")
+        assert not following.torques.size
         following.enable(True)
-        following.until(heavy)
+        following.drive(0.3)
         assert not following.torques[0].any()
-    following.set(on_new_description='continue')
-    following.client.describe(PANDA)
-    following.until(GRAVITY)
+    np.testing.assert_allclose(following.torques[-1], heavy, atol=1e-6)
 
 
 def test_a_payload_blends(following):
     """In no step the torque changes by more than the blend lets it."""
-    following.set(blend_time=1.0)
-    following.set('bringup', payload_link='panda_hand_tcp')
-    following.set('bringup', payload_mass=3.0)
-    following.drive(
-        lambda: (
-            len(following.received) > 20
-            and abs(following.torques[-1, 1] - GRAVITY[1]) > 5.0
-            and np.ptp(following.torques[-20:, 1]) < 1e-9
-        ),
-        'the end of the blend',
-    )
-    torques, change = following.torques[:, 1], following.torques[-1, 1] - GRAVITY[1]
-    times = np.array([stamp_of(message) for message in following.received]) * 1e-9
-    # Commands are made some time after their stamps: a slope over a longer time tells.
-    later = np.searchsorted(times, times + 0.2)
-    pairs = np.flatnonzero(later < len(times))
-    assert len(pairs)
-    slope = (torques[later[pairs]] - torques[pairs]) / (times[later[pairs]] - times[pairs])
-    assert np.abs(slope).max() < 1.5 * 15 / 8 * abs(change)
+    following.set(blend_time=1.0, payload_link='panda_hand_tcp', payload_mass=3.0)
+    following.drive(1.2)
+    torques = following.torques[:, 1]
+    change = torques[-1] - GRAVITY[1]
+    assert abs(change) > 5.0
+    assert np.ptp(torques[-10:]) < 1e-9
+    assert np.abs(np.diff(torques)).max() < 1.01 * 15 / 8 * abs(change) * PERIOD
 
 
 def test_limits_are_named(following):
     """With joint and value, when they act; an effort limit of 0 is told, too."""
     following.set(effort_limit_factor=0.1)
     limit = 0.1 * MOVED.limits.effort
-    following.until(np.clip(GRAVITY, -limit, limit))
+    following.drive(0.3)
+    np.testing.assert_allclose(following.torques[-1], np.clip(GRAVITY, -limit, limit), atol=1e-6)
     following.status(
-        WARN, f"torque of joint '{JOINTS[1]}' limited to {limit[1]:g}, {GRAVITY[1]:.2g}"[:-3]
+        Level.WARN, f"torque of joint '{JOINTS[1]}' limited to {limit[1]:g}, {GRAVITY[1]:.2g}"[:-3]
     )
-    following.set(effort_limit_factor=1.0, limited_joints=[JOINTS[3]])
-    following.set(effort_limits=[3.0])
-    following.status(WARN, f"torque of joint '{JOINTS[3]}' limited to 3, ")
+    following.set(effort_limit_factor=1.0, limited_joints=[JOINTS[3]], effort_limits=[3.0])
+    following.drive(0.3)
+    following.status(Level.WARN, f"torque of joint '{JOINTS[3]}' limited to 3, ")
     following.set(effort_limits=[0.0])
-    following.until(np.where(np.arange(len(JOINTS)) == 3, 0.0, GRAVITY))
-    following.status(WARN, f'the effort limit of {JOINTS[3]} is 0: no torque')
-    result = following.client.set_parameter('dynamics', 'limited_joints', ['nose'])
+    following.drive(0.3)
+    expected = np.where(np.arange(len(JOINTS)) == 3, 0.0, GRAVITY)
+    np.testing.assert_allclose(following.torques[-1], expected, atol=1e-6)
+    following.status(Level.WARN, f'the effort limit of {JOINTS[3]} is 0: no torque')
+    parameter = Parameter('limited_joints', value=['nose'])
+    (result,) = following.bench.node.set_parameters([parameter])
     assert not result.successful
     assert "limited_joints: the robot has no joint 'nose'" in result.reason
-    following.set(effort_limits=[])
-    following.set(limited_joints=[''])
 
 
 @pytest.mark.parametrize(
@@ -385,123 +312,156 @@ def test_limits_are_named(following):
 def test_a_reference_that_no_joint_can_follow_is_refused_by_name(following, field, value, text):
     point = {'positions': [0.0], 'velocities': [0.0], 'accelerations': [0.0]}
     point[field] = [value]
-    references = following.client.publisher(JointTrajectory, 'dynamics/reference')
     message = JointTrajectory(joint_names=[JOINTS[1]], points=[JointTrajectoryPoint(**point)])
-
-    def send():  # again and again: the node may hear of this publisher later than it of the node
-        references.publish(message)
-        following.send()
-
-    following.client.expect(
-        'control/dynamics: outputs', WARN, 'reference refused', text, meanwhile=send
-    )
-    assert np.allclose(following.torques, GRAVITY, atol=1e-6)
+    following.bench.part.reference.receive(message)
+    following.drive(0.1)
+    status = following.bench.part.status()
+    assert status.level == Level.WARN
+    assert 'reference refused' in status.summary
+    assert text in status.summary
+    np.testing.assert_allclose(following.torques, 10 * [GRAVITY], atol=1e-6)
 
 
 def test_commands_by_name_and_in_the_order_of_joints(following):
     """~/commands and ~/joint_command have the joints of the parameter, in that order."""
     kind, _ = joint_command(JOINTS)
-    client, order = following.client, [JOINTS[5], JOINTS[1], JOINTS[3]]
+    order = [JOINTS[5], JOINTS[1], JOINTS[3]]
     following.set(joints=order)
-    client.subscribe(Float64MultiArray, 'dynamics/commands')
-    client.subscribe(kind, 'dynamics/joint_command')
+    following.bench.finish()
+    following.drive(0.3)
     wanted = [GRAVITY[5], GRAVITY[1], GRAVITY[3]]
-
-    def ordered():
-        messages = client.received['dynamics/commands']
-        return (
-            messages
-            and len(messages[-1].data) == 3
-            and np.allclose(list(messages[-1].data), wanted, atol=1e-9)
-        )
-
-    following.drive(ordered, 'commands in this order')
-    message = following.drive(
-        lambda: next(
-            (
-                m
-                for m in reversed(client.received['dynamics/joint_command'])
-                if stamp_of(m) in following.stamps
-            ),
-            None,
-        ),
-        'joint_command',
-    )
+    commands = following.messages('commands', Float64MultiArray)[-1]
+    np.testing.assert_allclose(commands.data, wanted, atol=1e-9)
+    message = following.messages('joint_command', kind)[-1]
+    assert stamp_of(message) in following.stamps
     names, numbers = (
         (message.name, message.effort)
         if kind is JointState
         else (message.joint_names, message.values)
     )
     assert list(names) == order
-    assert np.allclose(numbers, wanted, atol=1e-9)
-    following.set(joints=[''])
-    client.unsubscribe('dynamics/commands', 'dynamics/joint_command')
+    np.testing.assert_allclose(numbers, wanted, atol=1e-9)
 
 
-@pytest.fixture
-def in_process(ros_domain, connect):
-    """Return a node in this process, a client, and a function that lets both work."""
-    rclpy.init(domain_id=ros_domain)
-    node = Node(
-        'dynamics',
-        namespace='/inside',
-        parameter_overrides=[
-            Parameter(name, value=value) for name, value in RULES.items() if name != 'nodes'
-        ],
-    )
-    host = ModelHost(node)
-    host.add(Dynamics(node, host), node)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    client = connect('inside')
-    yield host, client, lambda: executor.spin_once(timeout_sec=0.001)
-    executor.shutdown()
-    node.destroy_node()
-    rclpy.shutdown()
-
-
-def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(in_process):
+def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(following):
     """It was made in time and would be too old; the last one, zero, is sent all the same."""
-    host, client, work = in_process
-    pause, made = [0.0], []
-    host.states.consume(lambda mapper, sent: (made.append(mapper.stamp), time.sleep(pause[0])))
-    host.start()
-    client.describe(PANDA)
-    client.wait(lambda: work() or host.model, what='the model')
-    client.subscribe(JointState, FEEDFORWARD)
-    received = client.received[FEEDFORWARD]
+    control, states, pause = following, following.bench.host.states, [0.0]
 
-    def drive(condition):
+    def stand_still(mapper, sent):
+        control.clock.offset += pause[0]
+
+    def show(seconds, **values):
+        """Set parameters and let three states come, each command made so long before it is sent."""
+        pause[0] = seconds
+        control.set(**values)
+        control.clear()
+        for _ in range(3):
+            control.clock.offset += PERIOD
+            control.show()
+        return control.torques.round(9).tolist()
+
+    states.consume(stand_still)
+    gravity, zero = GRAVITY.round(9).tolist(), [0.0] * len(JOINTS)
+    try:
+        assert show(0.9 * AGE_LIMIT) == 3 * [gravity]
+        assert show(1.1 * AGE_LIMIT) == []
+        show(0.0, ramp_time=0.0)
+        assert show(0.0)[-1] == gravity
+        assert show(1.1 * AGE_LIMIT, enabled=False) == [zero]
+        assert show(1.1 * AGE_LIMIT, ramp_time=10.0, enabled=True) == []  # a ramp begins with zero
+        assert show(0.0)[0] == zero
+    finally:
+        states._consumers.remove(stand_still)
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+class Process:
+    """A node in a process of its own that commands torques over DDS; no state is too old for it."""
+
+    def __init__(self, start, connect, name, **rules):
+        rules = {'nodes': "['dynamics']", 'age_limit': 10.0, 'effort_rate_factor': 1e6, **rules}
+        self.node = start('bringup', rules, ['-r', f'__ns:=/{name}'])
+        self.name, self.client, self.stamps = name, connect(name), set()
+        self.client.describe(PANDA)
+        self.client.subscribe(JointState, 'dynamics/feedforward', profile=2000)
+        self.received = self.client.received['dynamics/feedforward']
+
+    def drive(self, condition, what):
+        """Send joint states until something holds."""
+
         def sent():
-            stamp = client.send(*STATE, stamp=time.time_ns())
-            client.wait(lambda: work() or stamp in made, 0.2, fail=False)
-            client.spin(0.005)
+            self.stamps.add(self.client.send(*STATE))
+            self.client.executor.spin_once(timeout_sec=PERIOD)
             return condition()
 
-        client.wait(sent, what='commands')
+        self.client.wait(sent, what=what)
 
-    drive(lambda: received and np.allclose(received[-1].effort, GRAVITY, atol=1e-6))
-    pause[0] = 1.5 * RULES['age_limit']
-    made.clear()
-    drive(lambda: len(made) == 3)
-    client.spin(0.2)
-    assert not {stamp_of(message) for message in received} & set(made)
-    for _ in range(5):  # where this machine stands still, the watch is first to send zero
-        pause[0] = 0.0
-        host.node.set_parameters(
-            [Parameter('ramp_time', value=0.0), Parameter('enabled', value=True)]
+    def until_gravity(self):
+        self.drive(
+            lambda: self.received and np.allclose(self.received[-1].effort, GRAVITY, atol=1e-6),
+            'torques of gravity',
         )
-        drive(lambda: np.allclose(received[-1].effort, GRAVITY, atol=1e-6))
-        made.clear()
-        pause[0] = 1.5 * RULES['age_limit']
-        host.node.set_parameters([Parameter('enabled', value=False)])
-        drive(lambda: not any(received[-1].effort))
-        if stamp_of(received[-1]) in made:
-            break
-    else:
-        pytest.fail('the last command was not sent')
-    made.clear()
-    host.node.set_parameters([Parameter('ramp_time', value=10.0), Parameter('enabled', value=True)])
-    drive(lambda: len(made) == 3)
-    client.spin(0.2)
-    assert not {stamp_of(message) for message in received} & set(made)  # a ramp begins with zero
+
+
+def test_a_service_enables_torques(start, connect):
+    """The first one is zero: there was none before."""
+    control = Process(start, connect, 'off')
+    status = 'off/dynamics: commands'
+    control.drive(lambda: status in control.client.diagnostics, 'a status')
+    control.drive(
+        lambda: control.client.diagnostics[status][2].get('mode') == 'disabled', 'disabled torques'
+    )
+    request = SetBool.Request(data=True)
+    assert control.client.call(SetBool, 'dynamics/enable', request).message == 'enabled'
+    control.until_gravity()
+    assert not any(control.received[0].effort)
+
+
+@pytest.mark.parametrize(
+    ('action', 'number'),
+    [*((action, signal.SIGINT) for action in ACTIONS), ('ramp_to_zero', signal.SIGTERM)],
+)
+def test_the_node_ends(start, connect, action, number):
+    """What on_end says has been carried out and has arrived when the process is gone."""
+    control = Process(start, connect, f'end_{action}_{number.name}', enabled=True, on_end=action)
+    control.until_gravity()
+    control.received.clear()
+    control.node.process.send_signal(number)
+    control.drive(lambda: control.node.process.poll() is not None, 'the end')
+    assert control.node.wait() == 0, control.node.output
+    topic = control.client.node.resolve_topic_name('dynamics/feedforward')
+    control.client.wait(lambda: not control.client.node.count_publishers(topic), what='its leave')
+
+    def made_at_the_end():
+        return [m for m in control.received if stamp_of(m) not in control.stamps]
+
+    if action == 'stop':
+        assert not made_at_the_end()
+        return
+    expected = np.zeros(len(JOINTS)) if action == 'ramp_to_zero' else GRAVITY
+    control.client.wait(
+        lambda: made_at_the_end() and np.allclose(control.received[-1].effort, expected, atol=1e-6),
+        what='the last command',
+    )
+
+
+def test_a_killed_node_is_missed_by_its_listeners(start, connect):
+    from rclpy.event_handler import SubscriptionEventCallbacks
+
+    control = Process(start, connect, 'killed', enabled=True, age_limit=1.0)
+    missed, commands = [], []
+    control.client.node.create_subscription(
+        Float64MultiArray,
+        'dynamics/commands',
+        commands.append,
+        QoSProfile(depth=1, deadline=Duration(seconds=1.0)),
+        event_callbacks=SubscriptionEventCallbacks(deadline=missed.append),
+        raw=True,
+    )
+    control.drive(lambda: commands, 'commands')
+    control.node.process.send_signal(signal.SIGKILL)
+    assert control.node.wait() == -signal.SIGKILL
+    missed.clear()
+    control.client.wait(lambda: missed, what='a missed deadline')

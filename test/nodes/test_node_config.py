@@ -46,7 +46,6 @@ def section(path, *names):
 
 
 def until_there_is_a_robot(client):
-    """Wait for it once: joint states may be late at any time where the machine is busy."""
     name = 'config/bringup: robot description'
     client.wait(lambda: client.diagnostics.get(name, (0, '', {}))[2].get('robot'), what='a robot')
 
@@ -160,7 +159,11 @@ def test_files_are_accepted_by_the_nodes(start, connect):
     )
     changed = start('bringup', arguments=['--params-file', str(MODEL), '-r', '__ns:=/a/b'])
     client = connect('a/b')
-    client.expect('a/b/bringup: joint states', 0)
+    states = 'a/b/bringup: joint states'
+    client.wait(
+        lambda: int(client.diagnostics.get(states, (0, '', {}))[2].get('states', 0)),
+        what='joint states',
+    )
     assert changed.process.poll() is None
     assert declared(client, 'bringup').keys() == section(MODEL, '/**', '/**/bringup').keys()
 

@@ -1,7 +1,5 @@
 """The robot description of the parameter on the topic, as robot_state_publisher has it there."""
 
-import time
-
 import pytest
 
 pytest.importorskip('rclpy')
@@ -17,7 +15,6 @@ from support.host_bench import Bench
 from support.robots import urdf_path
 from support.ros_harness import LATCHED
 
-DEADLINE = 30.0  # s
 PLANAR, PANDA = urdf_path('planar_2r').read_text(), urdf_path('panda').read_text()
 
 
@@ -72,10 +69,7 @@ def heard_later(bench):
     node.create_subscription(
         String, topic(bench), lambda message: received.append(message.data), LATCHED
     )
-    end = time.monotonic() + DEADLINE
-    while not received:
-        assert time.monotonic() < end
-        rclpy.spin_once(node, timeout_sec=0.05)
+    bench.wait(lambda: rclpy.spin_once(node, timeout_sec=0.05) or received)
     node.destroy_node()
     return received[-1]
 

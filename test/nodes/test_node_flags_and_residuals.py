@@ -25,7 +25,7 @@ def test_flags_and_residuals(start, connect, tmp_path):
     path, robot = tmp_path / 'map.yaml', Robot.from_urdf(PLANAR, backend='reference')
     parameters = {
         'max_delay': 0.0,
-        'state_timeout': 10.0,
+        'state_timeout': 0.0,
         'tare_samples': 3,
         'residual_map': str(path),
         'collision_duration': 0.0,
@@ -57,8 +57,8 @@ def test_flags_and_residuals(start, connect, tmp_path):
         q = np.array([0.1 * k, 0.3])
         for _ in range(3):
             torque(q, bias(q))
-            if client.call(Trigger, f'{NODE}/record_residual', Trigger.Request()).success:
-                break
+        answer = client.call(Trigger, f'{NODE}/record_residual', Trigger.Request())
+        assert answer.success, answer.message
     answer = client.call(Trigger, f'{NODE}/fit_residual_map', Trigger.Request())
     assert answer.success, answer.message
 

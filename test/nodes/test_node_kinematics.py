@@ -10,12 +10,13 @@ pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
 from geometry_msgs.msg import TransformStamped, TwistStamped
+from rclpy.duration import Duration
 from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
 from support.robots import urdf_path
-from support.ros_harness import LATCHED, OK
+from support.ros_harness import DEADLINE, LATCHED, OK
 
 PLANAR = urdf_path('planar_2r').read_text()
 STATE = ['joint1', 'joint2'], [0.3, 0.4], [1.0, 2.0]
@@ -85,9 +86,9 @@ def test_robot_state_publisher_has_the_frames(launch, robot):
     tip = robot.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
-    assert stamp not in client.stamps('tf')
     rival.destroy_node()
     client.ask('tf', *STATE)
+    assert stamp not in client.stamps('tf')
 
 
 @pytest.mark.parametrize('child', ['tip', 'camera'])
@@ -100,22 +101,23 @@ def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
     space = client.node.get_namespace()
     other.create_publisher(TFMessage, f'{space}/tf', 10)
     frames = TransformStamped(child_frame_id=child)
-    other.create_publisher(TFMessage, f'{space}/tf_static', LATCHED).publish(
-        TFMessage(transforms=[frames])
-    )
+    static = other.create_publisher(TFMessage, f'{space}/tf_static', LATCHED)
+    static.publish(TFMessage(transforms=[frames]))
     tip, is_rival = robot.link_names[-1], child in robot.link_names
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     if is_rival:
         told = 'published by /elsewhere/state_publisher'
         client.wait(lambda: client.expect(f'{client.prefix}outputs', OK)['tf'] == told, what=told)
+        stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
     else:
-        client.spin(2.0)  # in which it has heard of the other frames
+        client.wait(static.get_subscription_count, what='a subscription of tf_static')
+        assert static.wait_for_all_acked(Duration(seconds=DEADLINE))
+        client.wait_for_reports(f'{client.prefix}outputs', 10)  # meanwhile it looks for others
         assert client.expect(f'{client.prefix}outputs', OK)['tf'] == 'published'
-    stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
-    client.spin(0.05)
-    assert (stamp in client.stamps('tf')) == (not is_rival)
     other.destroy_node()
     client.ask('tf', *STATE)
+    if is_rival:
+        assert stamp not in client.stamps('tf')
 
 
 def test_frames_can_be_switched_off_and_on(launch, robot):
@@ -134,6 +136,8 @@ def test_frames_can_be_switched_off_and_on(launch, robot):
     tip = robot.link_names[-1]
     client.subscribe(TwistStamped, f'kinematics/twist/{tip}')
     stamp, _ = client.ask(f'kinematics/twist/{tip}', *STATE)
+    assert client.set_parameter('kinematics', 'publish_tf', True).successful
+    client.ask('tf', *STATE)
     assert stamp not in client.stamps('tf')
 
 

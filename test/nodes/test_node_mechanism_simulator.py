@@ -1,4 +1,7 @@
-"""The mechanism simulator through DDS: examples in both formulations, loops, loads, refusals."""
+"""The mechanism simulator: examples in both formulations, loops, loads, refusals.
+
+In the process of the tests, whose clock they turn; as a node of its own through DDS.
+"""
 
 import numpy as np
 import pytest
@@ -6,95 +9,72 @@ import pytest
 pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
-from std_srvs.srv import SetBool, Trigger
-from tf2_msgs.msg import TFMessage
+from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
+from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator
 from support.linkages import CLOSURES, FOUR_BAR
+from support.node_bench import NodeBench
 from support.ros_harness import matrix, stamp_of
 
-STATUS = '/mechanism_simulator: simulation'
-FAST = {'clock': 'publish', 'real_time_factor': 0.0, 'rate': 10.0, 'paused': True}
-TOPICS = {
-    'mechanism_simulator/violation': Float64MultiArray,
-    'mechanism_simulator/energy': Float64MultiArray,
-    'tf': TFMessage,
-    'clock': Clock,
-}
+STATUS = 'linkage/mechanism_simulator: simulation'
+PERIOD = 20_000_000  # ns
 
 
-def request(client, service):
-    response = client.call(Trigger, f'mechanism_simulator/{service}', Trigger.Request())
-    assert response.success, response.message
-    return response
+@pytest.fixture
+def make(ros_domain, monkeypatch):
+    made = []
+
+    def make_bench(**parameters):
+        made.append(NodeBench(ros_domain, monkeypatch, MechanismSimulator, **parameters))
+        return made[-1]
+
+    yield make_bench
+    for bench in made:
+        bench.close()
 
 
-def until_heard(client, *topics):
-    """Wait until states arrive on all topics, and none of them is on its way any more."""
+@pytest.fixture
+def make_top(make):
+    """Return what makes a heavy top that moves on request."""
 
-    def arrives():
-        for topic in topics:
-            client.received[topic].clear()
-        request(client, 'step')
-        client.spin(0.3)
-        return all(len(client.received[topic]) == 10 for topic in topics)
-
-    client.wait(arrives, what=f'ten states on {", ".join(topics)}')
-    for topic in topics:
-        client.received[topic].clear()
-
-
-@pytest.fixture(scope='module')
-def tops(start, connect):
-    """The heavy top in both formulations, in namespaces of their own."""
-    clients = {}
-    for groups in ('se3', 'so3_r3'):
-        start(
-            'mechanism_simulator',
-            {'example': 'heavy_top', 'groups': groups, 'steps_per_request': 10, **FAST},
-            [
-                '-r',
-                f'__ns:=/{groups}',
-                '-r',
-                f'/clock:=/{groups}/clock',
-                '-r',
-                f'/tf:=/{groups}/tf',
-            ],
+    def make_bench(groups, steps):
+        return make(
+            example='heavy_top',
+            groups=groups,
+            steps_per_request=steps,
+            clock='publish',
+            rate=10.0,
+            paused=True,
         )
-        clients[groups] = connect(groups)
-    return clients
+
+    return make_bench
 
 
-def test_heavy_top_in_both_formulations(tops):
+def test_heavy_top_in_both_formulations(make_top):
     """One second: the pivot is kept in SE(3), and drifts by 9.27e-7 m otherwise (I-34, I-48)."""
     worst = {}
-    for groups, client in tops.items():
-        for topic, kind in TOPICS.items():
-            client.subscribe(kind, topic)
-        until_heard(client, *TOPICS)
-        request(client, 'reset')
-        request(client, 'step')
-        violations = client.received['mechanism_simulator/violation']
-        client.wait(
-            lambda c=client: all(len(c.received[topic]) >= 10 for topic in TOPICS),
-            what='ten states',
-        )
+    for groups in ('se3', 'so3_r3'):
+        top = make_top(groups, 10)
+        assert top.trigger('step').success
+        top.forget()
+        assert top.trigger('reset').success
+        assert top.trigger('step').success
+        violations = top.sent['violation']
+        assert {len(top.sent[topic]) for topic in ('violation', 'energy', 'tf', 'clock')} == {10}
         assert violations[0].layout.dim[0].label == 'pivot'
-        gaps = np.array([matrix(m)[0, 0] for m in violations])
-        worst[groups] = gaps.max()
-        energy = np.array(client.received['mechanism_simulator/energy'][-1].data)
+        worst[groups] = max(matrix(message)[0, 0] for message in violations)
+        energy = np.array(top.sent['energy'][-1].data)
         assert energy[0] == pytest.approx(13972.4, rel=1e-5)
         assert abs(energy[3]) < 1e-7
-        clock = client.received['clock'][-1].clock
+        clock = top.sent['clock'][-1].clock
         assert clock.sec + clock.nanosec * 1e-9 == pytest.approx(1.1)
-        transform = client.received['tf'][-1].transforms[0]
+        transform = top.sent['tf'][-1].transforms[0]
         assert (transform.header.frame_id, transform.child_frame_id) == ('world', 'top')
         r = transform.transform.translation  # golden trajectory of spec 9.3 at 1 s
         assert [r.x, r.y, r.z] == pytest.approx([0.320297, 0.169771, -0.344365], abs=3e-6)
@@ -102,16 +82,11 @@ def test_heavy_top_in_both_formulations(tops):
     assert worst['so3_r3'] == pytest.approx(9.27e-7, rel=0.05)
 
 
-def test_reaction_of_the_pivot(tops):
+def test_reaction_of_the_pivot(make_top):
     """It equals what the model says of the state, in the frame of the top."""
-    client = tops['se3']
-    client.subscribe(WrenchStamped, 'mechanism_simulator/reaction/pivot')
-    until_heard(client, 'mechanism_simulator/reaction/pivot')
-    request(client, 'reset')
-    received = client.received['mechanism_simulator/reaction/pivot']
-    client.set_parameter('mechanism_simulator', 'steps_per_request', 1)
-    request(client, 'step')
-    (message,) = client.wait(lambda: received[:1], what='a reaction')
+    bench = make_top('se3', 1)
+    bench.trigger('step')
+    (message,) = bench.sent['reaction/pivot']
     top = SimulatedMechanism(*heavy_top())
     for _ in range(100):
         top.step(1e-3)
@@ -119,97 +94,94 @@ def test_reaction_of_the_pivot(tops):
     force = np.array([message.wrench.force.x, message.wrench.force.y, message.wrench.force.z])
     expected = top.system.reactions(top.q, top.v)['pivot'][3:]
     np.testing.assert_allclose(force, expected, rtol=1e-9)
-    client.set_parameter('mechanism_simulator', 'steps_per_request', 10)
 
 
-def test_pause_and_resume(tops):
+def test_pause_and_resume(make_top):
     """Single steps only during a pause; time goes on afterwards."""
-    client = tops['so3_r3']
-    client.call(SetBool, 'mechanism_simulator/pause', SetBool.Request(data=False))
-    response = client.call(Trigger, 'mechanism_simulator/step', Trigger.Request())
+    top = make_top('so3_r3', 1)
+    top.go_on(5.0)
+    assert not top.sent['clock']
+    top.switch('pause', False)
+    top.go_on(0.55)
+    assert len(top.sent['clock']) == pytest.approx(6, abs=1)
+    response = top.trigger('step')
     assert not response.success
     assert '~/pause' in response.message
-    client.call(SetBool, 'mechanism_simulator/pause', SetBool.Request(data=True))
-    request(client, 'step')
+    top.switch('pause', True)
+    assert top.trigger('step').success
 
 
-@pytest.fixture(scope='module')
-def linkage(start, connect, tmp_path_factory):
-    """A four-bar linkage with its loop closed by a file, that hangs in gravity."""
-    folder = tmp_path_factory.mktemp('linkage')
-    closures = folder / 'loops.yaml'
+def parameters_of_linkage(folder):
+    """Return those of a four-bar linkage with its loop closed by a file, that hangs in gravity."""
+    closures, urdf = folder / 'loops.yaml', folder / 'four_bar.urdf'
     closures.write_text(CLOSURES)
-    urdf = folder / 'four_bar.urdf'
     urdf.write_text(FOUR_BAR)
-    start(
-        'mechanism_simulator',
-        {
-            'urdf': str(urdf),
-            'loop_closures': str(closures),
-            'initial_joints': ['a', 'b', 'c'],
-            'initial_positions': [1.0, -0.5, -1.5],
-            'gravity': [0.0, -9.81, 0.0],
-            'stabilization': [20.0, 20.0],
-            'step': 0.005,
-            'rate': 50.0,
-            'command_timeout': 0.3,
-        },
-        ['-r', '__ns:=/linkage'],
-    )
-    client = connect('linkage')
-    client.subscribe(JointState, 'joint_states', profile=50)
-    return client
+    return {
+        'urdf': str(urdf),
+        'loop_closures': str(closures),
+        'initial_joints': ['a', 'b', 'c'],
+        'initial_positions': [1.0, -0.5, -1.5],
+        'gravity': [0.0, -9.81, 0.0],
+        'stabilization': [20.0, 20.0],
+        'step': 0.005,
+        'rate': 50.0,
+        'command_timeout': 0.3,
+    }
+
+
+@pytest.fixture
+def linkage(make, tmp_path):
+    return make(**parameters_of_linkage(tmp_path))
 
 
 def test_loop_stays_closed_while_it_moves(linkage):
     """Joint states of all four joints, and no gap."""
-    client = linkage
-    client.subscribe(Float64MultiArray, 'mechanism_simulator/violation', profile=50)
-    received = client.received['joint_states']
-    client.wait(lambda: len(received) >= 50, what='joint states')
+    linkage.go_on(1.0)
+    received = linkage.sent['joint_states']
     assert list(received[0].name) == ['a', 'b', 'c', 'd']
     for message in received[-20:]:
         angles = np.cumsum(message.position[:3])
         tip = (np.array([0.2, 0.5, 0.4]) * np.exp(1j * angles)).sum()
         assert tip == pytest.approx(0.5, abs=1e-6)
     assert np.ptp([m.position[0] for m in received]) > 0.01  # it moves
-    intervals = np.diff([stamp_of(m) for m in received])
-    assert intervals.min() == 20_000_000  # longer where the machine was late
-    violations = client.received['mechanism_simulator/violation']
-    client.wait(lambda: violations, what='violations')
-    assert max(matrix(m)[:, 0].max() for m in violations) < 1e-6
-    status = client.expect('linkage' + STATUS, 0)
-    assert (
-        'd: rotation about x' in client.diagnostics['linkage' + STATUS][2]['redundant constraints']
-    ), status
+    assert set(np.diff([stamp_of(m) for m in received])) == {PERIOD}
+    assert max(matrix(m)[:, 0].max() for m in linkage.sent['violation']) < 1e-6
+    status = linkage.status()
+    assert status.level == 0
+    assert 'd: rotation about x' in status.values['redundant constraints']
+
+
+def test_time_that_is_lost_is_told(linkage):
+    """A process that gets no processor for a second goes on from then."""
+    before = linkage.states(5)[0][-1]
+    linkage.stand_still(1.0)
+    after = linkage.states(5)[0]
+    assert after[0] - before == pytest.approx(10**9, abs=2 * PERIOD)
+    assert float(linkage.status().values['time skipped [s]']) == pytest.approx(1.0, abs=0.03)
 
 
 def test_torque_drives_the_crank(linkage):
     """Efforts act by name, and end with the messages."""
-    client, received = linkage, linkage.received['joint_states']
-    publisher = client.publisher(JointState, 'joint_commands')
     message = JointState(name=['a'], effort=[3.0])
-
-    def is_driven():
-        publisher.publish(message)
-        received.clear()
-        client.wait(lambda: received, what='joint states')
-        return received[-1].effort[0] == 3.0 and abs(received[-1].velocity[0]) > 6.0
-
-    client.wait(is_driven, what='a turning crank')
-    client.wait(lambda: received[-1].effort[0] == 0.0, what='the end of the torque')
+    linkage.until(
+        lambda q, v, tau: tau[0] == 3.0 and abs(v[0]) > 6.0,
+        lambda: linkage.hear('joint_commands', message),
+    )
+    tau = linkage.states(20)[-1]
+    assert tau[0, 0] == 3.0
+    assert tau[-1, 0] == 0.0
 
 
 def test_wrench_on_a_body(linkage):
     """A wrench on a body is refused with a reason if no body has that name."""
-    client = linkage
-    publisher = client.publisher(WrenchStamped, 'mechanism_simulator/external_wrench')
     message = WrenchStamped(header=Header(frame_id='nobody'), wrench=Wrench(force=Vector3(x=1.0)))
-    client.expect(
-        'linkage' + STATUS, 1, "'nobody' is no body", meanwhile=lambda: publisher.publish(message)
-    )
+    linkage.hear('external_wrench', message)
+    status = linkage.status()
+    assert status.level == 1
+    assert "'nobody' is no body" in status.summary
     message.header.frame_id = 'crank'
-    client.expect('linkage' + STATUS, 0, meanwhile=lambda: publisher.publish(message))
+    linkage.hear('external_wrench', message)
+    assert linkage.status().level == 0
 
 
 @pytest.mark.parametrize(
@@ -223,28 +195,42 @@ def test_wrench_on_a_body(linkage):
 )
 def test_bad_commands_are_refused(linkage, message, reason):
     """They change nothing, and the simulation goes on."""
-    client = linkage
-    publisher = client.publisher(JointState, 'joint_commands')
-    client.expect('linkage' + STATUS, 1, reason, meanwhile=lambda: publisher.publish(message))
-    publisher.publish(JointState(name=['a'], effort=[0.0]))
-    received = client.received['joint_states']
-    received.clear()
-    client.wait(lambda: len(received) > 3, what='joint states')
+    linkage.hear('joint_commands', message)
+    status = linkage.status()
+    assert status.level == 1
+    assert reason in status.summary
+    assert (linkage.states(3)[-1] == 0.0).all()
+    linkage.hear('joint_commands', JointState(name=['a'], effort=[0.0]))
+    assert linkage.status().level == 0
 
 
-def test_divergence_stops_with_a_reason(start, connect):
+def test_divergence_stops_with_a_reason(make):
     """Long steps of the spinning pendulum cannot be followed; a reset goes back to the start."""
-    start(
-        'mechanism_simulator',
-        {'example': 'double_pendulum', 'rate': 10.0, 'step': 0.1, 'tableau': 'euler'},
-        ['-r', '__ns:=/diverging'],
-    )
-    client = connect('diverging')
-    client.expect('diverging' + STATUS, 2, 'has stopped', 'diverged', 'shorter steps')
-    response = client.call(SetBool, 'mechanism_simulator/pause', SetBool.Request(data=True))
-    assert response.success
-    request(client, 'reset')
-    client.expect('diverging' + STATUS, 0)
+    bench = make(example='double_pendulum', rate=10.0, step=0.1, tableau='euler')
+    while not bench.status().level:
+        bench.go_on(1.0)
+    status = bench.status()
+    assert status.level == 2
+    for text in ('has stopped', 'diverged', 'shorter steps'):
+        assert text in status.summary
+    assert bench.switch('pause', True).success
+    assert bench.trigger('reset').success
+    assert bench.status().level == 0
+
+
+def test_it_is_a_node(start, connect, tmp_path):
+    """Through DDS: states, their names, a command and a status."""
+    parameters = {**parameters_of_linkage(tmp_path), 'command_timeout': 3600.0}
+    start('mechanism_simulator', parameters, ['-r', '__ns:=/linkage'])
+    client = connect('linkage')
+    client.subscribe(JointState, 'joint_states')
+    received = client.received['joint_states']
+    client.wait(lambda: received, what='joint states')
+    assert list(received[0].name) == ['a', 'b', 'c', 'd']
+    assert not any(received[0].effort)
+    client.publisher(JointState, 'joint_commands').publish(JointState(name=['a'], effort=[3.0]))
+    client.wait(lambda: received[-1].effort[0] == 3.0, what='the torque')
+    client.expect(STATUS, 0)
 
 
 def test_it_does_not_start_with_bad_parameters(start):

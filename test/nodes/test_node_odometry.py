@@ -1,6 +1,7 @@
-"""The node odometry through DDS: poses, resets, lost paths, commands."""
+"""The node odometry: poses, resets, lost paths, commands.
 
-import time
+In the process of the tests, whose clock they turn; as a node of its own through DDS.
+"""
 
 import numpy as np
 import pytest
@@ -9,64 +10,80 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import Odometry as OdometryMessage
-from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.mobile import Odometry, WheelNoise, differential_drive
+from screw_dynamics_ros.nodes.mobile_base.odometry_node import OdometryNode
+from support.node_bench import NodeBench
 from support.ros_harness import stamp_of
 
 NAMES = ['right', 'left']
-STATUS = 'base/odometry: odometry'
-ODOM, TF = 'odometry/odom', 'tf'
 WHEELS = {
     'wheel_radius': 0.1,
     'wheel_separation': 0.5,
     'left_wheel_names': ['left'],
     'right_wheel_names': ['right'],
     'publish_rate': 1000.0,
-    'diagnostic_updater.period': 0.2,
     'odom_joint_names': ['base1', 'base2', 'base3'],
 }
 
 
-@pytest.fixture(scope='module')
-def client(start, connect):
-    arguments = ['-r', '__ns:=/base', '-r', '/tf:=/base/tf']
-    start('odometry', {**WHEELS, 'linear.x.max_velocity': 0.5, 'state_timeout': 3600.0}, arguments)
-    made = connect('base')
-    made.subscribe(OdometryMessage, ODOM)
-    made.subscribe(TFMessage, TF)
-    made.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
-    made.wheels = np.zeros(2)
-    until_published(made)
-    return made
+class Base:
+    """A platform at rest that turns its wheels as it is told."""
+
+    def __init__(self, bench):
+        self.bench, self.wheels, self.stamp = bench, np.zeros(2), 10**18
+        self.poses = bench.sent['odom']
+        self.turn([0.0, 0.0])
+
+    def send(self, names, position, step=0.01):
+        """Send a joint state `step` seconds after the one before; return its stamp."""
+        self.stamp += round(step * 1e9)
+        message = JointState(name=names, position=[float(x) for x in position])
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.stamp, 10**9)
+        self.bench.hear('joint_states', message)
+        return self.stamp
+
+    def turn(self, wheels, step=0.1):
+        """Turn the wheels by some angles; return the stamp."""
+        self.wheels = self.wheels + wheels
+        return self.send(NAMES, self.wheels, step)
+
+    def after(self, wheels):
+        """Return the pose published for the state after the wheels have turned."""
+        stamp = self.turn(wheels)
+        assert stamp_of(self.poses[-1]) == stamp
+        return self.poses[-1]
+
+    def reset(self):
+        assert self.bench.trigger('reset').success
+        self.turn([0.0, 0.0])
+
+    def check(self, level, *texts):
+        status = self.bench.status()
+        assert status.level == level, status.summary
+        for text in texts:
+            assert text in status.summary
 
 
-def until_published(client):
-    """Send states at rest until a pose comes, from a reset on."""
-    reset(client)
-    client.received[ODOM].clear()
+@pytest.fixture
+def make(ros_domain, monkeypatch):
+    made = []
 
-    def sent():
-        client.send(NAMES, client.wheels)
-        return client.wait(lambda: client.received[ODOM], 0.1, fail=False)
+    def make_bench(**parameters):
+        made.append(NodeBench(ros_domain, monkeypatch, OdometryNode, **WHEELS, **parameters))
+        return made[-1]
 
-    client.wait(sent, what='a pose')
-
-
-def reset(client):
-    response = client.call(Trigger, 'odometry/reset', Trigger.Request())
-    assert response.success
-    return response
+    yield make_bench
+    for bench in made:
+        bench.close()
 
 
-def after(client, wheels):
-    """Turn the wheels by some angles; return the pose published for that state."""
-    client.wheels = client.wheels + wheels
-    stamp = client.send(NAMES, client.wheels, step=0.1)
-    return client.wait(lambda: client.with_stamp(ODOM, stamp), what='a pose')
+@pytest.fixture
+def base(make):
+    return Base(make(**{'linear.x.max_velocity': 0.5}))
 
 
 def planar(message):
@@ -74,12 +91,11 @@ def planar(message):
     return np.array([2 * np.arctan2(o.z, o.w), p.x, p.y])
 
 
-def test_poses_are_those_of_the_core(client):
+def test_poses_are_those_of_the_core(base):
     """Pose, covariance, twist and TF of a drive, with the stamps of the joint states (C-135)."""
-    until_published(client)
     model = Odometry(differential_drive(0.5, 0.1), WheelNoise(1e-4, 1e-5))
     for wheels in ([1.6, 1.0], [1.0, 1.0], [0.2, -0.3]):
-        message = after(client, wheels)
+        message = base.after(wheels)
         model.update(wheels)
     np.testing.assert_allclose(planar(message), model.pose, atol=1e-12)
     assert (message.header.frame_id, message.child_frame_id) == ('odom', 'base_link')
@@ -92,30 +108,18 @@ def test_poses_are_those_of_the_core(client):
     t = message.twist.twist
     expected = model.platform.twist(np.array([0.2, -0.3]) / 0.1)
     np.testing.assert_allclose([t.angular.z, t.linear.x, t.linear.y], expected, atol=1e-9)
-    (transform,) = client.wait(
-        lambda: [
-            m.transforms[0]
-            for m in client.received[TF]
-            if stamp_of(m.transforms[0]) == stamp_of(message)
-        ],
-        what='the transform',
-    )
+    transform = base.bench.sent['tf'][-1].transforms[0]
+    assert stamp_of(transform) == stamp_of(message)
     assert (transform.header.frame_id, transform.child_frame_id) == ('odom', 'base_link')
     assert transform.transform.translation.x == message.pose.pose.position.x
-    (state,) = client.wait(
-        lambda: [
-            m
-            for m in client.received['joint_states']
-            if stamp_of(m) == stamp_of(message) and 'base1' in m.name
-        ],
-        what='the joints of the base',
-    )
+    state = base.bench.sent['joint_states'][-1]
+    assert stamp_of(state) == stamp_of(message)
     assert list(state.name) == ['base1', 'base2', 'base3']
     phi, x, y = model.pose
     np.testing.assert_allclose(state.position, [x, y, phi], atol=1e-12)
     forward = expected[1] * np.array([np.cos(phi), np.sin(phi)])
     np.testing.assert_allclose(state.velocity, [*forward, expected[0]], atol=1e-9)
-    client.expect(STATUS, 0)
+    base.check(0)
 
 
 @pytest.mark.parametrize(
@@ -126,115 +130,126 @@ def test_poses_are_those_of_the_core(client):
         ([1e4, 0.0], 0.1, "wheel 'right' jumped by 1e+04 rad"),
     ],
 )
-def test_lost_path_is_not_published_until_a_reset(client, wheels, step, reason):
-    until_published(client)
-    client.wheels = client.wheels + wheels
-    count = len(client.received[ODOM])
-    client.send(NAMES, client.wheels, step=step)
-    client.expect(STATUS, 2, 'the path is lost', reason, '~/reset')
-    stamp = client.send(NAMES, client.wheels)
-    until_published(client)
-    assert not client.with_stamp(ODOM, stamp)
-    assert count > 0
-    np.testing.assert_allclose(planar(after(client, [1.0, 1.0])), [0.0, 0.1, 0.0], atol=1e-12)
-    client.expect(STATUS, 0)
+def test_lost_path_is_not_published_until_a_reset(base, wheels, step, reason):
+    base.turn([0.0, 0.0])
+    count = len(base.poses)
+    base.turn(wheels, step)
+    base.check(2, 'the path is lost', reason, '~/reset')
+    base.turn([0.0, 0.0])
+    assert len(base.poses) == count > 0
+    base.reset()
+    np.testing.assert_allclose(planar(base.after([1.0, 1.0])), [0.0, 0.1, 0.0], atol=1e-12)
+    base.check(0)
 
 
-def test_messages_that_cannot_be_used_are_reported(client):
-    until_published(client)
-    client.expect(
-        STATUS, 1, "no joint 'left'", meanwhile=lambda: client.send(['right'], [0.0], step=1e-4)
-    )
-    until_published(client)
-    client.expect(STATUS, 0)
+def test_messages_that_cannot_be_used_are_reported(base):
+    base.send(['right'], [0.0])
+    base.check(1, "no joint 'left'")
+    base.turn([0.0, 0.0])
+    base.check(0)
 
 
-def test_joint_states_that_end_are_reported(client):
+def test_joint_states_that_end_are_reported(base):
     """An error without them, gone with the next step."""
-    until_published(client)
-    assert client.set_parameter('odometry', 'state_timeout', 0.1).successful
-    client.expect(STATUS, 2, 'no step of right, left in joint_states for')
-    assert client.set_parameter('odometry', 'state_timeout', 3600.0).successful
-    until_published(client)
-    client.expect(STATUS, 0)
+    base.turn([0.0, 0.0])
+    base.bench.go_on(0.4)
+    base.check(0)
+    base.bench.go_on(0.2)
+    base.check(2, 'no step of right, left in joint_states for 0.6')
+    base.turn([0.0, 0.0])
+    base.check(0)
 
 
-def test_pose_is_set(client):
+def test_pose_is_set(base):
     """With its covariance, in the axes of odom; a pose in another frame is refused."""
-    until_published(client)
     message = PoseWithCovarianceStamped()
     message.pose.pose.position.x, message.pose.pose.position.y = 3.0, -2.0
     message.pose.pose.orientation.z = message.pose.pose.orientation.w = np.sqrt(0.5)
     covariance = np.zeros((6, 6))
     covariance[0, 0], covariance[1, 1], covariance[5, 5] = 0.04, 0.01, 0.02
     message.pose.covariance = covariance.ravel().tolist()
-    publisher = client.publisher(PoseWithCovarianceStamped, 'odometry/set_pose')
     message.header.frame_id = 'map'
-    client.expect(
-        STATUS, 1, "'map' instead of 'odom'", meanwhile=lambda: publisher.publish(message)
-    )
+    base.bench.hear('set_pose', message)
+    base.check(1, "'map' instead of 'odom'")
     message.header.frame_id = 'odom'
-    publisher.publish(message)
-    client.expect(STATUS, 0)
-    client.send(NAMES, client.wheels)
-    found = after(client, [0.0, 0.0])
+    base.bench.hear('set_pose', message)
+    base.check(0)
+    base.turn([0.0, 0.0])
+    found = base.after([0.0, 0.0])
     np.testing.assert_allclose(planar(found), [np.pi / 2, 3.0, -2.0], atol=1e-12)
     P = np.reshape(found.pose.covariance, (6, 6))
     np.testing.assert_allclose(np.diag(P)[[0, 1, 5]], [0.04, 0.01, 0.02], atol=2e-6)
 
 
-def test_commands_are_filtered_and_end(client):
+def test_commands_are_filtered_and_end(base):
     """Sideways and too fast: taken out, limited; zero at the end of cmd_vel_timeout (C-134)."""
-    client.subscribe(TwistStamped, 'odometry/cmd_vel_out')
-    publisher = client.publisher(TwistStamped, 'odometry/cmd_vel')
-    received, message = client.received['odometry/cmd_vel_out'], TwistStamped()
+    bench, message = base.bench, TwistStamped()
+    received = bench.sent['cmd_vel_out']
     message.twist.linear.x, message.twist.linear.y, message.twist.angular.z = 2.0, 0.3, 0.4
-
-    def passed():
-        publisher.publish(message)
-        return client.wait(lambda: received, 0.1, fail=False)
-
-    client.wait(passed, what='a command')
-    t = received[-1].twist
-    assert (t.linear.x, t.linear.y, t.angular.z) == pytest.approx((0.5, 0.0, 0.4), abs=1e-12)
-    assert received[-1].header.frame_id == 'base_link'
-    client.wait(lambda: received[-1].twist == Twist(), what='the end')
+    bench.go_on(0.01)
+    assert not received
+    bench.hear('cmd_vel', message)
+    bench.go_on(0.48)
+    assert len(received) == pytest.approx(480, abs=1)
+    for each in received:
+        t = each.twist
+        assert (t.linear.x, t.linear.y, t.angular.z) == pytest.approx((0.5, 0.0, 0.4), abs=1e-12)
+        assert each.header.frame_id == 'base_link'
+    received.clear()
+    bench.go_on(1.0)
+    assert received[-1].twist == Twist()
+    assert len(received) < 25  # then nothing is sent any more
     old = TwistStamped(twist=message.twist)
-    old.header.stamp.sec = int(time.time()) - 100
-    client.expect(STATUS, 1, 's old', meanwhile=lambda: publisher.publish(old))
+    old.header.stamp.sec = bench.clock.time_ns() // 10**9 - 100
+    bench.hear('cmd_vel', old)
+    base.turn([0.0, 0.0])
+    base.check(1, 's old')
     message.twist.linear.x = float('nan')
-    client.expect(STATUS, 1, 'not finite', meanwhile=lambda: publisher.publish(message))
+    bench.hear('cmd_vel', message)
+    base.check(1, 'not finite')
     message.twist.linear.x = 0.1
-    client.expect(STATUS, 0, meanwhile=lambda: publisher.publish(message))
-    unstamped = client.publisher(Twist, 'odometry/cmd_vel_unstamped')
+    bench.hear('cmd_vel', message)
+    base.check(0)
     plain = Twist()
     plain.linear.x = 0.25
-    received.clear()
-
-    def obeyed():
-        unstamped.publish(plain)
-        client.wait(lambda: received, 0.1, fail=False)
-        return any(m.twist.linear.x == 0.25 for m in received)
-
-    client.wait(obeyed, what='the other topic')
+    bench.hear('cmd_vel_unstamped', plain)
+    bench.go_on(0.01)
+    assert received[-1].twist.linear.x == 0.25
 
 
-def test_open_loop(start, connect):
+def test_open_loop(make):
     """Without joint states commands are integrated; the platform rests when they end."""
-    start('odometry', {**WHEELS, 'open_loop': True, 'publish_rate': 50.0}, ['-r', '__ns:=/open'])
-    client = connect('open')
-    client.subscribe(OdometryMessage, ODOM)
-    publisher, plain = client.publisher(Twist, 'odometry/cmd_vel_unstamped'), Twist()
+    bench = make(open_loop=True)
+    plain = Twist()
     plain.linear.x = 1.0
+    for _ in range(3):
+        bench.hear('cmd_vel_unstamped', plain)
+        bench.go_on(0.1)
+    bench.go_on(1.0)
+    rest = bench.sent['odom'][-1]
+    assert rest.twist.twist == Twist()
+    np.testing.assert_allclose(planar(rest), [0.0, 0.7, 0.0], atol=0.005)
 
-    def moved():
-        publisher.publish(plain)
-        client.spin(0.02)
-        return client.received[ODOM] and planar(client.received[ODOM][-1])[1] > 0.2
 
-    client.wait(moved, what='motion')
-    client.wait(lambda: client.received[ODOM][-1].twist.twist == Twist(), what='rest')
-    np.testing.assert_allclose(planar(client.received[ODOM][-1])[[0, 2]], 0.0, atol=1e-12)
+def test_it_is_a_node(start, connect):
+    """Through DDS: a state gives pose, transform and joints, a command another one."""
+    arguments = ['-r', '__ns:=/base', '-r', '/tf:=/base/tf']
+    start('odometry', {**WHEELS, 'cmd_vel_timeout': 60.0, 'max_gap': 60.0}, arguments)
+    client = connect('base')
+    client.subscribe(OdometryMessage, 'odometry/odom')
+    client.subscribe(TFMessage, 'tf')
+    client.subscribe(TwistStamped, 'odometry/cmd_vel_out')
+    client.ask('odometry/odom', NAMES, [0.0, 0.0])
+    assert client.call(Trigger, 'odometry/reset', Trigger.Request()).success
+    client.ask_all(['odometry/odom', 'tf'], NAMES, [0.0, 0.0])
+    _, (pose, transform) = client.ask_all(['odometry/odom', 'tf'], NAMES, [1.0, 1.0], step=0.1)
+    np.testing.assert_allclose(planar(pose), [0.0, 0.1, 0.0], atol=1e-12)
+    assert transform.transforms[0].transform.translation.x == pose.pose.pose.position.x
+    message = TwistStamped()
+    message.twist.linear.x = 0.25
+    client.publisher(TwistStamped, 'odometry/cmd_vel').publish(message)
+    passed = client.received['odometry/cmd_vel_out']
+    client.wait(lambda: passed and passed[-1].twist.linear.x == 0.25, what='the command')
 
 
 def test_it_does_not_start_without_a_radius(start):

@@ -1,4 +1,7 @@
-"""The node `parallel_robot` through DDS: pose, twist, forces, and silence when in doubt."""
+"""The node `parallel_robot`: pose, twist, forces, and silence when in doubt.
+
+In the process of the tests, whose clock they turn; as a node of its own through DDS.
+"""
 
 import numpy as np
 import pytest
@@ -17,11 +20,13 @@ from screw_dynamics_ros.core.lie import quaternions, screws, se3, so3
 from screw_dynamics_ros.core.parallel import ParallelRobot, example_mechanisms
 from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
+from screw_dynamics_ros.nodes.parallel.platform_node import PlatformNode
+from support.node_bench import NodeBench
 from support.paths import CONFIG
 from support.ros_harness import stamp_of
 
-STATUS = 'parallel/parallel_robot: platform'
 NAMES = tuple(f'leg_{k}' for k in range(1, 7))
+STILL = np.zeros(6), np.zeros(6)  # velocities and efforts
 
 
 def pose_at(k, shift=0.01):
@@ -30,13 +35,12 @@ def pose_at(k, shift=0.01):
 
 
 class Driver:
-    """Publishes joint states with rising stamps."""
+    """Makes joint states with rising stamps."""
 
-    def __init__(self, client):
-        self.robot = ParallelRobot(stewart_gough(), backend='reference')
-        self.publisher, self.k = client.publisher(JointState, 'joint_states'), 0
+    def __init__(self):
+        self.robot, self.k = ParallelRobot(stewart_gough(), backend='reference'), 0
 
-    def send(self, pose, v=None, tau=None, **changes):
+    def state(self, pose, v=None, tau=None, **changes):
         self.k += 1
         order = np.roll(np.arange(6), 2)  # joints go by name
         message = JointState(
@@ -50,111 +54,101 @@ class Driver:
             message.effort = np.asarray(tau)[order].tolist()
         for name, value in changes.items():
             setattr(message, name, value)
-        self.publisher.publish(message)
         return message
 
 
-@pytest.fixture(scope='module')
-def client(start, connect):
-    start(
-        'parallel_robot',
-        {'wrench_timeout': 5.0, 'state_timeout': 3600.0},
-        ['-r', '__ns:=/parallel', '-r', '/tf:=tf'],
-    )
-    client = connect('parallel')
-    for kind, topic in (
-        (PoseStamped, 'parallel_robot/pose'),
-        (TwistStamped, 'parallel_robot/twist'),
-        (JointState, 'parallel_robot/gravity'),
-        (JointState, 'parallel_robot/leg_forces'),
-        (WrenchStamped, 'parallel_robot/wrench'),
-        (TFMessage, 'tf'),
-    ):
-        client.subscribe(kind, topic, profile=50)
-    return client
+class Platform(Driver):
+    """The node in this process, whose clock we turn, and its motors."""
 
+    def __init__(self, bench):
+        super().__init__()
+        self.bench, self.sent = bench, bench.sent
 
-@pytest.fixture(scope='module')
-def driver(client):
-    driver = Driver(client)
-    received = client.received['parallel_robot/wrench']
+    def send(self, *state, **changes):
+        self.bench.hear('joint_states', self.state(*state, **changes))
 
-    def is_heard():
-        driver.send(pose_at(0), np.zeros(6), np.zeros(6))
-        client.spin(0.05)
-        return all(client.received[topic] for topic in client.received) and received
-
-    client.wait(is_heard, what='outputs')
-    return driver
+    def check(self, level, *texts):
+        status = self.bench.status()
+        assert status.level == level, status.summary
+        for text in texts:
+            assert text in status.summary
 
 
 @pytest.fixture
-def fresh(client, driver):
-    """The platform near home again, and nothing received."""
-    client.call(Trigger, 'parallel_robot/reset', Trigger.Request())
-    for messages in client.received.values():
-        messages.clear()
-    return driver
+def fresh(ros_domain, monkeypatch):
+    """The platform near home."""
+    bench = NodeBench(ros_domain, monkeypatch, PlatformNode, publish_tf=True)
+    yield Platform(bench)
+    bench.close()
 
 
 def numbers(vector):
     return [vector.x, vector.y, vector.z]
 
 
-def test_pose_twist_and_forces_of_a_state(client, fresh):
-    """Those of the core, with the stamp of the state, joints by name (C-111 to C-119)."""
-    robot, pose = fresh.robot, pose_at(3)
-    q = robot.inverse_position(pose)
-    twist, external = np.array([0.1, -0.2, 0.3, 0.02, 0.01, -0.05]), np.array([1.0, 2, 3, 4, 5, 6])
-    publisher = client.publisher(WrenchStamped, 'parallel_robot/external_wrench')
-    message = WrenchStamped(
-        header=Header(frame_id='platform'),
+def wrench_message(frame='platform'):
+    return WrenchStamped(
+        header=Header(frame_id=frame),
         wrench=Wrench(torque=Vector3(x=1.0, y=2.0, z=3.0), force=Vector3(x=4.0, y=5.0, z=6.0)),
     )
+
+
+EXTERNAL = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+
+
+def leg_forces(robot, pose, external):
+    """Return the efforts of the motors that carry the weight and withstand a wrench."""
     forces = robot.wrench_of_weight(pose) - screws.convert_wrench(external, pose, 'body', 'hybrid')
-    tau = robot.inverse_force(q, forces, pose)
+    return robot.inverse_force(robot.inverse_position(pose), forces, pose)
 
-    def arrived():
-        publisher.publish(message)
-        fresh.send(pose, robot.inverse_velocity(q, twist, pose), tau)
-        client.spin(0.02)
-        found = client.received['parallel_robot/leg_forces']
-        return found and np.allclose(found[-1].effort, tau)
 
-    client.wait(arrived, what='leg forces with the external wrench')
-    got = client.received
-    client.wait(lambda: all(got.values()), what='all outputs')
-    p, x = got['parallel_robot/pose'][-1].pose.position, got['parallel_robot/pose'][-1].pose
+def test_pose_twist_and_forces_of_a_state(fresh):
+    """Those of the core, with the stamp of the state, joints by name (C-111 to C-119)."""
+    robot, pose, got = fresh.robot, pose_at(3), fresh.sent
+    q = robot.inverse_position(pose)
+    twist = np.array([0.1, -0.2, 0.3, 0.02, 0.01, -0.05])
+    tau = leg_forces(robot, pose, EXTERNAL)
+    fresh.bench.hear('external_wrench', wrench_message())
+    fresh.send(pose, robot.inverse_velocity(q, twist, pose), tau)
+    assert np.allclose(got['leg_forces'][-1].effort, tau)
+    p, x = got['pose'][-1].pose.position, got['pose'][-1].pose
     assert np.allclose(numbers(p), pose[:3, 3], atol=1e-10)
     o = x.orientation
     assert np.allclose(quaternions.to_matrix([o.x, o.y, o.z, o.w]), pose[:3, :3], atol=1e-10)
     transform = got['tf'][-1].transforms[0]
     assert (transform.header.frame_id, transform.child_frame_id) == ('base', 'platform')
     assert np.allclose(numbers(transform.transform.translation), pose[:3, 3], atol=1e-10)
-    rates = got['parallel_robot/twist'][-1].twist
+    rates = got['twist'][-1].twist
     assert np.allclose([*numbers(rates.angular), *numbers(rates.linear)], twist, atol=1e-9)
-    efforts = got['parallel_robot/gravity'][-1]
+    efforts = got['gravity'][-1]
     assert list(efforts.name) == list(NAMES)
     weight = robot.inverse_force(q, robot.wrench_of_weight(pose), pose)
     assert np.allclose(efforts.effort, weight, atol=1e-9)
-    estimate = got['parallel_robot/wrench'][-1]
+    estimate = got['wrench'][-1]
     assert estimate.header.frame_id == 'platform'
     wrench = [*numbers(estimate.wrench.torque), *numbers(estimate.wrench.force)]
-    assert np.allclose(wrench, external, atol=1e-8)
-    assert stamp_of(estimate) > 100_000_000_000
+    assert np.allclose(wrench, EXTERNAL, atol=1e-8)
+    assert stamp_of(estimate) == 100_000_000_000 + 1000 * fresh.k
 
 
-def test_without_velocity_and_effort(client, fresh):
+def test_a_wrench_ends(fresh):
+    """After wrench_timeout."""
+    pose = pose_at(0)
+    fresh.bench.hear('external_wrench', wrench_message())
+    for seconds, external in ((0.0, EXTERNAL), (0.09, EXTERNAL), (0.02, np.zeros(6))):
+        fresh.bench.go_on(seconds)
+        fresh.send(pose, *STILL)
+        expected = leg_forces(fresh.robot, pose, external)
+        assert np.allclose(fresh.sent['leg_forces'][-1].effort, expected)
+
+
+def test_without_velocity_and_effort(fresh):
     """Pose and gravity only, and the reason on /diagnostics."""
-    received = client.received
-
-    def meanwhile():
-        fresh.send(pose_at(1))
-
-    client.expect(STATUS, 1, 'no velocities', 'no efforts', meanwhile=meanwhile)
-    assert received['parallel_robot/pose']
-    assert not received['parallel_robot/twist']
-    assert not received['parallel_robot/wrench']
+    fresh.send(pose_at(1))
+    fresh.check(1, 'no velocities', 'no efforts')
+    assert fresh.sent['pose']
+    assert not fresh.sent['twist']
+    assert not fresh.sent['wrench']
 
 
 @pytest.mark.parametrize(
@@ -168,69 +162,82 @@ def test_without_velocity_and_effort(client, fresh):
         ({'header': Header(stamp=Time(sec=1))}, 'not later'),
     ],
 )
-def test_states_in_doubt_are_refused(client, fresh, changes, reason):
+def test_states_in_doubt_are_refused(fresh, changes, reason):
     """Nothing is published, the reason is shown, and the next good state is taken."""
-    fresh.send(pose_at(0), np.zeros(6), np.zeros(6))
-    received = client.received['parallel_robot/pose']
-    client.wait(lambda: received, what='a pose')
-    count = len(received)
-    client.expect(STATUS, 1, reason, meanwhile=lambda: fresh.send(pose_at(0), **changes))
-    assert len(received) == count
-
-    def good():
-        fresh.send(pose_at(0), np.zeros(6), np.zeros(6))
-        client.spin(0.02)
-        return len(received) > count
-
-    client.wait(good, what='a pose again')
+    fresh.send(pose_at(0), *STILL)
+    assert len(fresh.sent['pose']) == 1
+    fresh.send(pose_at(0), **changes)
+    fresh.check(1, reason)
+    assert len(fresh.sent['pose']) == 1
+    fresh.send(pose_at(0), *STILL)
+    assert len(fresh.sent['pose']) == 2
+    fresh.check(0)
 
 
-def test_joint_states_that_end_are_reported(client, fresh):
+def test_joint_states_that_end_are_reported(fresh):
     """Also where only such come that cannot be used."""
-    received = client.received['parallel_robot/pose']
-    fresh.send(pose_at(0), np.zeros(6), np.zeros(6))
-    client.wait(lambda: received, what='a pose')
-    assert client.set_parameter('parallel_robot', 'state_timeout', 0.1).successful
-    client.expect(
-        STATUS,
-        2,
-        'no state of leg_1',
-        meanwhile=lambda: fresh.send(pose_at(0), position=[0.6] * 5),
-    )
-    assert client.set_parameter('parallel_robot', 'state_timeout', 3600.0).successful
+    fresh.send(pose_at(0), *STILL)
+    fresh.check(0)
+    fresh.bench.go_on(0.6)
+    fresh.send(pose_at(0), position=[0.6] * 5)
+    fresh.check(2, 'no state of leg_1')
+    fresh.send(pose_at(0), *STILL)
+    fresh.check(0)
 
 
-def test_a_lost_assembly_mode_stays_lost_until_reset(client, fresh):
+def test_a_lost_assembly_mode_stays_lost_until_reset(fresh):
     """After a jump nothing is published, whatever comes."""
-    received = client.received['parallel_robot/pose']
     fresh.send(pose_at(0))
-    client.wait(lambda: received, what='a pose')
-    count = len(received)
-    jump = se3.pose(np.eye(3), [0.0, 0.0, 0.7])
-    client.expect(
-        STATUS, 2, 'assembly mode lost', 'has jumped', '~/reset', meanwhile=lambda: fresh.send(jump)
-    )
+    fresh.send(se3.pose(np.eye(3), [0.0, 0.0, 0.7]))
+    fresh.check(2, 'assembly mode lost', 'has jumped', '~/reset')
     for _ in range(5):
         fresh.send(pose_at(0))
-    client.spin(0.2)
-    assert len(received) == count
-    response = client.call(Trigger, 'parallel_robot/reset', Trigger.Request())
-    assert response.success
+    assert len(fresh.sent['pose']) == 1
+    assert fresh.bench.trigger('reset').success
     fresh.send(pose_at(0))
-    client.wait(lambda: len(received) > count, what='a pose after the reset')
+    assert len(fresh.sent['pose']) == 2
 
 
-def test_a_wrench_in_another_frame_is_refused(client, fresh):
-    publisher = client.publisher(WrenchStamped, 'parallel_robot/external_wrench')
-    message = WrenchStamped(header=Header(frame_id='tool'))
-    client.expect(STATUS, 1, "'tool'", meanwhile=lambda: publisher.publish(message))
-    message.header.frame_id = 'platform'
+def test_a_wrench_in_another_frame_is_refused(fresh):
+    fresh.send(pose_at(0), *STILL)
+    fresh.bench.hear('external_wrench', wrench_message('tool'))
+    fresh.check(1, "'tool'")
+    fresh.bench.hear('external_wrench', wrench_message())
+    fresh.check(0)
 
-    def meanwhile():
-        publisher.publish(message)
-        fresh.send(pose_at(0), np.zeros(6), np.zeros(6))
 
-    client.expect(STATUS, 0, meanwhile=meanwhile)
+def test_it_is_a_node(start, connect):
+    """Through DDS: all outputs of a state, and those of a lost one after a reset."""
+    start(
+        'parallel_robot',
+        {'state_timeout': 3600.0, 'wrench_timeout': 3600.0},
+        ['-r', '__ns:=/parallel', '-r', '/tf:=tf'],
+    )
+    client, driver = connect('parallel'), Driver()
+    topics = {
+        'parallel_robot/pose': PoseStamped,
+        'parallel_robot/twist': TwistStamped,
+        'parallel_robot/gravity': JointState,
+        'parallel_robot/leg_forces': JointState,
+        'parallel_robot/wrench': WrenchStamped,
+        'tf': TFMessage,
+    }
+    for topic, kind in topics.items():
+        client.subscribe(kind, topic)
+    client.publisher(WrenchStamped, 'parallel_robot/external_wrench').publish(wrench_message())
+    tau = leg_forces(driver.robot, pose_at(0), EXTERNAL)
+
+    def is_heard():
+        """Send a state, as the node may not have heard of all subscriptions yet."""
+        client.publisher(JointState, 'joint_states').publish(driver.state(pose_at(0), *STILL))
+        found = client.received['parallel_robot/leg_forces']
+        return all(client.received[topic] for topic in topics) and np.allclose(
+            found[-1].effort, tau
+        )
+
+    client.wait(is_heard, what='all outputs')
+    assert client.call(Trigger, 'parallel_robot/reset', Trigger.Request()).success
+    client.expect('parallel/parallel_robot: platform', 0)
 
 
 def test_it_does_not_start_with_bad_parameters(start):

@@ -1,7 +1,5 @@
 """Payloads over DDS: a request from another process, the latched topic, diagnostics, `doctor`."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.topics import qos
 from support.robots import urdf_path
-from support.ros_harness import OK
+from support.ros_harness import DEADLINE, OK
 
 PLANAR = urdf_path('planar_2r').read_text()
 GRAVITY = [1.0, -9.0, 2.0]
@@ -70,12 +68,11 @@ def test_a_payload_from_another_process(client):
     )
 
     def turns(seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while True:
             yield
-            client.spin(0.01)
+            client.executor.spin_once(seconds)
 
-    found = read_payloads(client.node, turns, 30.0)
+    found = read_payloads(client.node, turns, DEADLINE)
     assert {link: (each.mass, owner) for link, (each, owner) in found.items()} == {
         'tip': (2.5, '/carrying/dynamics')
     }

@@ -97,7 +97,6 @@ class Machine(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         bench = type(self).bench
-        bench.clock.stand_still()
         bench.finish()
         ask(bench.node, 'clear_payload', clear_payload())
         bench.host.source.receive(String(data=ROBOTS['light']))

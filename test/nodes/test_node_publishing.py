@@ -1,8 +1,9 @@
 """The order in which the host publishes, and what is made elsewhere."""
 
 import math
+import os
 import threading
-import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,13 +11,20 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+import rclpy
+from std_msgs.msg import String
+
 from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.messages.serialized import packed
+from screw_dynamics_ros.ros.process import worker
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from support.host_bench import Bench, serialized
 from support.processes import wait_for
+from support.robots import urdf_path
 
 MAPPER = SimpleNamespace(stamp=5_000_000_007, has_velocity=True, has_effort=True)
 
@@ -87,6 +95,25 @@ def test_what_is_not_due_costs_no_time(states, sent):
     assert sent == ['tf at 5', 'gravity at 5', 'singularity at 5']
 
 
+def test_markers_come_at_their_rate(monkeypatch, ros_domain):
+    """Not with each joint state."""
+    offered = []
+    monkeypatch.setattr(DrawingProcess, 'offer', lambda _, channel, task: offered.append(channel))
+    rclpy.init(domain_id=ros_domain)
+    bench = Bench(monkeypatch, Kinematics, 'kinematics', marker_rate=8.0, singularity_rate=1000.0)
+    bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
+    bench.finish()
+    for _ in range(100):
+        bench.clock.offset += 0.01
+        state = serialized(('joint1', 'joint2'), (0.3, 0.4), bench.clock.time_ns())
+        bench.host.states.receive(state, {})
+    topics = [channel.topic for channel in offered]
+    assert topics.count('/life/kinematics/markers') == 8
+    assert topics.count('/life/kinematics/singularity/tip') == 100
+    bench.close()
+    rclpy.shutdown()
+
+
 # --- messages that are made in another process ----------------------------------------------------
 
 
@@ -127,18 +154,20 @@ def test_the_numbers_of_the_moment_count(process, sent):
     assert (one.published, other.published) == (1, 1)
 
 
-def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent):
+def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent, tmp_path):
     """Of each topic one, however long it takes."""
     array = np.zeros(1)
     one = drawn('a', sent, process, array)
     one.publish(packed(1))
     wait_for(lambda: sent)
-    blocker = threading.Thread(target=process.worker.call, args=(time.sleep, 1.0))
+    os.mkfifo(gate := tmp_path / 'gate')
+    blocker = threading.Thread(target=process.worker.call, args=(Path.read_bytes, gate))
     blocker.start()
     wait_for(lambda: process.worker.waiting)
     for k in range(2, 100):
         array[0] = k
         one.publish(packed(k))
+    gate.write_bytes(b'')
     blocker.join()
     wait_for(lambda: sent[-1] == ('a', packed(99) + bytes([99])))
     assert len(sent) <= 3  # the first, one that was on its way, the last
@@ -179,7 +208,8 @@ def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent):
     assert 'bad: ValueError: no number' in process.status().summary
 
 
-def test_a_process_that_died_is_replaced(process, sent):
+def test_a_process_that_died_is_replaced(process, sent, monkeypatch):
+    monkeypatch.setattr(worker, 'RECENT', math.inf)
     one = drawn('a', sent, process, np.ones(1))
     one.publish(packed(1))
     wait_for(lambda: sent)

@@ -1,6 +1,5 @@
 """What /diagnostics say of joint states, by what has happened when."""
 
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,14 +12,22 @@ from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from support.host_bench import Clock
 
 TIMEOUT = 0.5  # s
 
 
 @pytest.fixture
-def host():
+def clock(monkeypatch):
+    made = Clock()
+    made.rule(monkeypatch)
+    return made
+
+
+@pytest.fixture
+def host(clock):
     """Return a host whose robot has been there for a minute, and to which messages come."""
-    now = time.monotonic()
+    now = clock.monotonic()
     load = Load()
     load.arrived(now)
     parameter = SimpleNamespace(value=False)
@@ -52,22 +59,24 @@ def test_messages_of_no_use(host):
     assert 'no usable joint state' in status.summary
 
 
-def test_a_robot_that_has_just_come_waits_for_its_first_state(host):
+def test_a_robot_that_has_just_come_waits_for_its_first_state(host, clock):
     """While messages come already: those of before could not be used, and nothing is wrong."""
-    host.model_since = time.monotonic()
+    host.model_since = clock.monotonic()
+    clock.offset += 0.99 * TIMEOUT
+    host.load.arrived(clock.monotonic())
     assert joint_state_status(host).level == Level.OK
-    host.model_since -= TIMEOUT
+    clock.offset += 0.02 * TIMEOUT
     assert joint_state_status(host).level == Level.ERROR
 
 
-def test_states_of_use(host):
+def test_states_of_use(host, clock):
     numbers = np.zeros((3, 1))
-    assert host.mapper.update(JointStateMessage.of(('a',), *numbers, time.time_ns()))
+    assert host.mapper.update(JointStateMessage.of(('a',), *numbers, clock.time_ns()))
     assert joint_state_status(host).level == Level.OK
 
 
-def test_silence(host):
-    host.load.arrived(time.monotonic() - 2 * TIMEOUT)
+def test_silence(host, clock):
+    clock.offset += 2 * TIMEOUT
     status = joint_state_status(host)
     assert status.level == Level.ERROR
     assert 'no joint state for 1.0 s' in status.summary

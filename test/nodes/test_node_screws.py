@@ -75,15 +75,15 @@ def configure(client, **values):
 def ask_until(client, robot, state, kind, topic, condition):
     """Send a state until a message it causes is as expected; return the message.
 
-    Other parameters take effect within moments, and Float64MultiArray has no stamp.
+    Other parameters take effect when the model is made anew, and Float64MultiArray has no stamp.
     """
     client.subscribe(kind, topic)
-
-    def answer():
-        client.ask(TWIST, robot.joint_names, *state)
-        return next((m for m in reversed(client.received[topic][-3:]) if condition(m)), None)
-
-    return client.wait(answer, what=topic)
+    client.received[topic].clear()
+    return client.drive(
+        lambda _: next(filter(condition, client.received[topic]), None),
+        *(robot.joint_names, *state),
+        what=topic,
+    )
 
 
 # --- representations -----------------------------------------------------------------------------
@@ -207,8 +207,10 @@ def test_a_joint_metric_that_is_none_is_told(start, connect):
     assert message.twist.angular.x == 2.0
     assert set(other.set_parameter('kinematics', 'joint_metric', 'identity').reason) == set()
     other.subscribe(Float64MultiArray, 'kinematics/singularity/b')
-    other.wait(
-        lambda: (other.send(['j'], [0.0], [2.0]), other.received['kinematics/singularity/b'])[1]
+    other.drive(
+        lambda _: other.received['kinematics/singularity/b'],
+        *(['j'], [0.0], [2.0]),
+        what='singularity measures',
     )
     np.testing.assert_allclose(
         other.received['kinematics/singularity/b'][-1].data, [0.2, 1.0, 1.0, 0.2]
@@ -227,16 +229,15 @@ def ask_markers(client, robot, state, topic=MARKERS, witness=(TwistStamped, TWIS
     """Return the markers of a state by (namespace, frame)."""
     client.subscribe(MarkerArray, topic)
     client.subscribe(*witness)
+    client.ask(witness[1], robot.joint_names, *state)
     before = client.stamp
 
-    def answer():
-        client.ask(witness[1], robot.joint_names, *state)
+    def answer(_):
         found = [m.markers for m in client.received[topic] if stamp_of(m.markers[0]) > before]
         return found and found[-1]
 
-    return {
-        (m.ns, m.header.frame_id.removeprefix('left_')): m for m in client.wait(answer, what=topic)
-    }
+    shown = client.drive(answer, robot.joint_names, *state, what=topic)
+    return {(m.ns, m.header.frame_id.removeprefix('left_')): m for m in shown}
 
 
 def test_joint_axes(client, robot, oracle, state):
@@ -310,21 +311,6 @@ def test_ellipsoids_of_a_singular_state_stay_finite(client, robot):
         return np.isfinite(scale).all() and scale.max() <= 1.0 + 1e-9
 
     client.wait(answer, what='ellipsoids within limits')
-
-
-def test_markers_come_at_their_rate(client, robot, state):
-    """Not with each joint state; and none without listeners."""
-    configure(client, marker_rate=1.0)
-    ask_markers(client, robot, state)
-
-    def answer():
-        client.received[MARKERS].clear()
-        for _ in range(20):
-            client.ask(TWIST, robot.joint_names, *state)
-        return len(client.received[MARKERS]) < 10
-
-    client.wait(answer, what='few markers')
-    configure(client, marker_rate=1000.0)
 
 
 def test_other_frames_delete_what_was_shown(client, robot, state):

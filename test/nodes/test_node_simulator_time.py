@@ -1,7 +1,5 @@
 """Time of the simulator through DDS: lock step, pause, single steps, reset, other states."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -59,39 +57,34 @@ def run(driver, count=100):
     return list(driver.raw)
 
 
-def test_each_state_is_answered_and_none_lost_at_ten_times_real_time(driver, ros_domain):
-    """Paced at ten times real time, as far as the machine allows; how far is printed."""
+def test_each_state_is_answered_and_none_lost(driver, ros_domain):
+    """As fast as the machine allows."""
     count = 1000
-    driver.set(real_time_factor=10.0)
     unanswered = driver.report(0)['unanswered']
     driver.switch('pause', True)
     driver.messages.clear()
     responder = Responder(ros_domain, '/time', lambda message: message.effort)
-    times = []
 
     def begin():
         driver.trigger('reset')
-        times.append(time.monotonic())
         driver.switch('pause', False)
 
     try:
         responder.run(count, begin)
-        took = time.monotonic() - times[-1]
     finally:
         responder.close()
-    driver.set(real_time_factor=0.0)
     assert responder.stamps == [PERIOD * k for k in range(1, count + 1)]
     assert driver.report(0)['unanswered'] == unanswered
-    assert took > 0.95 * count * PERIOD * 1e-9 / 10.0
-    print(f'{count * PERIOD * 1e-9 / took:.1f} times real time')
 
 
 def test_time_stands_still_without_an_answer(driver):
-    driver.client.spin(0.2)
-    assert driver.stamps == [PERIOD]
+    """The clock is published again and again, and says the same each time."""
     assert driver.report(0)['state'] == 'waiting for a command'
-    clock = driver.client.received['/clock'][-1].clock
-    assert clock.sec * 10**9 + clock.nanosec == PERIOD
+    received = driver.client.received['/clock']
+    received.clear()
+    driver.client.wait(lambda: len(received) >= 3, what='the clock')
+    assert {message.clock.sec * 10**9 + message.clock.nanosec for message in received} == {PERIOD}
+    assert driver.stamps == [PERIOD]
 
 
 def test_several_senders(driver):
@@ -192,10 +185,11 @@ def test_a_state_is_set_by_name(driver):
 def test_impossible_states_are_refused(driver, fields, reason):
     set_state(driver, **fields)
     driver.report(1, 'refused ~/set_state', reason)
-    assert driver.stamps == [PERIOD]
     np.testing.assert_array_equal(driver.last[0], MIDDLE)
     set_state(driver, name=['elbow'], position=[0.0])
     driver.report(0)
+    driver.wait_for_states(2)
+    assert driver.stamps == [PERIOD, 2 * PERIOD]
 
 
 def test_a_divergence_stops_it_until_it_has_another_state(driver):

@@ -1,7 +1,6 @@
 """Free bodies, planes and springs in the simulator, through DDS, with a published clock."""
 
 import re
-import time
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ pytest.importorskip('tf2_msgs.msg')
 import rclpy
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_sensor_data
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -23,11 +20,13 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.simulation.assembly import make_robot
 from screw_dynamics_ros.nodes.simulation.simulator import TABLE, Simulator
 from screw_dynamics_ros.ros.parameters import Parameters
+from support.node_bench import NodeBench
 from support.robots import UNIT_INERTIA, joint
 from support.robots import robot as robot_of
-from support.ros_harness import vector
+from support.ros_harness import stamp_of, vector
 
 NAME = 'world/simulator: simulation'
+TWIST = 'simulator/ground_truth/base_twist'
 MASSES = 3.0 + 2.0 + 1.0
 
 
@@ -98,8 +97,9 @@ def client(start, connect, tmp_path_factory):
     made.subscribe(TFMessage, '/tf')
     made.subscribe(WrenchStamped, 'simulator/contact_wrench/box')
     made.subscribe(Float64MultiArray, 'simulator/energy', 'simulator/violation')
-    made.subscribe(JointState, 'joint_states', profile=qos_profile_sensor_data)
-    made.subscribe(Clock, '/clock', profile=10)
+    made.subscribe(JointState, 'joint_states')
+    made.subscribe(TwistStamped, TWIST)
+    made.wait(lambda: step(made, 1) and all(made.received.values()), what='all topics')
     return made
 
 
@@ -119,8 +119,6 @@ def resting(client):
     """Let it come to rest, in a pause; return the stamp of its state."""
     client.call(SetBool, 'simulator/pause', SetBool.Request(data=True))
     client.call(Trigger, 'simulator/reset', Trigger.Request())
-    step(client, 1)
-    client.spin(0.15)  # until subscribers are looked for
     step(client, 300)
     return step(client, 1)
 
@@ -145,14 +143,10 @@ def resting_height(client, stamp):
 
 def test_the_twist_of_the_base_is_that_of_its_fall(client):
     """In its own frame: down, and no turning, before it touches the floor."""
-    client.subscribe(TwistStamped, 'simulator/ground_truth/base_twist')
     client.call(SetBool, 'simulator/pause', SetBool.Request(data=True))
     client.call(Trigger, 'simulator/reset', Trigger.Request())
-    client.spin(0.15)
     stamp = step(client, 3)
-    message = client.wait(
-        lambda: client.with_stamp('simulator/ground_truth/base_twist', stamp), what='a twist'
-    )
+    message = client.wait(lambda: client.with_stamp(TWIST, stamp), what='a twist')
     assert message.header.frame_id == 'box'
     np.testing.assert_allclose(vector(message.twist.linear), [0.0, 0.0, -9.81 * 0.03], atol=0.03)
     np.testing.assert_allclose(vector(message.twist.angular), 0.0, atol=1e-9)
@@ -171,40 +165,51 @@ def test_tf_has_the_base_and_the_planar_joint(client, resting):
 
 
 def test_energy_and_violation(client, resting):
-    energy = client.received['simulator/energy'][-1]
+    received = client.received['simulator/energy']
+    client.wait(lambda: received[-1].data[0] < 1e-4, what='the energy at rest')
+    energy = received[-1]
     assert energy.layout.dim[0].label == 'kinetic,potential'
-    assert energy.data[0] == pytest.approx(0.0, abs=1e-4)
     assert energy.data[1] < 0.01 * MASSES * 9.81 + 1.0 * 0.5 * 9.81 + 0.5 * 5.0 * 1.0**2
     assert abs(client.received['simulator/violation'][-1].data[0]) < 1e-12
 
 
-def test_time_is_simulated_and_published(client):
-    """As fast as possible, ten times as fast, and not at all."""
-    client.call(Trigger, 'simulator/reset', Trigger.Request())
+def test_time_is_simulated_and_published(ros_domain, monkeypatch):
+    """Ten times as fast, a tenth as fast, and not at all: in time that the test lets pass."""
+    bench = NodeBench(
+        ros_domain,
+        monkeypatch,
+        robot_description=vehicle(),
+        backend='python',
+        rate=100.0,
+        clock='publish',
+        real_time_factor=10.0,
+        motion_amplitude=0.0,
+    )
 
     def now():
-        clock = client.received['/clock'][-1].clock
+        clock = bench.sent['clock'][-1].clock
         return clock.sec + 1e-9 * clock.nanosec
 
-    client.call(SetBool, 'simulator/pause', SetBool.Request(data=False))
-    client.wait(lambda: now() > 1.0, what='time going on')
-    assert client.set_parameter('simulator', 'real_time_factor', 0.1).successful
-    client.spin(0.2)
-    begin, real = now(), time.monotonic()
-    client.wait(lambda: now() > begin + 0.05, what='slow time')
-    assert time.monotonic() - real > 0.4  # 0.05 s of it take 0.5 s
-    client.call(SetBool, 'simulator/pause', SetBool.Request(data=True))
-    stamps = client.stamps('joint_states')
-    assert stamps == sorted(stamps)
-    assert set(np.diff(stamps) % 10_000_000) <= {0}
-    client.spin(0.3)
-    held = now()
-    client.spin(0.3)
-    assert now() == held
-    assert client.set_parameter('simulator', 'real_time_factor', 0.0).successful
-    refused = client.set_parameter('simulator', 'real_time_factor', 0.01)
+    bench.go_on(0.3)
+    assert now() == pytest.approx(3.0, abs=0.05)
+    assert bench.set(real_time_factor=0.1).successful
+    begin = now()
+    bench.go_on(2.0)
+    assert now() - begin == pytest.approx(0.2, abs=0.011)
+    stamps = [stamp_of(message) for message in bench.sent['joint_states']]
+    assert set(np.diff(stamps)) == {10_000_000}
+    bench.switch('pause', True)
+    bench.sent['clock'].clear()
+    bench.go_on(5.0)
+    assert len(bench.sent['clock']) > 40
+    held = {(message.clock.sec, message.clock.nanosec) for message in bench.sent['clock']}
+    assert held == {divmod(stamps[-1] + 10_000_000, 10**9)}  # it has moved, and not yet said so
+    assert len(stamps) == len(bench.sent['joint_states'])
+    assert bench.set(real_time_factor=0.0).successful
+    refused = bench.set(real_time_factor=0.01)
     assert not refused.successful
     assert 'must be 0, for as fast as possible, or in [0.1, 100]' in refused.reason
+    bench.close()
 
 
 def test_the_status_says_what_is_going_on(client, resting):

@@ -85,7 +85,7 @@ def test_latched_listeners_come_and_go_while_frames_change(start, connect, execu
         for _ in range(4):
             listeners.change()
             client.send(NAMES, *STATE)
-            client.spin(0.01)
+            client.executor.spin_once(timeout_sec=0.01)
         assert node.process.poll() is None, f'after {index + 1} changes:\n{node.output}'
     # The last frames are in force, and outputs come.
     topics = [f'kinematics/twist/{link}' for link in FRAMES[(CHANGES - 1) % len(FRAMES)]]

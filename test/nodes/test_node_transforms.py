@@ -4,7 +4,6 @@ Joints turn about z or move along x: their transforms are known in closed form.
 """
 
 import math
-import time
 
 import pytest
 
@@ -22,7 +21,6 @@ from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import Stam
 from support.host_bench import Bench, serialized
 from support.ros_harness import LATCHED
 
-DEADLINE = 30.0  # s
 MS = 10**6  # ns
 INERTIAL = (
     '<inertial><mass value="1"/>'
@@ -136,10 +134,7 @@ def static(bench):
     received = []
     node = rclpy.create_node('listener')
     node.create_subscription(TFMessage, '/tf_static', received.append, LATCHED)
-    end = time.monotonic() + DEADLINE
-    while not received:
-        assert time.monotonic() < end
-        rclpy.spin_once(node, timeout_sec=0.05)
+    bench.wait(lambda: rclpy.spin_once(node, timeout_sec=0.05) or received)
     node.destroy_node()
     return {each.child_frame_id: each.header.frame_id for each in received[-1].transforms}
 

@@ -1,4 +1,4 @@
-"""The node `wrist_sensor` through DDS, beside the simulator; its joint states make the sensor."""
+"""The node `wrist_sensor` through DDS: states of a robot at rest, and what its sensor shows."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import Robot
@@ -15,56 +14,66 @@ from support.robots import urdf_path
 
 FRAME, MASS, COM = 'panda_link8', 1.5, np.array([0.0, 0.02, 0.1])
 BIAS = np.array([2.0, -1.0, 4.0, 0.1, 0.2, -0.3])  # force, moment
+HOME = np.array([0.0, -0.6, 0.0, -2.0, 0.0, 1.7, 0.6, 0.0])
+OUTPUT = 'wrist_sensor/wrench'
 
 
 @pytest.fixture(scope='module')
 def client(start, connect):
-    start('simulator', {'rate': 200.0, 'motion_amplitude': 0.0}, ['-r', '__ns:=/wrist'])
+    """However long messages take: a sensor message may match a state of before."""
     start(
         'wrist_sensor',
-        {'tool_mass': MASS, 'tool_center_of_mass': COM.tolist(), 'max_delay': 0.0},
+        {
+            'sensor_frame': FRAME,
+            'tool_mass': MASS,
+            'tool_center_of_mass': COM.tolist(),
+            'match_limit': 1.0,
+            'sensor_timeout': 3600.0,
+            'state_timeout': 3600.0,
+        },
         ['-r', '__ns:=/wrist', '-r', 'wrench:=sensor'],
     )
     made = connect('wrist')
-    made.subscribe(WrenchStamped, 'wrist_sensor/wrench')
+    made.describe(urdf_path('panda').read_text())
+    made.subscribe(WrenchStamped, OUTPUT)
     return made
 
 
-@pytest.fixture(scope='module')
-def sensor(client):
-    """Answer each joint state with what a sensor shows of the tool there, and of a contact."""
-    robot, contact = Robot.from_urdf(urdf_path('panda')), np.zeros(6)
-    publisher = client.publisher(WrenchStamped, 'sensor', qos_profile_sensor_data)
+class Arm:
+    """An arm at rest with a tool on its sensor, and a contact."""
 
-    def sense(state):
-        q = [state.position[list(state.name).index(name)] for name in robot.joint_names]
-        g = robot.link_pose(q, FRAME)[:3, :3].T @ [0.0, 0.0, -9.81]
-        shown = np.concatenate([MASS * g, np.cross(MASS * COM, g)]) + BIAS + contact
-        message = WrenchStamped(header=state.header)
+    def __init__(self, client):
+        self.robot, self.client, self.contact = Robot.from_urdf(urdf_path('panda')), client, 0.0
+        g = self.robot.link_pose(HOME, FRAME)[:3, :3].T @ [0.0, 0.0, -9.81]
+        self.weight = np.concatenate([MASS * g, np.cross(MASS * COM, g)])
+        client.wait(lambda: self.send() and client.received[OUTPUT], what='a wrench')
+
+    def send(self):
+        """Send a state and a sensor message of its time; return that."""
+        rest = np.zeros(self.robot.nv)
+        stamp = self.client.send(self.robot.joint_names, HOME, rest, rest)
+        message = WrenchStamped()
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         message.header.frame_id, w = FRAME, message.wrench
+        shown = self.weight + BIAS + self.contact
         w.force.x, w.force.y, w.force.z, w.torque.x, w.torque.y, w.torque.z = shown.tolist()
-        publisher.publish(message)
+        self.client.publisher(WrenchStamped, 'sensor', qos_profile_sensor_data).publish(message)
+        return stamp
 
-    client.node.create_subscription(JointState, 'joint_states', sense, qos_profile_sensor_data)
-    return contact
-
-
-def shown(client):
-    """Return the next force and moment."""
-    received = client.received['wrist_sensor/wrench']
-    received.clear()
-    w = client.wait(lambda: received, what='a wrench')[-1].wrench
-    return np.array([w.force.x, w.force.y, w.force.z, w.torque.x, w.torque.y, w.torque.z])
+    def shown(self):
+        """Return force and moment of the next message."""
+        stamp = self.send()
+        w = self.client.wait(lambda: self.client.with_stamp(OUTPUT, stamp), what='a wrench').wrench
+        return np.array([w.force.x, w.force.y, w.force.z, w.torque.x, w.torque.y, w.torque.z])
 
 
-def test_tare_leaves_the_contact(client, sensor):
-    np.testing.assert_allclose(shown(client), BIAS, atol=0.05)  # the simulator holds still
-    answer = client.wait(
-        lambda: client.call(Trigger, 'wrist_sensor/tare', Trigger.Request()).success, what='a tare'
-    )
-    assert answer
-    np.testing.assert_allclose(shown(client), 0.0, atol=0.05)
-    sensor[:] = [5.0, 0.0, -8.0, 0.4, 0.0, 0.1]
-    client.wait(lambda: shown(client)[0] > 4.0, what='the contact')
-    np.testing.assert_allclose(shown(client), sensor, atol=0.05)
+def test_tare_leaves_the_contact(client):
+    arm = Arm(client)
+    for _ in range(10):
+        np.testing.assert_allclose(arm.shown(), BIAS, atol=1e-9)
+    answer = client.call(Trigger, 'wrist_sensor/tare', Trigger.Request())
+    assert answer.success, answer.message
+    np.testing.assert_allclose(arm.shown(), 0.0, atol=1e-9)
+    arm.contact = np.array([5.0, 0.0, -8.0, 0.4, 0.0, 0.1])
+    np.testing.assert_allclose(arm.shown(), arm.contact, atol=1e-9)
     client.expect('wrist/wrist_sensor: outputs', 0)

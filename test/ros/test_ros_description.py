@@ -14,15 +14,21 @@ from screw_dynamics_ros.ros.description import (
     DescriptionSource,
 )
 
+DEADLINE = 300.0  # s; only a failing test waits that long
 
-def wait(loader, deadline=5.0):
-    end = time.monotonic() + deadline
-    while time.monotonic() < end:
-        outcome = loader.poll()
-        if outcome is not None:
-            return outcome
+
+def until(condition):
+    """Wait until something holds; return it."""
+    end = time.monotonic() + DEADLINE
+    while not (value := condition()):
+        assert time.monotonic() < end
         time.sleep(0.001)
-    raise AssertionError('no outcome')
+    return value
+
+
+def wait(loader):
+    """Return the next outcome."""
+    return until(loader.poll)
 
 
 def test_builds_in_another_thread():
@@ -74,7 +80,7 @@ def test_of_many_requests_the_last_one_counts():
     release, built = threading.Event(), []
 
     def build(text):
-        release.wait(5.0)
+        assert release.wait(DEADLINE)
         built.append(text)
         return text
 
@@ -82,12 +88,10 @@ def test_of_many_requests_the_last_one_counts():
     for text in ('first', 'second', 'third', 'last'):
         loader.submit([Description(text, TOPIC)])
     assert loader.busy
-    time.sleep(0.01)
     release.set()
     assert wait(loader).model == 'last'
     assert len(built) <= 2
-    while loader.busy:
-        time.sleep(0.001)
+    until(lambda: not loader.busy)
     assert loader.poll() is None
 
 
@@ -95,19 +99,16 @@ def test_what_becomes_ready_while_another_request_waits_is_not_handed_out():
     gate, built = threading.Semaphore(0), []
 
     def build(text):
-        assert gate.acquire(timeout=5.0)
+        assert gate.acquire(timeout=DEADLINE)
         built.append(text)
         return text
 
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
-    end = time.monotonic() + 5.0
-    while loader.waiting is not None and time.monotonic() < end:  # until it is taken up
-        time.sleep(0.001)
+    until(lambda: loader.waiting is None)  # it is taken up
     loader.submit([Description('new', TOPIC)])
     gate.release()
-    while loader.waiting is not None and time.monotonic() < end:  # until the next one is
-        time.sleep(0.001)
+    until(lambda: loader.waiting is None)  # the next one is
     assert built == ['old']
     assert loader.poll() is None
     gate.release()
@@ -119,14 +120,12 @@ def test_what_is_ready_and_not_fetched_is_given_up_for_a_new_request():
     release.set()
 
     def build(text):
-        release.wait(5.0)
+        assert release.wait(DEADLINE)
         return text
 
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
-    end = time.monotonic() + 5.0
-    while loader.thread is not None and time.monotonic() < end:
-        time.sleep(0.001)
+    until(lambda: loader.thread is None)
     release.clear()
     loader.submit([Description('new', TOPIC)])
     assert loader.poll() is None

@@ -78,6 +78,7 @@ def make_recording(
             'jacobian': jacobian.ravel(),
             'tf': transforms[rows].ravel(),
             'applied': force,
+            'external': jacobian.T @ np.roll(wrench, 3),
         }
         stamp = recording.start + round(seconds * 1e9)
         for name, values in messages.items():

@@ -1,8 +1,9 @@
 """Nodes in processes of their own, and a client that talks to them over DDS.
 
-Everything stays on this machine, in a domain of its own, and is waited for with a deadline. Outputs
-carry the stamps of their inputs, so that each one can be told apart: that nothing was published for
-a bad message is known as soon as the outputs of a later good one are there.
+Everything stays on this machine, in a domain of its own, and is decided by what comes, never by how
+long it takes: deadlines only end a test whose event never comes. Outputs carry the stamps of their
+inputs, so that each one can be told apart: that nothing was published for a bad message is known as
+soon as the output of a later good one is there on the same topic.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -32,11 +33,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+from screw_dynamics_ros.ros.topics.subscriptions import subscribe
 from support.paths import ROOT
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-DEADLINE = 60.0  # s; only a failing test waits that long
-PATIENCE = 12.0  # s until a service is asked again
+DEADLINE = 240.0  # s; only a failing test waits that long
 
 OK, WARN, ERROR = 0, 1, 2
 
@@ -107,7 +108,7 @@ class NodeProcess:
         if self.process.poll() is None:
             self.process.send_signal(number)
             try:
-                self.process.wait(10.0)
+                self.process.wait(DEADLINE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -137,6 +138,9 @@ class Client:
         self.executor.add_node(self.node)
         self.received = defaultdict(list)
         self.diagnostics = {}
+        self.reports = 0  # messages on /diagnostics, and how often it was about what
+        self._told = Counter()
+        self._sent_at = {}  # messages, and when they were sent by the clock of the sender
         self._publishers, self._subscriptions, self._clients = {}, {}, {}
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 50)
         self.stamp = time.time_ns()
@@ -150,7 +154,9 @@ class Client:
         rclpy.shutdown(context=self.context)
 
     def _on_diagnostics(self, message):
+        self.reports += 1
         for status in message.status:
+            self._told[status.name] += 1
             self.diagnostics[status.name] = (
                 status.level[0],
                 status.message,
@@ -200,13 +206,21 @@ class Client:
     def subscribe(self, kind, *topics, profile=50):
         for topic in topics:
             if topic not in self._subscriptions:
-                self._subscriptions[topic] = self.node.create_subscription(
-                    kind, topic, self.received[topic].append, profile
+                self._subscriptions[topic] = subscribe(
+                    self.node, kind, topic, partial(self._receive, self.received[topic]), profile
                 )
         for topic in topics:
             self.wait(
                 self._subscriptions[topic].get_publisher_count, what=f'a publisher of {topic}'
             )
+
+    def _receive(self, received, message, info):
+        received.append(message)
+        self._sent_at[id(message)] = message, info.get('source_timestamp', 0)
+
+    def sent_at(self, message):
+        """Return when a message that was received was sent, by the clock of its sender [ns]."""
+        return self._sent_at[id(message)][1]
 
     def unsubscribe(self, *topics):
         for topic in topics:
@@ -239,59 +253,55 @@ class Client:
         self.publisher(JointState, 'joint_states', qos_profile_sensor_data).publish(message)
         return stamp
 
+    def drive(self, condition, *state, what='', **options):
+        """Send a state until ``condition(stamps)`` holds of the stamps sent; return its value.
+
+        It is sent once, and again when a node has reported meanwhile: states and outputs are lost
+        as long as somebody has not heard of a publisher or of a subscription yet.
+        """
+        stamps, reports = [], None
+
+        def sent():
+            nonlocal reports
+            if reports != self.reports:
+                reports = self.reports
+                stamps.append(self.send(*state, **options))
+            return condition(stamps)
+
+        return self.wait(sent, what=what)
+
     def ask(self, topic, *state, **options):
         """Send a state until its output comes on `topic`; return (stamp, output)."""
         stamp, (output,) = self.ask_all([topic], *state, **options)
         return stamp, output
 
     def ask_all(self, topics, *state, **options):
-        """Send a state until its outputs come on all topics; return (stamp, outputs).
+        """Send a state until its outputs come on all topics; return (stamp, outputs)."""
+        before = [len(self.received[topic]) for topic in topics]
 
-        Again and again, since a node may not have heard of a subscription yet, and each time with
-        more patience: a slow node answers in the end, one that is always a message behind does not.
-        """
-        stamps, patience, end = [], 0.3, time.monotonic() + DEADLINE
-        while time.monotonic() < end:
-            stamps.append(self.send(*state, **options))
+        def outputs(stamps):
+            new = [self.received[topic][count:] for topic, count in zip(topics, before)]
+            answers = [{stamp_of(message): message for message in each} for each in new]
+            for stamp in stamps:
+                if all(stamp in each for each in answers):
+                    return stamp, [each[stamp] for each in answers]
+            return None
 
-            def outputs(stamp=stamps[-1]):
-                found = [self.with_stamp(topic, stamp) for topic in topics]
-                return found if all(found) else None
-
-            found = self.wait(outputs, patience, fail=False)
-            if found:
-                return stamps[-1], found
-            patience *= 1.5
-        raise AssertionError(
-            '\n'.join(
-                [
-                    f'{len(stamps)} states, none answered in time on {", ".join(topics)}',
-                    *(
-                        f'{other}: {len({*stamps} & {*self.stamps(other)})} of them answered'
-                        for other in self.received
-                    ),
-                    *(
-                        f'{name}: {" ".join(map(str, status))}'
-                        for name, status in self.diagnostics.items()
-                    ),
-                ]
-            )
-        )
+        return self.drive(outputs, *state, what=f'answers on {", ".join(topics)}', **options)
 
     def ask_unstamped(self, topic, stamped, *state):
         """Return a message without a stamp that belongs to a state.
 
-        The same state is sent again and again; `stamped` is a topic whose stamps tell when no
-        message of another state can be on its way any more.
+        The same state is sent again; what was sent after the answer on the topic `stamped` is of
+        this state.
         """
-        self.ask(stamped, *state)
-        self.received[topic].clear()
-
-        def answer():
-            self.ask(stamped, *state)
-            return self.wait(lambda: self.received[topic], 0.3, fail=False)
-
-        return self.wait(answer, what=topic)[-1]
+        _, answer = self.ask(stamped, *state)
+        since = self.sent_at(answer)
+        return self.drive(
+            lambda _: next((m for m in self.received[topic] if self.sent_at(m) > since), None),
+            *state,
+            what=topic,
+        )
 
     def with_stamp(self, topic, stamp):
         """Return the message on a topic with this stamp, if there is one."""
@@ -325,6 +335,11 @@ class Client:
         self.wait(condition, deadline, what=f'{name} at level {level} with {texts}')
         return self.diagnostics[name][2]
 
+    def wait_for_reports(self, name, count):
+        """Wait until a diagnostic has come so many times more."""
+        last = self._told[name] + count
+        self.wait(lambda: self._told[name] >= last, what=f'{count} times {name}')
+
     def until_active(self, name, *state):
         """Send a state until torques are commanded; they begin with zero."""
 
@@ -336,30 +351,36 @@ class Client:
         self.diagnostics.pop(name, None)
         self.wait(is_active, what=f'active {name}')
 
-    def call(self, kind, service, request, meanwhile=lambda: None):
-        """Return the answer of a service; `meanwhile` is called again and again until it comes.
+    def service(self, kind, name):
+        """Return a client of a service, when its server knows of it.
 
-        An answer is lost if the server has not heard of this client 100 ms after it is made (rmw):
-        the question is repeated, with a warning.
+        Answers are lost if the server has not heard of the client 100 ms after it is made (rmw).
+        It hears of subscriptions in the order in which they are made: of the client, too, as soon
+        as a later subscription hears from the node of the server, on /diagnostics.
         """
-        key = service
-        if key not in self._clients:
-            self._clients[key] = self.node.create_client(kind, service)
-        client = self._clients[key]
-        self.wait(client.service_is_ready, what=service)
-        futures = [client.call_async(request)]
-        end = time.monotonic() + PATIENCE
+        if name not in self._clients:
+            made = self.node.create_client(kind, name)
+            self.wait(made.service_is_ready, what=name)
+            self._clients[name] = made
+            full, nodes = self.node.resolve_service_name(name), set()
+            later = self.node.create_subscription(
+                DiagnosticArray,
+                '/diagnostics',
+                lambda message: nodes.update(each.name.split(': ')[0] for each in message.status),
+                50,
+            )
+            self.wait(
+                lambda: any(full.startswith(f'/{node}/') for node in nodes),
+                what=f'/diagnostics of the node of {name}',
+            )
+            self.node.destroy_subscription(later)
+        return self._clients[name]
 
-        def is_answered():
-            nonlocal end
-            if time.monotonic() > end:
-                end += PATIENCE
-                warnings.warn(f'no answer of {service} in {PATIENCE} s: asked again', stacklevel=1)
-                futures.append(client.call_async(request))
-            return meanwhile() or any(future.done() for future in futures)
-
-        self.wait(is_answered, what=f'an answer of {service}')
-        return next((future for future in futures if future.done()), futures[0]).result()
+    def call(self, kind, service, request, meanwhile=lambda: None):
+        """Return the answer of a service; `meanwhile` is called again and again until it comes."""
+        future = self.service(kind, service).call_async(request)
+        self.wait(lambda: meanwhile() or future.done(), what=f'an answer of {service}')
+        return future.result()
 
     def set_parameter(self, node, name, value, **options):
         """Set a parameter; return the result."""

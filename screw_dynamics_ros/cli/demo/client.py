@@ -16,7 +16,7 @@ from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Contents, Recording
+from screw_dynamics_ros.cli.demo.recording import DRIVER, OUTPUTS, STAMPED, Contents, Recording
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
@@ -36,10 +36,12 @@ class Client:
     node : rclpy.node.Node
     tool : str
         Frame of the tool.
+    period : float
+        Time of the robot between two joint states [s].
     """
 
-    def __init__(self, node: Node, tool: str) -> None:
-        self._node, self._tool = node, tool
+    def __init__(self, node: Node, tool: str, period: float) -> None:
+        self._node, self._tool, self._period = node, tool, period
         self._recording: Recording | None = None
         self._push: Push | None = None
         self._latest: dict[str, bytes] = {}
@@ -49,6 +51,7 @@ class Client:
         token = topic_tokens([tool])[tool]
         self._types: dict[str, type] = {}
         self._hear('joint_states', JointState, 'joint_states', STATES)
+        self._hear('external', JointState, 'simulator/ground_truth/external_torque')
         self._hear('tf', TFMessage, '/tf')
         for name in ('gravity', 'coriolis', 'feedforward'):
             self._hear(name, JointState, f'dynamics/{name}')
@@ -76,12 +79,12 @@ class Client:
 
     @property
     def missing(self) -> list[str]:
-        """What has not been heard yet, of 'joint_states' and all outputs."""
-        missing = [name for name in ('joint_states', *OUTPUTS) if name not in self._latest]
+        """What has not been heard yet, of the driver and of all outputs."""
+        missing = [name for name in (*DRIVER, *OUTPUTS) if name not in self._latest]
         return missing or ([] if self._find_chain() else ['tf'])
 
     def begin(self, push: Push) -> Recording:
-        """Record from now on; the times of `push` count from now."""
+        """Record from now on; the times of `push` count from now, in joint states."""
         joints = list(self._message('joint_states').name)
         chain = self._find_chain()
         fixed = [
@@ -94,7 +97,8 @@ class Client:
             'wrench': wrench_contents,
             'jacobian': matrix_contents,
             **dict.fromkeys(
-                ('gravity', 'coriolis', 'feedforward'), partial(effort_contents, joints)
+                ('gravity', 'coriolis', 'feedforward', 'external'),
+                partial(effort_contents, joints),
             ),
         }
         self._push = push
@@ -102,6 +106,29 @@ class Client:
             joints, chain[0].header.frame_id, self._tool, fixed, time.time_ns(), decoders
         )
         return self._recording
+
+    @property
+    def time(self) -> float:
+        """How long the run has lasted for the robot [s], as far as its states are here."""
+        recording = self._recording
+        return 0.0 if recording is None else len(recording.series['joint_states']) * self._period
+
+    def end(self) -> None:
+        """Let the latest joint state be the last one whose outputs are waited for."""
+        if self._recording is not None:
+            self._recording.end = int(self._recording.series['joint_states'].stamps(1)[0])
+
+    @property
+    def late(self) -> list[str]:
+        """The outputs that have not come for the last joint state, or a later one."""
+        recording = self._recording
+        if recording is None or recording.end is None:
+            return []
+        return [
+            name
+            for name in (*STAMPED, 'external')
+            if recording.series[name].stamps(1).max(initial=0) < recording.end
+        ]
 
     def _message(self, name: str) -> Any:
         """Return the latest message."""
@@ -126,7 +153,7 @@ class Client:
         now = time.time_ns()
         x = y = z = 0.0
         if self._recording is not None and self._push is not None:
-            strength = float(self._push.strength((now - self._recording.start) * 1e-9))
+            strength = float(self._push.strength(self.time))
             x, y, z = (strength * component for component in self._push.force)
             self._recording.series['applied'].add(now, (now, (x, y, z)))
         message = WrenchStamped(wrench=Wrench(force=Vector3(x=x, y=y, z=z)))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 LAST_LINES = 15
-PATIENCE = ((signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))  # s each
+PATIENCE = ((signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 60.0))  # s each
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 LIBC = ctypes.CDLL(None)  # loaded here: little is safe between fork and exec
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +41,35 @@ class Push:
         x = np.clip(rising, 0.0, 1.0)
         return x * x * (3.0 - 2.0 * x)  # no jump in the rate of change either
 
-    def steady(self, time: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the force has its full strength and the arm has come to rest against it."""
-        time = np.asarray(time, dtype=float)
-        return (time >= self.start + self.ramp + self.settling) & (time <= self.end - self.ramp)
+    def phases(self, acting: Array, period: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell from what really acts when the force is steady, and when it is absent.
 
-    def absent(self, time: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the arm moves as if nothing had ever pushed it."""
-        time = np.asarray(time, dtype=float)
-        return (time < self.start) | (time > self.end + self.settling)
+        Parameters
+        ----------
+        acting : (n, 6) array
+            Wrenches on the tool in consecutive states [N m, N].
+        period : float
+            Time of the robot between them, at least [s].
+
+        Returns
+        -------
+        steady, absent : (n,) arrays
+            Whether the force has its full strength and the arm has come to rest against it; and
+            whether the arm moves as if nothing had ever pushed it.
+        """
+        size = np.linalg.norm(acting, axis=1)
+        full = size.max(initial=0.0)
+        settled = round(self.settling / period)
+        steady = since(size > (1.0 - 1e-6) * full, begins=False) >= settled
+        absent = since(size <= 1e-6 * full, begins=True) >= settled
+        return steady & (full > 0.0), absent
+
+
+def since(holds: NDArray[np.bool_], begins: bool) -> Array:
+    """Return for each state for how many before it something has held, (n,); -1: it does not.
+
+    Before the first one it held for long if it `begins` so.
+    """
+    index = np.arange(len(holds), dtype=float)
+    last = np.where(holds, -math.inf if begins else -1.0, index)
+    return np.where(holds, index - 1.0 - np.maximum.accumulate(last), -1.0)

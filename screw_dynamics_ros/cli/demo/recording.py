@@ -18,6 +18,8 @@ Integers = NDArray[np.int64]
 STAMPED = ('tf', 'gravity', 'coriolis', 'feedforward', 'wrench')
 #: All outputs.
 OUTPUTS = (*STAMPED, 'jacobian')
+#: What the driver tells of each state: it, and what really acts on its joints.
+DRIVER = ('joint_states', 'external')
 
 
 #: What a message says: its stamp [ns], 0 if it has none, and its numbers.
@@ -100,7 +102,9 @@ class Recording:
         By name: 'joint_states' with (q, v, effort); 'gravity', 'coriolis', 'feedforward' with
         torques [N m, N]; 'wrench' with (force, moment) on the tool [N, N m]; 'tf' as in `chain`;
         'jacobian' of the tool row by row; 'applied' with the force on the tool, in the tool frame
-        [N], as it was sent.
+        [N], as it was sent; 'external' with the torques by which it really acts on the joints.
+    end : int or None
+        Stamp of the last joint state whose outputs were waited for [ns]; None: of all.
     """
 
     def __init__(
@@ -116,6 +120,7 @@ class Recording:
         self.root, self.tool = root, tool
         self.chain = tuple(chain)
         self.start = start
+        self.end: int | None = None
         count = len(joints)
         widths = {
             'joint_states': 3 * count,
@@ -126,6 +131,7 @@ class Recording:
             'tf': 7 * sum(c is None for c in chain),
             'jacobian': 6 * count,
             'applied': 3,
+            'external': count,
         }
         self.series = {
             name: Series(width, (decoders or {}).get(name, as_it_is))

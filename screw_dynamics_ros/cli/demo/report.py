@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Recording
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
-
-RISE = 1.0  # s that torques have to rise in after they have been enabled
-LAST = 200_000_000  # ns; joint states this near to the end of the run need not be answered
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.types import Array
 
 # Limits of the comparisons. The estimate of the external wrench knows no accelerations: the inertia
 # of the moving arm appears in it, and in the difference between the torques of the simulator and
@@ -105,6 +104,7 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
     """
     time = recording.time('joint_states')
     _, since_arrival, since_stamp = recording.latency()
+    robot = Robot.from_urdf(urdf)
     independent, remarks = compare_with_pinocchio(recording, urdf, tool)
     return Report(
         duration=float(time[-1] - time[0]) if len(time) else 0.0,
@@ -120,8 +120,8 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
         },
         comparisons=(
             compare_completeness(recording),
-            *compare_wrench(recording, push),
-            compare_feedforward(recording, push),
+            *compare_wrench(recording, push, robot),
+            compare_feedforward(recording, push, robot),
             *independent,
         ),
         remarks=remarks,
@@ -130,19 +130,37 @@ def make_report(recording: Recording, push: Push, urdf: Path, tool: str) -> Repo
 
 def compare_completeness(recording: Recording) -> Comparison:
     """Count the joint states to which an output is missing."""
-    arrivals = recording.series['joint_states'].arrivals()
-    answered = np.zeros(len(arrivals), dtype=bool)
+    stamps = recording.series['joint_states'].stamps()
+    answered = np.zeros(len(stamps), dtype=bool)
     answered[recording.latency()[0]] = True
-    due = arrivals < arrivals.max(initial=0) - LAST  # the outputs of the others may be on their way
+    due = stamps <= (stamps.max(initial=0) if recording.end is None else recording.end)
     return Comparison(
         'joint states without all outputs', 100.0 * mean(~answered[due]), LIMITS['lost'], '%'
     )
 
 
-def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
+def phases(
+    recording: Recording, push: Push, robot: Robot, states: Array, external: Array
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return in which states (n, width) the push is steady, and in which absent.
+
+    By the torques (n, joints) with which it acts there: those of a wrench at the tool.
+    """
+    if not len(states):
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+    order = [recording.joints.index(name) for name in robot.joint_names]
+    q = states[:, : len(recording.joints)][:, order]
+    transposed = np.swapaxes(robot.jacobian(q, recording.tool, 'body'), 1, 2)
+    acting = (np.linalg.pinv(transposed) @ external[:, order, None])[..., 0]
+    period = float(np.median(np.diff(recording.series['joint_states'].stamps()))) * 1e-9
+    return push.phases(acting, period)
+
+
+def compare_wrench(recording: Recording, push: Push, robot: Robot) -> list[Comparison]:
     """Compare the estimated wrench with the applied force, in the steady part of the push."""
-    time, wrench = recording.together('wrench')
-    error = wrench[push.steady(time)] - (*push.force, 0.0, 0.0, 0.0)
+    _, wrench, states, external = recording.together('wrench', 'joint_states', 'external')
+    steady, absent = phases(recording, push, robot, states, external)
+    error = wrench[steady] - (*push.force, 0.0, 0.0, 0.0)
     result = []
     for i, axis in enumerate('xyz'):
         name = f'force {axis} of {push.force[i]:g} N'
@@ -158,7 +176,7 @@ def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
         ),
         Comparison(
             'force without push, worst',
-            worst(wrench[push.absent(time), :3]),
+            worst(wrench[absent, :3]),
             LIMITS['force worst'],
             'N',
         ),
@@ -166,14 +184,12 @@ def compare_wrench(recording: Recording, push: Push) -> list[Comparison]:
     return result
 
 
-def compare_feedforward(recording: Recording, push: Push) -> Comparison:
-    """Compare the feedforward with the torques of the simulator, while nothing pushes.
-
-    In the beginning it rises from zero.
-    """
-    time, feedforward, states = recording.together('feedforward', 'joint_states')
-    counted = push.absent(time) & (time > time[:1] + RISE)
-    difference = (states[:, 2 * len(recording.joints) :] - feedforward)[counted]
+def compare_feedforward(recording: Recording, push: Push, robot: Robot) -> Comparison:
+    """Compare the feedforward with the torques of the simulator, while nothing pushes."""
+    names = 'feedforward', 'joint_states', 'external'
+    _, feedforward, states, external = recording.together(*names)
+    _, absent = phases(recording, push, robot, states, external)
+    difference = (states[:, 2 * len(recording.joints) :] - feedforward)[absent]
     each = [worst(difference[:, i]) for i in range(len(recording.joints))]
     joint = recording.joints[int(np.argmax(each))]
     return Comparison(

@@ -17,7 +17,7 @@ def subscribe(
     callback: Callable[[Any, dict[str, Any]], None],
     profile: QoSProfile,
     **options: Any,
-) -> None:
+) -> Subscription:
     """Call ``callback(message, info)``; options as for `Node.create_subscription`.
 
     `info` has what the middleware tells of the message, like 'source_timestamp' [ns]; it is empty
@@ -33,3 +33,4 @@ def subscribe(
     if hasattr(Subscription, 'CallbackType'):
         # Asking for both by the signature ends in a SystemError of that executor.
         subscription._callback_type = Subscription.CallbackType.WithMessageInfo
+    return subscription

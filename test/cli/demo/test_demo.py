@@ -68,32 +68,17 @@ def pids_in(text: str) -> dict[str, int]:
     return {name: int(pid) for name, pid in re.findall(r'started (\w+), process (\d+)', text)}
 
 
-LOSSES = r'joint states without all outputs +\d\d?(\.\d)? .*'
-
-MOST_LATE = 100.0  # ms, the median
-
-
 def test_demo_passes(start_demo: Callable[..., subprocess.Popen[str]], tmp_path: Path):
-    """Where others take all the processor time, states are lost; tried again if more fails then.
-
-    So it is if the processes stood still while they began: the driver's clock is late from then on.
-    """
-    for _ in range(4):
-        process = start_demo('--duration', '6')
-        text = process.communicate()[0]
-        failed = re.findall(r'^ +FAIL +(.*)', text, re.MULTILINE)
-        lost = [each for each in failed if re.fullmatch(LOSSES, each)]
-        delay = re.search(r'from its stamp by the driver +(\d+\.\d+) ms', text)
-        late = delay is not None and float(delay[1]) > MOST_LATE
-        if not late and (not lost or lost == failed):
-            break
-    assert lost == failed, text
-    assert process.returncode == bool(failed), text
+    """However slow the machine is: its time is that of the robot."""
+    process = start_demo('--duration', '6')
+    text = process.communicate()[0]
+    assert 'FAIL' not in text, text
+    assert process.returncode == 0, text
     assert re.search(r'^ +5\.\d s +tool .* estimated .* N$', text, re.MULTILINE)
     contents = json.loads((tmp_path / 'demo.json').read_text())
-    assert contents['passed'] is not bool(failed)
-    assert contents['joint_states'] > 500
-    assert 0.0 < contents['latency']['median since arrival'] < 1000.0
+    assert contents['passed'] is True
+    assert contents['joint_states'] >= 1200
+    assert contents['latency']['median since arrival'] > 0.0
     assert (tmp_path / 'demo.png').exists()
     assert set(pids_in(text)) == {'simulator', 'bringup'}
     assert not any(map(is_running, pids_in(text).values()))

@@ -16,6 +16,8 @@ from screw_dynamics_ros.cli.demo.node_processes import ChildError, Children, fre
 from support.paths import ROOT
 from support.processes import is_running, wait_for
 
+DEADLINE = 300.0  # s; only a failing test waits that long
+
 
 @pytest.fixture
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
@@ -37,13 +39,16 @@ def test_child_that_dies_is_reported_with_its_last_output(modules: Callable[[str
     with Children() as children:
         children.start('driver', name, [])
         children.check()
-        wait_for(lambda: not is_running(children.pids()['driver']))
+        wait_for(lambda: not is_running(children.pids()['driver']), DEADLINE)
         with pytest.raises(ChildError, match=r'(?s)driver ended with exit status 7.*a reason'):
             children.check()
 
 
-def test_children_end_with_the_block(modules: Callable[[str, str], str]):
-    name = modules('patient', 'import time; time.sleep(60)')
+def test_children_end_with_the_block(
+    modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(demo_processes, 'PATIENCE', ((signal.SIGINT, DEADLINE),))
+    name = modules('patient', 'import signal; signal.pause()')
     pids: dict[str, int] = {}
 
     def crash() -> None:
@@ -66,32 +71,32 @@ def test_child_that_does_not_listen_is_killed(
     monkeypatch.setattr(
         demo_processes,
         'PATIENCE',
-        ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, 5.0)),
+        ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, DEADLINE)),
     )
     name = modules(
         'stubborn',
-        'import signal, time\n'
+        'import signal\n'
         'for s in (signal.SIGINT, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)\n'
-        'print("deaf")\ntime.sleep(60)',
+        'print("deaf")\nsignal.pause()',
     )
     with Children() as children:
         children.start('stubborn', name, [])
-        wait_for(lambda: children.output('stubborn') == ['deaf'])
+        wait_for(lambda: children.output('stubborn') == ['deaf'], DEADLINE)
         pid = children.pids()['stubborn']
     assert not is_running(pid)
 
 
 def test_children_end_with_a_killed_parent(modules: Callable[[str, str], str]):
-    name = modules('orphan', 'import time; time.sleep(60)')
+    name = modules('orphan', 'import signal; signal.pause()')
     parent = modules(
         'killed',
         f"""
-import time
+import signal
 from screw_dynamics_ros.cli.demo.node_processes import Children
 with Children() as children:
     children.start('orphan', {name!r}, [])
     print(children.pids()['orphan'], flush=True)
-    time.sleep(60)
+    signal.pause()
 """,
     )
     with subprocess.Popen(
@@ -101,7 +106,7 @@ with Children() as children:
         pid = int(process.stdout.readline())
         assert is_running(pid)
         process.kill()
-    wait_for(lambda: not is_running(pid))
+    wait_for(lambda: not is_running(pid), DEADLINE)
 
 
 def test_free_domain_is_one_that_is_safe_to_use():

@@ -33,10 +33,20 @@ def test_push_is_continuous_with_its_rate():
     assert np.abs(np.gradient(slope, time_)).max() < 6.1 / PUSH.ramp**2
 
 
-def test_steady_and_absent_leave_out_what_is_between():
-    time_ = np.array([1.9, 2.1, 3.4, 3.6, 5.4, 5.6, 6.9, 7.1])
-    assert PUSH.steady(time_).tolist() == [False, False, False, True, True, False, False, False]
-    assert PUSH.absent(time_).tolist() == [True, False, False, False, False, False, False, True]
+def test_phases_are_those_of_what_acts():
+    """Steady and absent after a second of states in which it was so; absent from the beginning."""
+    force = [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0]
+    acting = np.outer(force, [0.0, 0.0, 0.0, 3.0, 4.0, 0.0])
+    steady, absent = PUSH.phases(acting, 0.5)
+    assert np.flatnonzero(steady).tolist() == [4, 5]
+    assert np.flatnonzero(absent).tolist() == [0, 1, 8, 12]
+
+
+def test_phases_without_a_push():
+    for count in (0, 3):
+        steady, absent = PUSH.phases(np.zeros((count, 6)), 0.5)
+        assert not steady.any()
+        assert absent.all()
 
 
 def test_series_gives_all_or_the_last_messages():

@@ -67,7 +67,6 @@ def test_another_force_fails(perfect: Recording, axis: int):
         ('wrench', 4, math.nan, 4.0, 'moment of 0 N m, mean error; moment of 0 N m, worst error'),
         ('wrench', 2, 2.0, 1.0, 'force without push, worst'),
         ('wrench', 2, 2.0, 2.2, ''),  # on the ramp
-        ('feedforward', 3, 1.0, 0.5, ''),  # while it rises
         ('feedforward', 3, 1.0, 1.5, 'feedforward - torque, worst (panda_joint4)'),
         ('feedforward', 7, math.nan, 1.5, 'feedforward - torque, worst (panda_finger_joint1)'),
         ('joint_states', 17, 1.0, 1.5, 'feedforward - torque, worst (panda_joint2)'),

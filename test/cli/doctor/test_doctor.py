@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from support.robots import UNIT_INERTIA, joint, robot, urdf_path
 
 PANDA = urdf_path('panda')
 OK = 0  # of diagnostics
+DEADLINE = 300.0  # s; only a failing test waits that long
 
 
 def examine(*arguments: object) -> int:
@@ -299,7 +301,7 @@ class TestRunningRobot:
                     '--seconds',
                     '1',
                     '--wait',
-                    '30',
+                    str(DEADLINE),
                     *options,
                     '--ros-args',
                     '-r',
@@ -316,7 +318,7 @@ class TestRunningRobot:
     def test_simulator(self, run, start):
         start('simulator', {'rate': 100.0, 'motion_amplitude': 0.0}, ['-r', '__ns:=/sound'])
         process = run('/sound')
-        report, _ = process.communicate(timeout=60.0)
+        report, _ = process.communicate(timeout=2 * DEADLINE)
         assert process.returncode == HEALTHY, report
         assert 'from /sound/simulator' in report, report
         assert 'efforts at rest' in report, report
@@ -342,7 +344,7 @@ class TestRunningRobot:
             turns = iter(partial(client.spin, 0.02), object())
             assert senders(client.node, topic, turns) == ['/named/simulator']
             client.close()
-        report, _ = run('/named', '--seconds', '0.01').communicate(timeout=60.0)
+        report, _ = run('/named', '--seconds', '0.01').communicate(timeout=2 * DEADLINE)
         assert 'from /named/simulator' in report, report
 
     def test_driver_with_faults(self, run, connect):
@@ -365,8 +367,27 @@ class TestRunningRobot:
         assert 'names that are not in the description are ignored: fan' in report, report
         assert 'joint panda_joint2: its effort is -1.00 times' in report, report
 
-    def test_a_payload_that_is_configured_is_no_fault(self, run, start, connect):
-        """It is asked of whichever node has it; so are the scales of efforts."""
+    def test_a_payload_that_is_configured_is_no_fault(
+        self, ros_domain, start, connect, monkeypatch, capsys
+    ):
+        """It is asked of whichever node has it; so are the scales of efforts.
+
+        In a thread of this process, which asks when it has discovered that node.
+        """
+        from screw_dynamics_ros.cli.doctor import session
+        from screw_dynamics_ros.cli.doctor.running_parameters import (
+            parameter_services,
+            read_configuration,
+        )
+
+        def read_when_known(node, turns, patience):
+            for _ in turns(patience):
+                if '/loaded/bringup' in parameter_services(node):
+                    break
+            return read_configuration(node, turns, patience)
+
+        monkeypatch.setattr(session, 'read_configuration', read_when_known)
+        monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_domain))
         panda, client = Robot.from_urdf(PANDA), connect('loaded')
         start(
             'bringup',
@@ -387,13 +408,16 @@ class TestRunningRobot:
             q, rest, rest, {'panda_hand': body}
         )
         efforts[list(panda.joint_names).index('panda_joint2')] *= -1.0
-        process = run('/loaded')
+        options = ['--seconds', '0.1', '--wait', str(DEADLINE)]
+        given, statuses = [*options, '--ros-args', '-r', '__ns:=/loaded'], []
+        thread = threading.Thread(target=lambda: statuses.append(doctor.main(given)))
+        thread.start()
         client.describe(PANDA.read_text())
-        while process.poll() is None:
+        while thread.is_alive():
             client.send(panda.joint_names, q, rest, efforts, stamp=time.time_ns())
             client.spin(0.01)
-        report = process.stdout.read()
-        assert process.returncode == HEALTHY, report
+        report = capsys.readouterr().out
+        assert statuses == [HEALTHY], report
         assert 'payload: 3 kg on panda_hand, configured in /loaded/' in report, report
         assert 'panda_joint2 corrected as configured in /loaded/bringup' in report, report
         assert 'WARNING' not in report.split('efforts at rest')[1].split('transforms')[0], report
@@ -405,7 +429,7 @@ class TestRunningRobot:
         connect('still').expect('still/dynamics: outputs', OK)
         node.process.send_signal(signal.SIGSTOP)
         try:
-            report, _ = run('/still', '--wait', '8').communicate(timeout=60.0)
+            report, _ = run('/still').communicate(timeout=2 * DEADLINE)
         finally:
             node.process.send_signal(signal.SIGCONT)
         assert 'no node says what they contain; effort_terms: [gravity, ' in report
@@ -420,16 +444,16 @@ class TestRunningRobot:
         )
         for _ in range(presses):
             process.send_signal(signal.SIGINT)
-        report, _ = process.communicate(timeout=20.0)
+        report, _ = process.communicate(timeout=2 * DEADLINE)
         assert process.returncode == INTERRUPTED == 130
         assert report == '\ndoctor: interrupted\n'
 
     def test_a_namespace_that_is_none_is_refused(self, run):
-        report, _ = run('/my-arm').communicate(timeout=60.0)
+        report, _ = run('/my-arm').communicate(timeout=2 * DEADLINE)
         assert report.startswith("doctor: -r __ns:=/my-arm: '/my-arm' cannot be the namespace of")
 
     def test_nobody(self, run):
         process = run('/nobody', '--wait', '1')
-        report, _ = process.communicate(timeout=60.0)
+        report, _ = process.communicate(timeout=2 * DEADLINE)
         assert process.returncode == BROKEN
         assert 'no message arrived on robot_description' in report

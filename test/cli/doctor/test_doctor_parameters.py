@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,24 +14,38 @@ from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.qos import qos_profile_parameters  # noqa: E402
 
+from screw_dynamics_ros.cli.doctor import running_parameters  # noqa: E402
 from screw_dynamics_ros.cli.doctor.running_parameters import (  # noqa: E402
+    AGAIN,
     NAMES,
+    Questions,
     parameter_services,
     read_configuration,
 )
+from support.processes import wait_for  # noqa: E402
+
+DEADLINE = 300.0  # s; only a failing test waits that long
 
 
 class ParameterServer:
     """A node that has only a mass, and loses the first answers to each question."""
 
     def __init__(self, node, name, lost):
-        self.asked, self._lost = Counter(), lost
+        self.name, self.asked, self._lost = name, Counter(), lost
         self._service = node.create_service(
             GetParameters,
             f'{name}/get_parameters',
             lambda request, response: response,
             qos_profile=qos_profile_parameters,
         )
+
+    def loses(self, count):
+        """Whether the answers to the questions asked for that time are lost."""
+        return count <= self._lost
+
+    def is_done(self, count):
+        """Whether all has been asked that often, unless it was answered before."""
+        return all(self.asked[name] >= min(count, self._lost + 1) for name in NAMES)
 
     def turn(self):
         """Answer what has come."""
@@ -72,57 +87,78 @@ def nodes(ros_domain):
     context.shutdown()
 
 
-def turns_of(node, servers, meanwhile=lambda: None):
-    """Return what handles messages of a node and of servers."""
-    executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
-    executor.add_node(node)
+class Turns:
+    """Handles messages of a node and of servers; the clock goes on when all has been asked.
 
-    def turns(seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+    What was lost is asked again then, and no other node is waited for any more.
+    """
+
+    def __init__(self, monkeypatch, node, servers, meanwhile=lambda: None):
+        self.now, self.servers, self._meanwhile = 0.0, servers, meanwhile
+        self.questions = []
+        monkeypatch.setattr(running_parameters, 'time', SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(running_parameters, 'Questions', self._recorded)
+        self._executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(node)
+
+    def _recorded(self, *arguments):
+        self.questions.append(Questions(*arguments))
+        return self.questions[-1]
+
+    def __call__(self, patience):
+        """Turn until time is over, which goes on by rounds of questions."""
+        end, rounds = self.now + patience, 0
+        limit = time.monotonic() + DEADLINE
+        while self.now < end:
+            assert time.monotonic() < limit
             yield
-            meanwhile()
-            for server in servers:
+            self._meanwhile()
+            for server in self.servers:
                 server.turn()
-            executor.spin_once(timeout_sec=0.01)
-
-    return turns
+            self._executor.spin_once(timeout_sec=0.01)
+            if all(server.is_done(rounds + 1) for server in self.servers) and all(
+                questions.are_answered or server.loses(rounds + 1)
+                for server in self.servers
+                for questions in self.questions
+                if questions.client.srv_name.startswith(server.name)
+            ):
+                rounds += 1
+                self.now += AGAIN
 
 
 @pytest.mark.parametrize('lost', [0, 1, 2])
-def test_what_is_lost_is_asked_again(nodes, lost):
+def test_what_is_lost_is_asked_again(nodes, monkeypatch, lost):
     asking, asked = nodes
     server = ParameterServer(asked, '/asked/dynamics', lost)
-    configuration = read_configuration(asking, turns_of(asking, [server]), 30.0)
+    turns = Turns(monkeypatch, asking, [server])
+    configuration = read_configuration(asking, turns, 30.0)
     assert configuration.values == {'payload_mass': 3.0}
     assert configuration.owners == {'payload_mass': '/asked/dynamics'}
     assert configuration.silent == ()
     assert server.asked == dict.fromkeys(NAMES, lost + 1)
 
 
-def test_a_node_that_is_discovered_late_is_asked(nodes):
+def test_a_node_that_is_discovered_late_is_asked(nodes, monkeypatch):
     asking, asked = nodes
     servers = [ParameterServer(asked, '/asked/kinematics', lost=0)]
 
     def join():
         if servers[0].asked and len(servers) == 1:
             servers.append(ParameterServer(asked, '/asked/dynamics', lost=0))
-            deadline = time.monotonic() + 30.0
-            while '/asked/dynamics' not in parameter_services(asking):
-                assert time.monotonic() < deadline, 'not discovered'
-                time.sleep(0.01)
+            wait_for(lambda: '/asked/dynamics' in parameter_services(asking), DEADLINE)
 
-    configuration = read_configuration(asking, turns_of(asking, servers, join), 30.0)
+    configuration = read_configuration(asking, Turns(monkeypatch, asking, servers, join), 30.0)
     assert configuration.owners == {'payload_mass': '/asked/dynamics'}
     assert configuration.silent == ()
 
 
-def test_who_does_not_answer_is_named(nodes):
+def test_who_does_not_answer_is_named(nodes, monkeypatch):
     asking, asked = nodes
     servers = [
         ParameterServer(asked, '/asked/dynamics', lost=10**6),
         ParameterServer(asked, '/asked/kinematics', lost=0),
     ]
-    configuration = read_configuration(asking, turns_of(asking, servers), 3.0)
+    configuration = read_configuration(asking, Turns(monkeypatch, asking, servers), 3.0)
     assert configuration.owners == {'payload_mass': '/asked/kinematics'}
     assert configuration.silent == ('/asked/dynamics',)
+    assert servers[0].asked == dict.fromkeys(NAMES, 3)

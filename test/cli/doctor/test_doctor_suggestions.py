@@ -263,12 +263,12 @@ def test_a_file_for_the_simulator_starts_the_nodes(start, connect, ros_domain, t
     run = subprocess.run(
         [
             *(sys.executable, '-m', 'screw_dynamics_ros.cli.doctor', '--suggest', str(file)),
-            *('--seconds', '1', '--wait', '30', '--ros-args', '-r', '__ns:=/suggested'),
+            *('--seconds', '1', '--wait', '300', '--ros-args', '-r', '__ns:=/suggested'),
         ],
         env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
         capture_output=True,
         text=True,
-        timeout=90.0,
+        timeout=600.0,
         check=False,
     )
     assert f'written to {file}' in run.stdout, run.stdout + run.stderr

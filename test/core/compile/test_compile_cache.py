@@ -85,7 +85,7 @@ def test_processes_that_compile_at_once(folder):
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
         for _ in range(3)
     ]
-    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    outputs = [process.communicate(timeout=600)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len({output[:-2] for output in outputs}) == 1
     assert kinds(folder) == ['.name', '.program']

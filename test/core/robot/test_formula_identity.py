@@ -51,7 +51,7 @@ def python(code: str, path: Path, folder: Path, *arguments: str, **environment: 
         [sys.executable, '-c', textwrap.dedent(code), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         cwd=path,
         env={
             **os.environ,

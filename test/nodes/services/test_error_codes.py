@@ -35,6 +35,7 @@ from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError, error_
 from screw_dynamics_ros.nodes.hosting import host as hosting
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.joint_states import requested_state
+from screw_dynamics_ros.ros.process import worker as workers
 from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
 from screw_dynamics_ros.ros.services import refusal
 from support.host_bench import Bench, serialized
@@ -221,17 +222,19 @@ def test_a_fault_of_the_node_itself(bench, monkeypatch):
     assert 'KeyError' in answer.message
 
 
-def test_the_process_dies_while_it_answers(bench):
+def test_the_process_dies_while_it_answers(bench, monkeypatch):
     """The next request is answered by another one."""
-    worker, answers = bench.host.services.worker, []
+    worker, answers, is_sent = bench.host.services.worker, [], threading.Event()
     request = pose_request(9.0)
     request.timeout.sec = 50
     bench.call('jacobian', jacobian())
+    send = workers.send
+    monkeypatch.setattr(workers, 'send', lambda *task: (send(*task), is_sent.set()))
     thread = threading.Thread(
         target=lambda: answers.append(bench.call('inverse_kinematics', request))
     )
     thread.start()
-    bench.wait(lambda: worker.waiting)
+    is_sent.wait()
     os.kill(worker.pid, signal.SIGKILL)
     thread.join()
     (answer,) = answers
@@ -262,7 +265,6 @@ class Requests(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.robot, self.fresh = None, False
-        self.bench.clock.stand_still()
         self.wait()
         self.describe(ROBOT)
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 
 import pytest
 
+from screw_dynamics_ros.nodes.simulation import time_control
 from screw_dynamics_ros.nodes.simulation.run_state import RefusedError, RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
 from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 
 SECOND = 1_000_000_000
+NOW = 100.0  # s, on the monotonic clock
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clock stand still."""
+    monkeypatch.setattr(time_control, 'time', SimpleNamespace(monotonic=lambda: NOW))
 
 
 def control(origin: int | None) -> tuple[TimeControl, RunState, SimulationTime, Pace]:
@@ -30,7 +38,8 @@ def test_a_pause(origin, before, after):
     assert not state.is_running
     assert times.pause(False) == f'running at {after} s'
     assert state.is_running
-    assert pace.lost(time.monotonic()) == 0.0
+    assert pace.lost(NOW + 0.2) == 0.0
+    assert pace.lost(NOW + 0.3) == pytest.approx(0.3)
 
 
 def test_the_end_of_no_pause():
@@ -38,7 +47,7 @@ def test_the_end_of_no_pause():
     times, _, simulated, pace = control(2 * SECOND)
     assert times.pause(False) == 'running at 2 s'
     assert simulated.stamp == 2 * SECOND
-    assert pace.lost(time.monotonic()) > 0.0
+    assert pace.lost(NOW) == NOW
 
 
 def test_after_a_stop():

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.ros.joint_states import mapper as mappers
+from screw_dynamics_ros.ros.joint_states import requested_state
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
@@ -93,8 +95,10 @@ def test_latest_state_is_a_copy_and_gets_out_of_date():
     assert latest(mapper) is None
 
 
-def test_no_state_is_the_latest_after_time_went_back_with_a_message_of_no_use():
+def test_no_state_is_the_latest_after_time_went_back_with_a_message_of_no_use(monkeypatch):
     """The history is dropped, and zeros are not where the robot is."""
+    for module in (mappers, requested_state):
+        monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: 100.0))
     mapper, numbers = JointStateMapper(JOINTS), np.array([1.0, 2.0, 3.0])
     assert mapper.update(JointStateMessage.of(JOINTS, numbers, numbers, numbers, 100 * 10**9))
     assert latest(mapper) is not None

@@ -104,7 +104,7 @@ def test_a_node_without_it_says_in_one_line_what_to_install(tmp_path, module, te
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert ran.returncode == 1
     (line,) = ran.stderr.splitlines()

@@ -1,6 +1,8 @@
 """The profiles of Fast DDS: used by nodes, unless the user has others, and to some effect."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,13 +10,10 @@ import pytest
 pytest.importorskip('rclpy')
 
 from defusedxml import ElementTree
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.ros.process import middleware
 from screw_dynamics_ros.ros.process.middleware import PROFILES, use_profiles
 from screw_dynamics_ros.ros.share import share_folder
-from support.robots import urdf_path
 
 
 @pytest.fixture(autouse=True)
@@ -70,43 +69,24 @@ def test_both_generations_say_the_same():
     assert durations == [['0', '20000000']] * 2
 
 
-def test_timer_thread_sleeps(start, connect, monkeypatch):
-    """Without the profile each of 1000 reliable messages wakes it, with it one in ten or so."""
-    woken = []
-    Path('bare.xml').write_text('<dds><profiles/></dds>')
-    for name in ('bare', 'profile'):
-        with monkeypatch.context() as context:
-            if name == 'bare':
-                for variable, *_ in PROFILES:
-                    context.setenv(variable, str(Path('bare.xml').resolve()))
-            driver = start(
-                'simulator',
-                {'rate': 500.0, 'urdf': urdf_path('planar_2r')},
-                ['-r', f'__ns:=/{name}'],
-            )
-        client = connect(name)
-        client.subscribe(JointState, 'joint_states', profile=QoSProfile(depth=100))
-        wait_for_states(client, 100)
-        begin = switches(driver.process.pid)
-        wait_for_states(client, 1000)
-        woken.append(switches(driver.process.pid) - begin)
-        assert driver.stop() == 0
-        client.close()
-    assert 'Error' not in driver.output, driver.output  # about what ours says
-    bare, profile = woken
-    assert 0 < profile < bare / 3
-
-
-def wait_for_states(client, count):
-    client.received['joint_states'].clear()
-    client.wait(lambda: len(client.received['joint_states']) >= count, what='joint states')
-
-
-def switches(process):
-    """Return how often the timer thread of the middleware went to sleep."""
-    for task in Path(f'/proc/{process}/task').iterdir():
-        if (task / 'comm').read_text().startswith('dds.ev'):
-            for line in (task / 'status').read_text().splitlines():
-                if line.startswith('voluntary_ctxt_switches'):
-                    return int(line.split()[1])
-    return pytest.skip('no Fast DDS, or one that does not name its threads')
+@pytest.mark.parametrize('is_whole', [True, False])
+def test_the_middleware_understands_them(is_whole, ros_domain):
+    """It says nothing about ours, and complains about half of it."""
+    program = (
+        'import rclpy\n'
+        'from screw_dynamics_ros.ros.process.middleware import use_profiles\n'
+        'use_profiles()\nrclpy.init()\nrclpy.create_node("read").destroy_node()'
+    )
+    environment = {**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)}
+    environment['PYTHONPATH'] = os.pathsep.join(sys.path)
+    if not is_whole:
+        use_profiles()
+        for variable, *_ in PROFILES:
+            if variable in os.environ:
+                text = Path(os.environ[variable]).read_text()
+                Path('half.xml').write_text(text[: len(text) // 2])
+                environment[variable] = str(Path('half.xml').resolve())
+    run = subprocess.run(
+        [sys.executable, '-c', program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert ('Error' in run.stdout + run.stderr) != is_whole, run.stdout + run.stderr

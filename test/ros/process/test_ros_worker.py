@@ -5,19 +5,51 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.process import worker as workers
 from screw_dynamics_ros.ros.process.worker import NICENESS, Worker, WorkerError
 from support.processes import is_running, wait_for
 
+DEADLINE = 300.0  # s; only a failing test waits that long
+
+
+def hang(path):
+    """Never end, once there is a file that tells that the call has begun."""
+    Path(path).touch()
+    signal.pause()
+
 
 @pytest.fixture
-def worker():
+def in_call(worker, tmp_path):
+    """Return a function that calls another one in the middle of a call that has no end."""
+
+    def run(act):
+        begun = tmp_path / 'begun'
+
+        def watch():
+            wait_for(begun.exists, DEADLINE)
+            act()
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            worker.call(hang, str(begun))
+        finally:
+            thread.join()
+
+    return run
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    monkeypatch.setattr(workers, 'PATIENCE', DEADLINE)  # nobody is killed for being slow to end
     made = Worker('tries')
     yield made
     made.end()
@@ -76,18 +108,21 @@ def test_large_arguments_and_results(worker):
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM])
-def test_killed_in_the_middle_of_a_call(worker, number):
+def test_killed_in_the_middle_of_a_call(worker, in_call, monkeypatch, number):
     """The caller is told how it ended; the next call starts another process."""
+    now = [0.0]
+    monkeypatch.setattr(workers, 'time', SimpleNamespace(monotonic=lambda: now[-1]))
     pid = worker.call(os.getpid)
-    killer = threading.Timer(0.3, os.kill, (pid, number))
-    killer.start()
     with pytest.raises(WorkerError, match=f'that tries was ended by signal {int(number)}'):
-        worker.call(time.sleep, 60.0)
+        in_call(lambda: os.kill(pid, number))
     status = report(worker)
     assert (status.level, status.values) == (Level.WARN, {'processes that died': '1'})
     assert 'try again' in status.summary
     assert worker.call(os.getpid) != pid
-    assert report(worker).level == Level.WARN  # for a while
+    now.append(workers.RECENT)
+    assert report(worker).level == Level.WARN
+    now.append(workers.RECENT + 0.1)
+    assert report(worker).level == Level.OK
     assert not is_running(pid)
 
 
@@ -115,14 +150,11 @@ def test_interrupts_of_the_terminal_are_for_the_parent(worker):
     assert worker.call(os.getpid) == pid
 
 
-def test_ended_in_the_middle_of_a_call(worker):
+def test_ended_in_the_middle_of_a_call(worker, in_call):
     """From another thread; twice; and no other process is started."""
     pid = worker.call(os.getpid)
-    threading.Timer(0.3, worker.end).start()
-    begin = time.monotonic()
     with pytest.raises(WorkerError, match='ended'):
-        worker.call(time.sleep, 60.0)
-    assert time.monotonic() - begin < 30.0
+        in_call(worker.end)
     assert not is_running(pid)
     worker.end()
     with pytest.raises(WorkerError, match='ended'):
@@ -145,31 +177,38 @@ def test_calls_of_several_threads_take_turns(worker):
 
 
 PARENT = """
-import os, sys, threading, time
+import os, signal, sys, threading
+from pathlib import Path
+from ros.process.test_ros_worker import hang
 from screw_dynamics_ros.ros.process.worker import Worker
-worker = Worker('outlives')
+from support.processes import wait_for
+worker, begun = Worker('outlives'), Path(sys.argv[1])
 print(worker.call(os.getpid), flush=True)
-threading.Thread(target=worker.call, args=(time.sleep, 60.0), daemon=True).start()
-time.sleep(float(sys.argv[1]))
+threading.Thread(target=worker.call, args=(hang, begun), daemon=True).start()
+wait_for(begun.exists, 300.0)
+print('begun', flush=True)
+if sys.argv[2] == 'killed':
+    signal.pause()
 """
 
 
 @pytest.mark.parametrize('how', ['killed', 'ends'])
-def test_it_does_not_outlive_its_parent(how):
+def test_it_does_not_outlive_its_parent(how, tmp_path):
     """Whatever it is doing, and however that ends."""
     parent = subprocess.Popen(
-        [sys.executable, '-c', PARENT, '60' if how == 'killed' else '0.3'],
+        [sys.executable, '-c', PARENT, str(tmp_path / 'begun'), how],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
     )
     pid = int(parent.stdout.readline())
-    assert is_running(pid)
+    assert parent.stdout.readline() == 'begun\n'
     if how == 'killed':
+        assert is_running(pid)
         parent.kill()
-    assert parent.wait(20.0) == (-signal.SIGKILL if how == 'killed' else 0)
+    assert parent.wait(DEADLINE) == (-signal.SIGKILL if how == 'killed' else 0)
     parent.stdout.close()
-    wait_for(lambda: not is_running(pid))
+    wait_for(lambda: not is_running(pid), DEADLINE)
 
 
 def test_a_process_that_cannot_be_started_is_told(worker, monkeypatch, tmp_path):
