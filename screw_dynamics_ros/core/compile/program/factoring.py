@@ -21,6 +21,7 @@ anything; the second is kept if the whole program becomes shorter.
 >>> factored(program(recorder, [('x', 3)], [a * b + a * c])).operations[3:]
 [('add', 1, 2), ('mul', 0, 3)]
 """
+
 from __future__ import annotations
 
 from collections import Counter
