@@ -21,7 +21,7 @@ import numpy as np
 import pinocchio as pin
 from figures import NAN, Figure, compared
 from native_peer import NAME as CPP
-from native_peer import NativePeer, doubles, library
+from native_peer import PROCESSOR, NativePeer, doubles, library
 from robots_compared import PANDA, TALOS, UR5, Pair, pair
 from timing import measure
 
@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.objects import object_file
 from screw_dynamics_ros.core.compile.text.c_source import CFunction, CSource
 
-FLAGS = ('-std=gnu11', '-O3', '-march=native', '-DNDEBUG', '-fPIC')
+FLAGS = ('-std=gnu11', '-O3', f'-march={PROCESSOR}', '-DNDEBUG', '-fPIC')
 NAME = 'robot'
 # name as Pinocchio's in native_peer, output
 CALLS = (

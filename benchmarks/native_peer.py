@@ -31,7 +31,9 @@ DEFINITIONS = (
     '-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS',
     '-DBOOST_FUSION_INVOKE_MAX_ARITY=12',
 )
-FLAGS = ('-std=c++17', '-O3', '-march=native', '-DNDEBUG', '-fopenmp')
+#: The processor that is compiled for, ours and theirs: this one, or a level of x86-64.
+PROCESSOR = os.environ.get('SCREW_DYNAMICS_PROCESSOR') or 'native'
+FLAGS = ('-std=c++17', '-O3', f'-march={PROCESSOR}', '-DNDEBUG', '-fopenmp')
 #: Of a library that keeps what it defines to itself: the wheel defines the same.
 LIBRARY = ('-fPIC', '-shared', '-fvisibility=hidden', '-fno-gnu-unique', '-w')
 NAME = 'Pinocchio C++'

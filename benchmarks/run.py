@@ -51,6 +51,7 @@ ON_DEMAND = (
     'all_solutions',
     'gradients',
     'identification',
+    'instruction_sets',
     'node_kilohertz',
     'node_rates',
 )
@@ -180,6 +181,7 @@ def environment() -> dict[str, Any]:
         'processor': processor(),
         'cores': len(os.sched_getaffinity(0)),
         'vectors': native.simd_lanes() if native.available() else 1,
+        'instruction set': native.processor()[0] if native.available() else 'none',
         'system': f'{platform.system()} {platform.machine()}',
         'python': platform.python_version(),
         'ROS': os.environ.get('ROS_DISTRO') or 'none sourced',
