@@ -1,8 +1,8 @@
 """The same figures with the instruction sets that computers have: plain x86-64, AVX2, AVX-512.
 
-Each set is a process of its own, which compiles everything for it: our machine code, the C code, and
-Pinocchio's C++. Inside, ours and the peer take turns as in the parts that measure them. Sets that
-this processor lacks are left out.
+Each set is a process of its own, which compiles everything for it: our machine code, the C code,
+and Pinocchio's C++. Inside, ours and the peer take turns as in the parts that measure them. Sets
+that this processor lacks are left out.
 """
 
 from __future__ import annotations
