@@ -6,6 +6,7 @@ errors (doc/spec/muller.md, models that hide errors): none of these robots has a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
@@ -164,7 +165,9 @@ def to_urdf(description: RobotDescription) -> str:
             )
         parts.append(f'<link name={quoteattr(link.name)}>{inner}</link>')
     for joint in description.joints:
-        rpy = Rotation.from_matrix(joint.origin[:3, :3].copy()).as_euler('xyz')
+        with warnings.catch_warnings():  # at a pitch of 90 degrees any roll will do
+            warnings.filterwarnings('ignore', 'Gimbal lock')
+            rpy = Rotation.from_matrix(joint.origin[:3, :3].copy()).as_euler('xyz')
         inner = (
             f'<origin xyz={numbers(joint.origin[:3, 3])} rpy={numbers(rpy)}/>'
             f'<parent link={quoteattr(joint.parent)}/><child link={quoteattr(joint.child)}/>'

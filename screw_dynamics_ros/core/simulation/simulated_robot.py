@@ -150,6 +150,7 @@ class SimulatedRobot:
         self._q = np.asarray(q, dtype=float)
         self._memory = self.environment.memory(self._q)
 
+    @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
     def step(self, tau: ArrayLike, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move on by `dt` [s].
 

@@ -106,6 +106,7 @@ class SimulatedStack:
         self._q = self._rows('q', self.robot.nq, q)
         self._memory = self.environment.memory(self._q)
 
+    @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
     def step(self, tau: ArrayLike, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Move all on by `dt` [s].
 
