@@ -166,10 +166,12 @@ class Client:
     # --- waiting --------------------------------------------------------------------------------
 
     def spin(self, seconds):
-        """Handle what comes within some seconds."""
-        self.wait(lambda: False, seconds, fail=False)
+        """Handle what comes within some seconds: the pace of a driver, which decides nothing."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self.executor.spin_once(timeout_sec=left)
 
-    def wait(self, condition, deadline=DEADLINE, what='', fail=True):
+    def wait(self, condition, deadline=DEADLINE, what=''):
         """Handle messages until `condition` holds; return its value."""
         end = time.monotonic() + deadline
         while True:
@@ -177,17 +179,15 @@ class Client:
             if value:
                 return value
             if time.monotonic() > end:
-                assert not fail, '\n'.join(
-                    [
-                        f'waited {deadline} s for {what or condition}',
-                        *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
-                        *(
-                            f'{node.log.name} ended with:\n{node.output[-2000:]}'
-                            for node in NodeProcess.running
-                        ),
-                    ]
-                )
-                return value
+                told = [
+                    f'waited {deadline} s for {what or condition}',
+                    *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
+                    *(
+                        f'{node.log.name} ended with:\n{node.output[-2000:]}'
+                        for node in NodeProcess.running
+                    ),
+                ]
+                raise AssertionError('\n'.join(told))
             self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 
     # --- topics ---------------------------------------------------------------------------------
