@@ -44,7 +44,7 @@ def reproducible(value: Value) -> Value:
     Data classes, tuples, lists and dicts are copied, without what has been computed from them;
     anything else stays.
     """
-    return _converted(value)  # type: ignore[no-any-return]
+    return _converted(value)
 
 
 def _converted(value: Any) -> Any:

@@ -46,7 +46,8 @@ def _bernoulli(terms: int) -> list[float]:
     """
     b = [Fraction(1, 12)]
     for n in range(2, terms + 1):
-        b.append(sum(b[k] * b[n - 2 - k] for k in range(n - 1)) / (2 * n + 1))
+        products = [b[k] * b[n - 2 - k] for k in range(n - 1)]
+        b.append(sum(products, Fraction(0)) / (2 * n + 1))
     return list(map(float, b))
 
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
+from screw_dynamics_ros.core.compile.llvm.compiler_process import close_pipes, receive, send
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 from screw_dynamics_ros.ros.status import Level, Status
@@ -180,6 +180,7 @@ class Worker:
         if process is not None:
             process.kill()
             process.wait()
+            close_pipes(process)
 
     @classmethod
     def end_all(cls) -> None:
@@ -221,14 +222,6 @@ def started(purpose: str) -> subprocess.Popen[bytes]:
     if isinstance(process, Exception):
         raise WorkerError(f'another process could not be started: {process}')
     return process
-
-
-def close_pipes(process: subprocess.Popen[bytes]) -> None:
-    """Close this end of the pipes, whatever is left in them."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
 
 
 def cause_of_end(status: int) -> str:

@@ -11,7 +11,10 @@ import os
 import sys
 from contextlib import suppress
 from threading import Timer
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:  # starting takes as little as possible
+    import subprocess
 
 PATIENCE = 5.0  # s, for the next module
 
@@ -34,6 +37,14 @@ def receive(stream: IO[bytes]) -> bytes:
     if len(head) < 8 or len(data) < int.from_bytes(head, 'little'):
         raise EOFError
     return data
+
+
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Close this end of the pipes to a process, whatever is left in them."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 def serve() -> None:

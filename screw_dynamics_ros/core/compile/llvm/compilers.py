@@ -48,7 +48,7 @@ class Compilers:
                 compiler_process.send(process.stdin, native.with_target(module).encode())
                 return compiler_process.receive(process.stdout)
         except (OSError, EOFError):
-            close(process)
+            end(process)
             process = None
         finally:
             self._idle.put(process)
@@ -76,16 +76,13 @@ if hasattr(os, 'register_at_fork'):  # a fork must not talk to the same processe
     os.register_at_fork(after_in_child=shared.cache_clear)
 
 
-def close(process: subprocess.Popen[bytes] | None) -> None:
-    """Close the pipes to a process that ends or has ended."""
+def end(process: subprocess.Popen[bytes] | None) -> None:
+    """End a process, and close the pipes to it."""
     if process is None:
         return
     process.kill()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with suppress(OSError):
-            if pipe is not None:
-                pipe.close()
+    compiler_process.close_pipes(process)
 
 
 def running(
@@ -94,7 +91,7 @@ def running(
     """Return a process that still runs, or else a new one; None if there cannot be one."""
     if process is not None and process.poll() is None:
         return process
-    close(process)
+    end(process)
     settings = json.dumps({'options': options, 'machine': native.target_settings()})
     try:
         process = subprocess.Popen(
