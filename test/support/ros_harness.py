@@ -143,7 +143,7 @@ class Client:
         self._sent_at = {}  # messages, and when they were sent by the clock of the sender
         self._publishers, self._subscriptions, self._clients = {}, {}, {}
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 50)
-        self.stamp = time.time_ns()
+        self.stamp, self.sent = time.time_ns(), set()  # stamps of the last state, of all of them
 
     def close(self):
         """Leave the domain; a second call does nothing."""
@@ -243,6 +243,7 @@ class Client:
         if stamp is None:
             self.stamp += round(step * 1e9)
             stamp = self.stamp
+        self.sent.add(stamp)
         message = JointState(
             name=list(names),
             position=as_list(position),
@@ -288,6 +289,11 @@ class Client:
             return None
 
         return self.drive(outputs, *state, what=f'answers on {", ".join(topics)}', **options)
+
+    def ask_once(self, topic, *state):
+        """Send a state once; return its output on `topic`, where one has come before."""
+        stamp = self.send(*state)
+        return self.wait(lambda: self.with_stamp(topic, stamp), what=f'an answer on {topic}')
 
     def ask_unstamped(self, topic, stamped, *state):
         """Return a message without a stamp that belongs to a state.
