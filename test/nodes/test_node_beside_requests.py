@@ -102,6 +102,16 @@ def pid_of(node, purpose):
     return pid
 
 
+def draw(client):
+    """Send a state until markers of it come."""
+    before = client.stamp
+    client.drive(
+        lambda _: any(stamp_of(m.markers[0]) > before for m in client.received[MARKERS]),
+        *(JOINTS, Q, np.zeros(8)),
+        what='markers',
+    )
+
+
 @contextmanager
 def stopped(pid):
     """Let a process stand still."""
@@ -123,8 +133,7 @@ def test_inverse_kinematics_out_of_reach_leaves_the_node_alone(client, node):
         future = client.service(InverseKinematics, IK).call_async(search(0.1))
         for _ in range(10):
             client.ask(TWIST, JOINTS, Q, np.zeros(8))
-        client.received[MARKERS].clear()
-        client.drive(lambda _: client.received[MARKERS], JOINTS, Q, np.zeros(8), what='markers')
+        draw(client)
         assert not future.done()
     client.wait(future.done, what='the answer')
     answer = future.result()
@@ -134,17 +143,8 @@ def test_inverse_kinematics_out_of_reach_leaves_the_node_alone(client, node):
 
 def test_drawing_has_left_the_thread_that_makes_torques(client, node):
     """While the process that draws stands still, all other outputs come, and none is late."""
-
-    def draw(since):
-        """Return the markers of states after `since`."""
-        client.drive(
-            lambda _: any(stamp_of(m.markers[0]) > since for m in client.received[MARKERS]),
-            *(JOINTS, Q, np.zeros(8)),
-            what='markers',
-        )
-
     client.subscribe(MarkerArray, MARKERS)
-    draw(0)
+    draw(client)
     with stopped(pid_of(node, 'draws')):
         before = client.stamp  # what it had drawn may still be on its way
         client.ask(TWIST, JOINTS, Q, np.zeros(8))
@@ -152,7 +152,7 @@ def test_drawing_has_left_the_thread_that_makes_torques(client, node):
             client.ask(TWIST, JOINTS, Q, np.zeros(8))
         last = client.stamp
         client.expect('beside/bringup: drawing', WARN, 'has not responded for')
-    draw(last)
+    draw(client)
     late = [m for m in client.received[MARKERS] if before < stamp_of(m.markers[0]) <= last]
     assert not late  # neither the one under way nor the one that waited
     client.expect('beside/bringup: drawing', OK)
@@ -211,12 +211,7 @@ def test_a_process_killed_in_the_middle_of_a_request(client, node):
 
 def test_a_process_killed_while_it_draws(client, node):
     client.subscribe(MarkerArray, MARKERS)
-
-    def draw():
-        client.received[MARKERS].clear()
-        client.drive(lambda _: client.received[MARKERS], JOINTS, Q, np.zeros(8), what='markers')
-
-    draw()
+    draw(client)
     os.kill(pid_of(node, 'draws'), signal.SIGKILL)
     client.expect(
         'beside/bringup: drawing',
@@ -225,7 +220,7 @@ def test_a_process_killed_while_it_draws(client, node):
         'another one is started',
         meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8)),
     )
-    draw()
+    draw(client)
     client.expect(
         'beside/bringup: drawing', OK, meanwhile=lambda: client.send(JOINTS, Q, np.zeros(8))
     )
@@ -240,7 +235,7 @@ def test_the_end_of_a_node_while_a_request_runs(start, connect, how):
     client.describe(URDF)
     client.subscribe(TwistStamped, TWIST)
     client.subscribe(MarkerArray, MARKERS)
-    client.drive(lambda _: client.received[MARKERS], JOINTS, Q, np.zeros(8), what='markers')
+    draw(client)
     future = searching(client, node)
     left = children(node.process.pid)
     assert len(workers(node.process.pid, 'answers requests')) == 1

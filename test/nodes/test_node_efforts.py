@@ -203,7 +203,7 @@ def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(client, rob
 def rest(client, robot, q, tau, count=LEAST_SAMPLES, **changes):
     """Send states at rest that are answered."""
     for _ in range(count):
-        client.ask(EXTERNAL, robot.joint_names, q, changes.get('v', np.zeros(robot.nv)), tau)
+        client.ask_once(EXTERNAL, robot.joint_names, q, changes.get('v', np.zeros(robot.nv)), tau)
 
 
 def refused(client, robot, q, tau, *texts):
@@ -284,7 +284,7 @@ def test_tare_of_an_arm_whose_positions_move_is_refused(client, robot, state):
     for step in range(LEAST_SAMPLES):
         moved = q.copy()
         moved[-1] += 0.002 * step
-        client.ask(EXTERNAL, robot.joint_names, moved, [], tau)
+        client.ask_once(EXTERNAL, robot.joint_names, moved, [], tau)
     answer = tare(client)
     assert not answer.success
     assert 'panda_finger_joint1 moved by' in answer.message

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.experimental import EventsExecutor
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
@@ -17,7 +18,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from support.robots import UNIT_INERTIA, joint, robot
-from support.ros_harness import stamp_of
+from support.ros_harness import DEADLINE, stamp_of
 
 JOINTS = ('shoulder', 'elbow', 'finger')
 RATE = 100.0
@@ -80,32 +81,34 @@ class Responder:
         self._publisher = self.node.create_publisher(
             Float64MultiArray, 'simulator/effort_commands', 1
         )
-        self._subscription = None
 
     def _receive(self, message):
         self.stamps.append(stamp_of(message))
         self._publisher.publish(Float64MultiArray(data=self._efforts(message)))
 
-    def run(self, count, begin, deadline=60.0):
+    def run(self, count, begin):
         """Answer so many states; `begin` lets the simulation run from its start.
 
-        It is called again when no state comes: the simulator may hear of the subscription later
-        than this client of the simulator, and waits for the answer to a state that went nowhere.
+        That is when the simulator knows of the subscription: a later one has heard from it.
         """
-        self._subscription = self.node.create_subscription(
-            JointState, 'joint_states', self._receive, 100
+        states = self.node.create_subscription(JointState, 'joint_states', self._receive, 100)
+        names, simulator = set(), f'{self.node.get_namespace()[1:]}/simulator: simulation'
+        self.node.create_subscription(
+            DiagnosticArray,
+            '/diagnostics',
+            lambda message: names.update(status.name for status in message.status),
+            50,
         )
-        end, again, patience = time.monotonic() + deadline, 0.0, 2.0
-        while len(self.stamps) < count:
-            assert time.monotonic() < end, f'{len(self.stamps)} of {count} states'
-            if (
-                not self.stamps
-                and time.monotonic() > again
-                and self._publisher.get_subscription_count()
-                and self._subscription.get_publisher_count()
-            ):
-                begin()
-                again, patience = time.monotonic() + patience, 2.0 * patience
+        self._wait(lambda: simulator in names, simulator)
+        self._wait(self._publisher.get_subscription_count, 'a subscription of commands')
+        self._wait(states.get_publisher_count, 'a publisher of states')
+        begin()
+        self._wait(lambda: len(self.stamps) >= count, f'{count} states')
+
+    def _wait(self, condition, what):
+        end = time.monotonic() + DEADLINE
+        while not condition():
+            assert time.monotonic() < end, f'waited for {what}; {len(self.stamps)} states'
             self._executor.spin_once(timeout_sec=0.1)
 
     def close(self):

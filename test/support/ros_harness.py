@@ -143,7 +143,7 @@ class Client:
         self._sent_at = {}  # messages, and when they were sent by the clock of the sender
         self._publishers, self._subscriptions, self._clients = {}, {}, {}
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 50)
-        self.stamp = time.time_ns()
+        self.stamp, self.sent = time.time_ns(), set()  # stamps of the last state, of all of them
 
     def close(self):
         """Leave the domain; a second call does nothing."""
@@ -166,10 +166,12 @@ class Client:
     # --- waiting --------------------------------------------------------------------------------
 
     def spin(self, seconds):
-        """Handle what comes within some seconds."""
-        self.wait(lambda: False, seconds, fail=False)
+        """Handle what comes within some seconds: the pace of a driver, which decides nothing."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self.executor.spin_once(timeout_sec=left)
 
-    def wait(self, condition, deadline=DEADLINE, what='', fail=True):
+    def wait(self, condition, deadline=DEADLINE, what=''):
         """Handle messages until `condition` holds; return its value."""
         end = time.monotonic() + deadline
         while True:
@@ -177,17 +179,15 @@ class Client:
             if value:
                 return value
             if time.monotonic() > end:
-                assert not fail, '\n'.join(
-                    [
-                        f'waited {deadline} s for {what or condition}',
-                        *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
-                        *(
-                            f'{node.log.name} ended with:\n{node.output[-2000:]}'
-                            for node in NodeProcess.running
-                        ),
-                    ]
-                )
-                return value
+                told = [
+                    f'waited {deadline} s for {what or condition}',
+                    *(f'{name}: {text[:2]}' for name, text in self.diagnostics.items()),
+                    *(
+                        f'{node.log.name} ended with:\n{node.output[-2000:]}'
+                        for node in NodeProcess.running
+                    ),
+                ]
+                raise AssertionError('\n'.join(told))
             self.executor.spin_once(timeout_sec=min(0.05, max(0.0, end - time.monotonic())))
 
     # --- topics ---------------------------------------------------------------------------------
@@ -243,6 +243,7 @@ class Client:
         if stamp is None:
             self.stamp += round(step * 1e9)
             stamp = self.stamp
+        self.sent.add(stamp)
         message = JointState(
             name=list(names),
             position=as_list(position),
@@ -288,6 +289,11 @@ class Client:
             return None
 
         return self.drive(outputs, *state, what=f'answers on {", ".join(topics)}', **options)
+
+    def ask_once(self, topic, *state):
+        """Send a state once; return its output on `topic`, where one has come before."""
+        stamp = self.send(*state)
+        return self.wait(lambda: self.with_stamp(topic, stamp), what=f'an answer on {topic}')
 
     def ask_unstamped(self, topic, stamped, *state):
         """Return a message without a stamp that belongs to a state.
