@@ -32,7 +32,6 @@ def test_signal_while_publishing(start, connect, number, executor):
             'nodes': "['kinematics', 'dynamics', 'simulator']",
             'executor': executor,
             'rate': 2000.0,
-            'state_timeout': 0.0,  # however late they are, no state is missed
             'robot_description': f"'{urdf_path('planar_2r').read_text()}'",
         },
         ['-r', f'__ns:=/{name}'],
@@ -42,8 +41,10 @@ def test_signal_while_publishing(start, connect, number, executor):
     client.subscribe(JointState, 'dynamics/gravity')
     client.wait(lambda: len(client.received['dynamics/gravity']) > 20, what='gravity torques')
     assert node.stop(number) == 0
+    # Whether joint states come in time is up to the machine.
+    output = [line for line in node.output.splitlines() if ': joint states: ' not in line]
     for sign in ('Traceback', 'FATAL', 'ERROR', 'invalid'):
-        assert sign not in node.output
+        assert not [line for line in output if sign in line], node.output
 
 
 def test_signal_while_starting(start, connect, tmp_path):
