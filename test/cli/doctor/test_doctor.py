@@ -362,7 +362,7 @@ class TestRunningRobot:
                 step=0.02,
             )
             client.spin(0.01)
-        report = process.stdout.read()
+        report, _ = process.communicate()
         assert process.returncode == HEALTHY, report
         assert 'names that are not in the description are ignored: fan' in report, report
         assert 'joint panda_joint2: its effort is -1.00 times' in report, report
