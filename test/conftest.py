@@ -7,12 +7,13 @@ to come first does not stay unnoticed.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ ORDER = 131926  # of a run that is not asked for another one
 
 LONGEST = 'test/core/robot/test_pinocchio.py'  # all real robots: a minute
 
-CACHE = pytest.StashKey[Callable[[], None]]()
+ENVIRONMENT = pytest.StashKey[pytest.MonkeyPatch]()
 
 # Nothing fails for being slow.
 settings.register_profile('tests', deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -45,34 +46,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose an order, and a cache directory that is empty at first; workers share those of all.
 
-    Child processes inherit the directory; doctests use it too.
+    Child processes inherit the directory, and one for bytecode where Python is told to write none;
+    doctests use it too.
     """
     shared = getattr(config, 'workerinput', {})
     if not config.option.order_seed:
         chosen = shared.get('order_seed')
         config.option.order_seed = chosen or random.SystemRandom().randrange(1, 10**6)
+    config.stash[ENVIRONMENT] = environment = pytest.MonkeyPatch()
     if 'cache' in shared:
-        os.environ['SCREW_DYNAMICS_CACHE'] = shared['cache']
-        config.stash[CACHE] = lambda: None
+        environment.setenv('SCREW_DYNAMICS_CACHE', shared['cache'])
         return
     # a process of a node that has just ended may still be writing there
     folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_tests_', ignore_cleanup_errors=True)
-    before = os.environ.get('SCREW_DYNAMICS_CACHE')
-    os.environ['SCREW_DYNAMICS_CACHE'] = os.path.join(folder.name, 'programs')
-
-    def restore() -> None:
-        folder.cleanup()
-        if before is None:
-            del os.environ['SCREW_DYNAMICS_CACHE']
-        else:
-            os.environ['SCREW_DYNAMICS_CACHE'] = before
-
-    config.stash[CACHE] = restore
+    config.add_cleanup(folder.cleanup)
+    environment.setenv('SCREW_DYNAMICS_CACHE', os.path.join(folder.name, 'programs'))
+    if sys.dont_write_bytecode:  # a node would compile its sources for half of the time of a start
+        environment.setenv('PYTHONPYCACHEPREFIX', os.path.join(folder.name, 'bytecode'))
+        environment.delenv('PYTHONDONTWRITEBYTECODE', raising=False)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the cache directory of this run."""
-    config.stash[CACHE]()
+    """Put the environment back."""
+    config.stash[ENVIRONMENT].undo()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -111,10 +107,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection() -> Iterator[None]:
     """Collect ten thousand tests, and let the garbage collector look at none of them ever again.
 
-    It would take a tenth of the time of a run: they are most of what is in memory.
+    It would take a tenth of the time of a run: they are most of what is in memory. What tests keep
+    is looked at less often than by default. One worker collects before the others do, which then
+    find the bytecode of all files.
     """
     gc.disable()
-    yield
+    gc.set_threshold(20_000, 10, 100)
+    with Path(os.environ['SCREW_DYNAMICS_CACHE']).with_name('collecting').open('w') as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
     gc.freeze()
     gc.enable()
 
@@ -128,25 +132,10 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two more than processors: tests of nodes wait most of the time."""
+    """Return one more than processors: tests of nodes wait most of the time."""
     from screw_dynamics_ros.core.compile.llvm.native import worker_count
 
-    return worker_count() + 2
-
-
-@pytest.fixture(scope='session', autouse=True)
-def bytecode_of_children() -> Iterator[None]:
-    """Where Python is told to write no bytecode, let processes that tests start share theirs.
-
-    Nodes are started by the hundred, and a third of the time of a start is spent on compiling the
-    same sources to bytecode.
-    """
-    with pytest.MonkeyPatch.context() as environment:
-        if sys.dont_write_bytecode:
-            folder = Path(os.environ['SCREW_DYNAMICS_CACHE']).with_name('bytecode')
-            environment.setenv('PYTHONPYCACHEPREFIX', str(folder))
-            environment.delenv('PYTHONDONTWRITEBYTECODE', raising=False)
-        yield
+    return worker_count() + 1
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import pytest
 
@@ -17,8 +17,10 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.absolute_coordinates import example_systems, system_equations
 from screw_dynamics_ros.core.closures.closed_robot import ClosedRobot
 from screw_dynamics_ros.core.closures.inverse_kinematics import ClosedInverseKinematics
+from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.program.tracing import Program
+from screw_dynamics_ros.core.compile.text.python_source import python_functions
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
@@ -139,6 +141,12 @@ SUBJECTS: dict[str, Callable[[], None]] = {
 }
 
 
+def when_called(recorded: Program) -> tuple[Callable[..., object], ...]:
+    """Return the functions of a program in Python, made when one is called: few are."""
+    made = cache(partial(python_functions, recorded))
+    return tuple(lambda *inputs, k=k: made()[k](*inputs) for k in range(2))
+
+
 def digests(subject: str) -> dict[str, str]:
     """Return a digest and the number of operations of each program recorded for a subject.
 
@@ -154,6 +162,7 @@ def digests(subject: str) -> dict[str, str]:
     original = KernelSpecification.record
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(KernelSpecification, 'record', record)
+        patch.setattr(kernels, 'python_functions', when_called)
         SUBJECTS[subject]()
     return found
 
