@@ -109,8 +109,9 @@ def update(text: str, folder: Path = RESULTS, to_root: str = '') -> str:
     Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
     """
     found = [match.group(2) for match in BLOCK.finditer(text)]
-    if sorted(found) != sorted(TABLES):
-        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
+    wanted = [name for name in TABLES if to_root or name not in DETAILS]
+    if sorted(found) != sorted(wanted):
+        raise ValueError(f'the page has the tables {found} instead of {wanted}')
 
     def made(match: re.Match[str]) -> str:
         table = TABLES[match[2]](folder, bool(match[3]))
@@ -422,6 +423,34 @@ def nodes(folder: Path, brief: bool = False) -> str:
     return text + ''.join(lines) + verdict(results)
 
 
+def instruction_sets(folder: Path, brief: bool = False) -> str:
+    """Return the table of the sets that processors have."""
+    results = Results(folder, 'instruction_sets')
+    cells: dict[tuple[str, str, str], dict[str, Figure]] = {}
+    for figure in results.figures:
+        what, _, name = figure['name'].rpartition(', ')
+        key = figure['group'].partition(': ')[2], figure['robot'], what
+        cells.setdefault(key, {})[name] = figure
+    sets = list(dict.fromkeys(name for found in cells.values() for name in found))
+    rows = [
+        (
+            *key,
+            *(
+                f'{number(found[each]["ours"])}{unit_of(found[each])}, {times(found[each])}'
+                for each in sets
+            ),
+            lost(*found.values()),
+        )
+        for key, found in cells.items()
+        if set(found) == set(sets) and '2 cores' not in key[2] and 'as is' not in key[1]
+    ]
+    return table(
+        ('part', 'robot', 'function', *sets, 'worse'),
+        rows,
+        'ours, and how many times faster that is than Pinocchio C++ compiled for the same set',
+    ) + verdict(results)
+
+
 def start(folder: Path, brief: bool = False) -> str:
     """Return the table of the first use, and without llvmlite."""
     results = Results(folder, 'first_use', 'python_backend')
@@ -450,7 +479,11 @@ TABLES: dict[str, Callable[[Path, bool], str]] = {
     'inverse_kinematics': inverse_kinematics,
     'nodes': nodes,
     'start': start,
+    'instruction_sets': instruction_sets,
 }
+
+#: On the page with all details only.
+DETAILS = ('instruction_sets',)
 
 
 # --- cells ---
