@@ -109,9 +109,8 @@ def update(text: str, folder: Path = RESULTS, to_root: str = '') -> str:
     Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
     """
     found = [match.group(2) for match in BLOCK.finditer(text)]
-    wanted = [name for name in TABLES if to_root or name not in DETAILS]
-    if sorted(found) != sorted(wanted):
-        raise ValueError(f'the page has the tables {found} instead of {wanted}')
+    if sorted(found) != sorted(TABLES):
+        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
 
     def made(match: re.Match[str]) -> str:
         table = TABLES[match[2]](folder, bool(match[3]))
@@ -434,19 +433,21 @@ def instruction_sets(folder: Path, brief: bool = False) -> str:
     sets = list(dict.fromkeys(name for found in cells.values() for name in found))
     rows = [
         (
-            *key,
-            *(
-                f'{number(found[each]["ours"])}{unit_of(found[each])}, {times(found[each])}'
-                for each in sets
-            ),
+            robot,
+            f'{group.partition(",")[0].lower()}: {what}' if group.startswith('Stacks') else what,
+            *(f'{number(each["ours"])}{unit_of(each)}, {times(each)}' for each in found.values()),
             lost(*found.values()),
         )
-        for key, found in cells.items()
-        if set(found) == set(sets) and '2 cores' not in key[2] and 'as is' not in key[1]
+        for (group, robot, what), found in cells.items()
+        if len(found) == len(sets) and '2 cores' not in what and 'as is' not in robot
     ]
     return table(
-        ('part', 'robot', 'function', *sets, 'worse'),
-        rows,
+        ('robot', 'function', *sets, 'worse'),
+        [
+            row
+            for row in rows
+            if not brief or row[-1] or (row[0] == BRIEF_ROBOTS[0] and row[1] in SINGLE[:3])
+        ],
         'ours, and how many times faster that is than Pinocchio C++ compiled for the same set',
     ) + verdict(results)
 
@@ -481,9 +482,6 @@ TABLES: dict[str, Callable[[Path, bool], str]] = {
     'start': start,
     'instruction_sets': instruction_sets,
 }
-
-#: On the page with all details only.
-DETAILS = ('instruction_sets',)
 
 
 # --- cells ---
