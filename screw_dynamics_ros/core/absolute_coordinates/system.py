@@ -448,7 +448,7 @@ class AbsoluteSystem:
     def _block_diagonal(self, blocks: Array) -> sparse.csr_array:
         from scipy import sparse  # see `saddle_point`
 
-        return sparse.csr_array(sparse.block_diag(list(blocks), format='csr'))
+        return sparse.block_diag([sparse.csr_array(block) for block in blocks], format='csr')
 
     def _constraint_names(self) -> list[str]:
         """Return what each constraint is, redundant ones included."""
