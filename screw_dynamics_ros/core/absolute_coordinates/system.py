@@ -448,7 +448,8 @@ class AbsoluteSystem:
     def _block_diagonal(self, blocks: Array) -> sparse.csr_array:
         from scipy import sparse  # see `saddle_point`
 
-        return sparse.block_diag([sparse.csr_array(block) for block in blocks], format='csr')
+        places = np.arange(len(blocks) + 1)
+        return sparse.bsr_array((blocks, places[:-1], places)).tocsr()
 
     def _constraint_names(self) -> list[str]:
         """Return what each constraint is, redundant ones included."""
