@@ -11,6 +11,7 @@ import fcntl
 import gc
 import os
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -49,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
     Child processes inherit the directory, and one for bytecode where Python is told to write none;
     doctests use it too.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background command; nodes
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # would inherit that
     shared = getattr(config, 'workerinput', {})
     if not config.option.order_seed:
         chosen = shared.get('order_seed')

@@ -228,7 +228,8 @@ def test_bad_questions(client, robot, state, kind, changes, reason):
 
 
 def test_without_a_current_measured_state(client):
-    """States of other tests grow old."""
+    """States of other tests grow old, where states do."""
+    assert client.set_parameter('dynamics', 'state_timeout', 0.001).successful
     refused = []
 
     def is_refused():
@@ -238,6 +239,7 @@ def test_without_a_current_measured_state(client):
 
     client.wait(is_refused)
     assert 'no current measured state' in refused[-1].message
+    assert client.set_parameter('dynamics', 'state_timeout', 0.0).successful
 
 
 def test_numbers_too_large_to_compute_with(client, robot):

@@ -334,6 +334,7 @@ def test_other_frames_delete_what_was_shown(client, robot, state):
         frames=[TOOL, ELBOW],
         markers=['joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids'],
     )
+    client.wait(lambda: ('force_ellipsoids', ELBOW) in ask_markers(client, robot, state))
 
 
 def test_wrench_markers(client, robot, oracle, state):

@@ -348,7 +348,7 @@ def test_joints_left_out_are_where_they_were_measured(client, robot, oracle, q):
         dict(zip(robot.link_names, oracle.link_poses(moved)))[TOOL],
         atol=1e-12,
     )
-    assert stamp_of(answer.transforms[0]) == stamp
+    assert stamp <= stamp_of(answer.transforms[0]) in client.sent  # that one, or one sent again
 
 
 # --- refusals ------------------------------------------------------------------------------------

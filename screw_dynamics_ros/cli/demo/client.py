@@ -21,9 +21,6 @@ from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
 PUSH_PERIOD = 0.01  # s
-# Deep queues: nothing is to be lost while the terminal is drawn.
-STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-RESULTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class Client:
@@ -38,10 +35,13 @@ class Client:
         Frame of the tool.
     period : float
         Time of the robot between two joint states [s].
+    queued : int
+        Messages on each topic that wait while the terminal is drawn or the machine is busy.
     """
 
-    def __init__(self, node: Node, tool: str, period: float) -> None:
+    def __init__(self, node: Node, tool: str, period: float, queued: int) -> None:
         self._node, self._tool, self._period = node, tool, period
+        self._profile = QoSProfile(depth=queued, reliability=ReliabilityPolicy.RELIABLE)
         self._recording: Recording | None = None
         self._push: Push | None = None
         self._latest: dict[str, bytes] = {}
@@ -50,7 +50,7 @@ class Client:
 
         token = topic_tokens([tool])[tool]
         self._types: dict[str, type] = {}
-        self._hear('joint_states', JointState, 'joint_states', STATES)
+        self._hear('joint_states', JointState, 'joint_states')
         self._hear('external', JointState, 'simulator/ground_truth/external_torque')
         self._hear('tf', TFMessage, '/tf')
         for name in ('gravity', 'coriolis', 'feedforward'):
@@ -62,7 +62,7 @@ class Client:
             WrenchStamped, 'simulator/external_wrench', qos.COMMAND
         )
 
-    def _hear(self, name: str, kind: type, topic: str, profile: QoSProfile = RESULTS) -> None:
+    def _hear(self, name: str, kind: type, topic: str) -> None:
         """Subscribe to the topic that series `name` is made of."""
         self._types[name] = kind
 
@@ -72,7 +72,7 @@ class Client:
             else:
                 self._recording.series[name].add(time.time_ns(), data)
 
-        self._node.create_subscription(kind, topic, on_message, profile, raw=True)
+        self._node.create_subscription(kind, topic, on_message, self._profile, raw=True)
 
     def _on_fixed(self, message: TFMessage) -> None:
         self._fixed.update((link.child_frame_id, link) for link in message.transforms)

@@ -40,7 +40,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         'dynamics:age_limit': 10.0,
     },
 }
-QUEUED = 1000  # messages on each topic, for who stands still
+QUEUED = 5000  # messages on each topic, 25 s, for whom the machine lets wait
 TOPICS = {
     'simulator': ('joint_states', 'simulator/ground_truth/external_torque'),
     'bringup': (
@@ -209,7 +209,7 @@ def run(domain: int, duration: float, push: Push) -> Recording:
             node = rclpy.create_node('demo')
             executor = make_executor('auto')
             executor.add_node(node)
-            client = Client(node, TOOL, 1.0 / PARAMETERS['simulator']['rate'])
+            client = Client(node, TOOL, 1.0 / PARAMETERS['simulator']['rate'], QUEUED)
             session = DemoSession(client, executor, children, signals)
             session.wait_for_outputs()
             return session.record(push, duration, f'screw_dynamics_ros   ROS_DOMAIN_ID={domain}')

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.least_squares import non_negative_least_squares
 from screw_dynamics_ros.core.types import Array
 
 Flags = NDArray[np.bool_]
@@ -139,8 +140,6 @@ def pseudo_inverse(N: Array) -> tuple[Array, Array]:
 
 def non_negative(N: Array, r: Array, unilateral: Flags) -> Array:
     """Return lambda of one sample with lambda >= 0 where unilateral."""
-    from scipy.optimize import nnls
-
     b, u = np.flatnonzero(~unilateral), np.flatnonzero(unilateral)
     inverse, _ = pseudo_inverse(N[np.ix_(b, b)])
     coupling = N[np.ix_(u, b)] @ inverse
@@ -149,6 +148,7 @@ def non_negative(N: Array, r: Array, unilateral: Flags) -> Array:
     kept = values > RANK_TOLERANCE * len(r)
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T  # S = root^T root
     x = np.empty_like(r)
-    x[u] = nnls(root, (vectors[:, kept].T @ s) / np.sqrt(values[kept]))[0] if kept.any() else 0.0
+    target = (vectors[:, kept].T @ s) / np.sqrt(values[kept])
+    x[u] = non_negative_least_squares(root, target) if kept.any() else 0.0
     x[b] = inverse @ (r[b] - N[np.ix_(b, u)] @ x[u])
     return x

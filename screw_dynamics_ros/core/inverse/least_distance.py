@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from screw_dynamics_ros.core.least_squares import non_negative_least_squares
 from screw_dynamics_ros.core.lie.screw_systems import null_space
 from screw_dynamics_ros.core.types import Array
 
@@ -58,8 +59,6 @@ def solve(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array] | None:
 
 def acting_rows(A: Array, x_0: Array, G: Array, h: Array) -> Array:
     """Return which rows act, (k,) of bool, by nonnegative least squares; x_0 without rows."""
-    from scipy.optimize import nnls  # takes long to import, and many never need it
-
     _, R = np.linalg.qr(A)
     E, f = -np.linalg.solve(R.T, G.T).T, G @ x_0 - h
     size = np.linalg.norm(E, axis=1)
@@ -69,8 +68,8 @@ def acting_rows(A: Array, x_0: Array, G: Array, h: Array) -> Array:
     target = np.zeros(len(R) + 1)
     target[-1] = 1.0
     try:
-        u = nnls(np.vstack([E.T, f]), target)[0]
-    except RuntimeError:  # too many steps
+        u = non_negative_least_squares(np.vstack([E.T, f]), target)
+    except np.linalg.LinAlgError:
         u = np.maximum(f, 0.0)
     acting: Array = u > 1e-12 * u.max(initial=0.0)
     return acting
@@ -96,10 +95,8 @@ def multipliers_of(B: Array, force: Array) -> Array:
     """
     u: Array = np.linalg.lstsq(B.T, force, rcond=None)[0]
     if (u < 0.0).any():
-        from scipy.optimize import nnls
-
-        other, left = nnls(B.T, force)
-        if left <= 1e-10 * np.linalg.norm(force):
+        other = non_negative_least_squares(B.T, force)
+        if np.linalg.norm(B.T @ other - force) <= 1e-10 * np.linalg.norm(force):
             return other
     return u
 

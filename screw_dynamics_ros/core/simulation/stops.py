@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.integration.integrator import Torques
+from screw_dynamics_ros.core.least_squares import non_negative_least_squares
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
@@ -95,7 +96,7 @@ class Stops:
         if not len(touched) or not (self.sign[touched] * v[self.v[touched]] < 0.0).any():
             return v, np.zeros(len(v))
         L, K = self._metric(q, touched)
-        p = non_negative(K, -(L.T @ v))
+        p = non_negative_least_squares(K, -(L.T @ v))
         impulse = self._forces(touched, p)
         v = v + np.linalg.solve(L.T, K @ p)
         inward = self.sign[touched] * v[self.v[touched]] < 0.0  # by rounding
@@ -111,7 +112,7 @@ class Stops:
             return touched, np.zeros(len(v))
         a = self._robot.forward_dynamics(q, v, tau(0.0, q, v) if callable(tau) else tau)
         L, K = self._metric(q, touched)
-        forces = non_negative(K, -(L.T @ a))
+        forces = non_negative_least_squares(K, -(L.T @ a))
         return touched[forces > 0.0], self._forces(touched, forces)
 
     def holding(self, tau: Torques, held: Numbers) -> Torques:
@@ -146,17 +147,6 @@ class Stops:
         forces = np.zeros(self._robot.nv)
         np.add.at(forces, self.v[touched], self.sign[touched] * amounts)
         return forces
-
-
-def non_negative(A: Array, b: Array) -> Array:
-    """Return the x >= 0 with the least |A x - b|; raises `LinAlgError` if there is none."""
-    from scipy.optimize import nnls  # slow to import, few need it
-
-    try:
-        x: Array = nnls(A, b)[0]
-    except (ValueError, RuntimeError) as error:  # not finite, or no solution in time
-        raise np.linalg.LinAlgError(str(error)) from None
-    return x
 
 
 def first_passage(distances: Array, velocities: Array, later: Array, dt: float) -> float:
