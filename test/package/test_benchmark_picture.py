@@ -38,7 +38,7 @@ def like_c_code() -> list[Figure]:
     ]
 
 
-@pytest.fixture(params=['committed', 'with C code', 'nodes alone'])
+@pytest.fixture(scope='module', params=['committed', 'with C code', 'nodes alone'])
 def axes(request):
     """Return the panels of a picture that was laid out."""
     figures = {

@@ -34,11 +34,19 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
     return make
 
 
-def test_child_that_dies_is_reported_with_its_last_output(modules: Callable[[str, str], str]):
-    name = modules('short_lived', 'import sys; print("a reason"); sys.exit(7)')
+def test_child_that_dies_is_reported_with_its_last_output(
+    modules: Callable[[str, str], str], tmp_path: Path
+):
+    code = (
+        'import pathlib, sys, time\n'
+        f'while not pathlib.Path({str(tmp_path / "now")!r}).exists(): time.sleep(0.01)\n'
+        'print("a reason"); sys.exit(7)'
+    )
+    name = modules('short_lived', code)
     with Children() as children:
         children.start('driver', name, [])
         children.check()
+        (tmp_path / 'now').touch()
         wait_for(lambda: not is_running(children.pids()['driver']), DEADLINE)
         with pytest.raises(ChildError, match=r'(?s)driver ended with exit status 7.*a reason'):
             children.check()
