@@ -96,13 +96,14 @@ def start(folder, domain, *arguments, has_rviz=True):
         program = folder / 'rviz2'
         program.write_text(PROGRAM.format(python=sys.executable))
         program.chmod(0o755)
-    return subprocess.Popen(
-        [sys.executable, '-m', 'screw_dynamics_ros.cli.rviz', *arguments],
-        env={**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PATH': str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=(folder / 'log').open('w'),
-        text=True,
-    )
+    with (folder / 'log').open('w') as log:
+        return subprocess.Popen(
+            [sys.executable, '-m', 'screw_dynamics_ros.cli.rviz', *arguments],
+            env={**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PATH': str(folder)},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
 
 
 def test_it_waits_for_a_robot_and_passes_signals_on(ros_domain, connect, tmp_path):
