@@ -247,7 +247,8 @@ def test_impossible_values_are_refused_with_a_reason(client, node, name, value, 
     before = declared(client, node)[name]
     result = client.set_parameter(node, name, value)
     assert not result.successful
-    assert reason in result.reason
+    number = getattr(ParameterType, f'PARAMETER_{reason}', None)  # said by rclpy of Kilted
+    assert reason in result.reason or f"expected '{number}'" in result.reason
     assert declared(client, node)[name] == before
 
 
