@@ -7,12 +7,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
+from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
 
 T = TypeVar('T')
 
 TOPIC, PARAMETER = 'topic', 'parameter'  # where a description comes from
+
+LARGEST = 16 * 2**20  # characters of a description
+
+
+def urdf_text(text: str, what: str) -> str:
+    """Return a text from the network that can only be XML; raises `DescriptionError`.
+
+    What does not begin as XML would be taken for a path, and a file opened.
+    """
+    if not text.lstrip('\ufeff \t\r\n').startswith('<'):
+        raise DescriptionError(
+            f'{what} is not XML but {shown(text)!r}; give the text of the URDF, not its name'
+        )
+    if len(text) > LARGEST:
+        raise DescriptionError(f'{what} is longer than {LARGEST} characters')
+    return text
 
 
 @dataclass(frozen=True)

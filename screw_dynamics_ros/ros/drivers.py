@@ -12,11 +12,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS, read_parameter_file
 from screw_dynamics_ros.ros.share import share_folder
+from screw_dynamics_ros.ros.yaml_text import read_yaml_file
 
 FACTS = '/**/driver'
 NODES = ('/**', '/**/bringup', '/**/kinematics', '/**/dynamics', '/**/wrench_estimator')
@@ -115,7 +114,7 @@ def read_driver(path: Path) -> Driver:
         text names it.
     """
     read_parameter_file(path)  # has better words for what is no parameter file
-    content = yaml.safe_load(path.read_text(encoding='utf-8'))
+    content = read_yaml_file(path)
     sections = {key: value.get(PARAMETERS) for key, value in content.items()}
     for key in sections:
         if key not in (FACTS, *NODES):

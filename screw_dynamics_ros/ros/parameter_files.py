@@ -13,26 +13,14 @@ from pathlib import Path
 
 import yaml
 
+from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.yaml_text import LARGEST, check_yaml
 
 PARAMETERS = 'ros__parameters'
 SHAPE = f'write sections like "/**/bringup: {{{PARAMETERS}: {{gravity: [0.0, 0.0, -9.81]}}}}"'
 NODES = re.compile(r'(/(\*{1,2}|[A-Za-z_]\w*))+', re.ASCII)
 NUMBERS = {f'tag:yaml.org,2002:{kind}' for kind in ('int', 'float')}
-
-
-class _Loader(yaml.SafeLoader):
-    """Takes what ROS 2 takes."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Return the next node, if it is written out."""
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise ArgumentError(
-                f'line {event.start_mark.line + 1}: ROS 2 does not support aliases; write out '
-                f'*{event.anchor}'
-            )
-        return super().compose_node(parent, index)
 
 
 @dataclass(frozen=True)
@@ -69,21 +57,9 @@ def read_parameter_file(path: Path) -> list[ParameterSection]:
     ArgumentError
         If it cannot be read or has another shape; the text says what is wrong and what to do.
     """
-    try:
-        content = yaml.compose(path.read_text(encoding='utf-8'), _Loader)
-    except FileNotFoundError:
-        raise ArgumentError('there is no such file') from None
-    except IsADirectoryError:
-        raise ArgumentError('this is a folder; name a YAML file in it') from None
-    except OSError as error:
-        raise ArgumentError(f'it cannot be read: {error.strerror}') from None
-    except UnicodeDecodeError:
-        raise ArgumentError('it is not UTF-8 text') from None
-    except yaml.YAMLError as error:
-        mark, problem = getattr(error, 'problem_mark', None), getattr(error, 'problem', None)
-        line = '' if mark is None else f'line {mark.line + 1}: '
-        text = ' '.join(str(problem or error).split())
-        raise ArgumentError(f'it is not YAML: {line}{text}') from None
+    text = files.text_of(path, LARGEST)
+    check_yaml(text)
+    content = yaml.compose(text, yaml.SafeLoader)
     if content is None:
         raise ArgumentError(f'it is empty; {SHAPE}')
     if not isinstance(content, yaml.MappingNode):

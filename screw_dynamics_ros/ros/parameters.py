@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -249,14 +249,18 @@ class Parameters:
         if values:
             self._check(values)
 
-    def follow(self, given: Mapping[str, Any]) -> None:
-        """Put values that have passed `check` in force, those that differ from the ones before."""
+    def changes(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Return those of the values, which have passed `check`, that differ from the present."""
         values = {
             name: self._table[name].convert(value)
             for name, value in given.items()
             if name in self._table
         }
-        changed = {name: value for name, value in values.items() if value != self._values[name]}
+        return {name: value for name, value in values.items() if value != self._values[name]}
+
+    def follow(self, given: Mapping[str, Any]) -> None:
+        """Put values that have passed `check` in force, those that differ from the ones before."""
+        changed = self.changes(given)
         if changed:
             self._values.update(changed)
             self._apply(changed)
@@ -268,11 +272,18 @@ class NodeTables:
     Parameters
     ----------
     node : rclpy.node.Node
+
+    Attributes
+    ----------
+    guards : list of callables
+        Each gets the names of parameters that are to change, and raises `ScrewDynamicsError` to
+        refuse it. Has no effects.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._tables: list[Parameters] = []
+        self.guards: list[Callable[[Collection[str]], None]] = []
         if hasattr(node, 'add_pre_set_parameters_callback'):  # not in humble: 1 is no 1.0 there
             node.add_pre_set_parameters_callback(self._typed)
         node.add_on_set_parameters_callback(self._on_set)
@@ -308,6 +319,9 @@ class NodeTables:
         try:
             for table in self._tables:
                 table.check(given)
+            changed = [name for table in self._tables for name in table.changes(given)]
+            for guard in self.guards:
+                guard(changed)
         except ScrewDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         except Exception as error:  # a value nobody has thought of must not end the process

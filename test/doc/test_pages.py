@@ -36,7 +36,7 @@ def test_examples_run(page, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    'page', ['README.md', 'CONTRIBUTING.md', 'QUALITY_DECLARATION.md', *PAGES_OF_DOC]
+    'page', ['README.md', 'CONTRIBUTING.md', 'QUALITY_DECLARATION.md', 'SECURITY.md', *PAGES_OF_DOC]
 )
 def test_links_lead_somewhere(page):
     """Files and headings; an equation number right behind [D] would become a link as well."""

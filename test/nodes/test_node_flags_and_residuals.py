@@ -27,7 +27,8 @@ def test_flags_and_residuals(start, connect, tmp_path):
         'max_delay': 0.0,
         'state_timeout': 0.0,
         'tare_samples': 3,
-        'residual_map': str(path),
+        'residual_map': path.name,
+        'data_folder': str(tmp_path),
         'collision_duration': 0.0,
     }
     start(NODE, parameters, ['-r', '__ns:=/flags'])

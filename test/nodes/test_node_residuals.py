@@ -185,36 +185,38 @@ def test_tare_beside_the_map_and_reset(make):
 
 
 def test_the_file_is_written_and_read_at_the_next_start(make, tmp_path):
-    path = tmp_path / 'residuals.yaml'
-    arm = make(residual_map=str(path))
+    folder = tmp_path / 'data'
+    path = folder / 'residuals.yaml'
+    arm = make(residual_map=path.name, data_folder=str(folder))
     assert arm.status.values['recorded residuals'] == '0 poses'
     arm.record()
     arm.fit()
     content = yaml.safe_load(path.read_text())
     assert content['joints'] == JOINTS
     assert len(content['poses']) == len(POSES)
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert [each.name for each in folder.iterdir()] == [path.name]
     q = np.array([0.2, 0.6])
     first = arm.torque(q)
-    other = make(residual_map=str(path))
+    other = make(residual_map=path.name, data_folder=str(folder))
     np.testing.assert_allclose(other.torque(q), first, atol=1e-9)
     content['joints'].reverse()  # by name, whatever the order
     for pose in content['poses']:
         pose['positions'].reverse()
         pose['residuals'].reverse()
-    swapped = tmp_path / 'swapped.yaml'
+    swapped = folder / 'swapped.yaml'
     swapped.write_text(yaml.safe_dump(content))
-    assert other.set(residual_map=str(swapped))[0]
+    assert other.set(residual_map=swapped.name)[0]
     np.testing.assert_allclose(other.torque(q), first, atol=1e-9)
     assert other.set(residual_map='')[0]
     np.testing.assert_allclose(other.torque(q), bias(q), atol=1e-9)
 
 
 BAD_FILES = {
-    'joints: [a, b]\neffort_terms: []\nposes: []\n': 'is for the joints a, b',
+    'joints: [a, b]\neffort_terms: []\nposes: []\n': 'is for other joints; the robot has joint1',
     'joints: [joint1, joint2]\neffort_terms: [gravity]\nposes: []\n': 'record it anew',
     'poses: 3\n': 'is no file of residuals',
-    '{': 'cannot be read',
+    '{': 'it is not YAML',
+    'a: &a [1]\nb: *a\n': 'ROS 2 does not support aliases',
 }
 TERMS = 'effort_terms: [gravity, coriolis, inertia, friction, payload]'
 for numbers in ('[1.0]', '[1.0, .nan]', '[a, b]', '{}'):
@@ -225,11 +227,11 @@ for numbers in ('[1.0]', '[1.0, .nan]', '[a, b]', '{}'):
 
 def test_bad_files(make, tmp_path):
     """No map, torques as they are, and the reason."""
-    arm = make()
+    arm = make(data_folder=str(tmp_path))
     for k, (text, reason) in enumerate(BAD_FILES.items()):
         path = tmp_path / f'{k}.yaml'
         path.write_text(text)
-        assert arm.set(residual_map=str(path))[0]
+        assert arm.set(residual_map=path.name)[0]
         status = arm.status
         assert status.level == Level.ERROR
         assert reason in status.summary
@@ -239,22 +241,21 @@ def test_bad_files(make, tmp_path):
     assert not success
     assert 'is not overwritten' in message
     assert path.read_text() == text
-    success, text = arm.set(residual_map=str(tmp_path / 'missing' / 'map.yaml'))
+    success, text = arm.set(residual_map=str(tmp_path / 'map.yaml'))
     assert not success
-    assert 'existing folder' in text
+    assert 'plain name' in text
 
 
-def test_a_folder_that_does_not_exist_is_refused_at_the_start(make, tmp_path):
-    with pytest.raises(ArgumentError, match='existing folder'):
-        make(residual_map=str(tmp_path / 'missing' / 'map.yaml'))
+def test_a_path_is_refused_at_the_start(make, tmp_path):
+    with pytest.raises(ArgumentError, match='residual_map must be a plain name'):
+        make(residual_map=str(tmp_path / 'map.yaml'))
 
 
 def test_a_file_that_cannot_be_written_is_told(make, tmp_path):
     folder = tmp_path / 'folder'
-    folder.mkdir()
-    arm = make(residual_map=str(folder / 'map.yaml'))
+    arm = make(residual_map='map.yaml', data_folder=str(folder))
     arm.record()
-    folder.rmdir()
+    folder.write_text('')
     arm.fit()
     assert 'cannot be written' in arm.status.summary
     assert abs(arm.torque(POSES[0])).max() < 0.02  # in force all the same
@@ -281,7 +282,7 @@ def test_refusals(make):
 
 
 def test_a_reset_while_the_file_is_read_keeps_what_is_in_it(make, monkeypatch, tmp_path):
-    arm = make(residual_map=str(tmp_path / 'map.yaml'))
+    arm = make(residual_map='map.yaml', data_folder=str(tmp_path))
     arm.record()
     arm.fit()
     gate, read = threading.Event(), residual_offsets.read

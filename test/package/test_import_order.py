@@ -21,7 +21,7 @@ NAME = PACKAGE.name
 #: Folders, and files beside them, from the bottom up: each imports from those before it only.
 ORDER = """
     core.errors  core.types
-    core.arguments  core.linear  core.kinematic_model  core.least_squares  core.reproducible
+    core.files  core.arguments  core.linear  core.kinematic_model  core.least_squares  core.reproducible
     core.lie
     core.compile
     core.description
@@ -41,10 +41,12 @@ ORDER = """
     core.mobile  core.annotation
     core
     comparison
-    ros.names  ros.status  ros.share  ros.parameter_files
+    ros.names  ros.status  ros.share  ros.yaml_text
+    ros.parameter_files
     ros.process
     ros.description_file
     ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control  ros.drivers
+    ros.data_folder
     ros.diagnostics
     ros.services
     ros.immediate_services
@@ -152,7 +154,14 @@ def test_the_ros_border_needs_little_of_the_core(imports):
         for other in others
         if place(other).startswith('core')
     }
-    assert needed <= {'core.errors', 'core.types', 'core.lie', 'core.compile', 'core.description'}
+    assert needed <= {
+        'core.errors',
+        'core.types',
+        'core.files',
+        'core.lie',
+        'core.compile',
+        'core.description',
+    }
 
 
 def test_the_page_shows_this_order():

@@ -54,7 +54,7 @@ def test_our_own_files(name):
         ),
         ('- a\n- b\n', 'it is not a parameter file'),
         ('<robot name="x"/>', 'it is not a parameter file'),
-        ('a: [1, 2\n', 'it is not YAML: line 2: expected'),
+        ('a: [1, 2\n', "it is not YAML: line 2: did not find expected ',' or ']'"),
         ('a: {ros__parameters: {x: "\x00"}}', 'it is not YAML'),
         ('bringup:\n  gravity: [0]\n', 'line 2: section /bringup/gravity has no ros__parameters'),
         ('bringup: {}\n', 'line 1: section /bringup has no ros__parameters'),
@@ -64,7 +64,7 @@ def test_our_own_files(name):
         ('a:\n  /b: {ros__parameters: {}}', 'section /a//b: this is not a valid node name'),
         (
             'a: {ros__parameters: {x: &p [1.0], y: *p}}',
-            'line 1: ROS 2 does not support aliases; write out *p',
+            'line 1: ROS 2 does not support aliases; write out what is meant',
         ),
         (
             'a:\n  ros__parameters:\n    gravity: [0.0, 0, -9.81]',
@@ -82,7 +82,7 @@ def test_broken_files_are_refused_with_the_reason(text, reason, tmp_path):
 def test_what_is_no_file_is_refused(tmp_path):
     for path, reason in (
         (tmp_path / 'none.yaml', 'there is no such file'),
-        (tmp_path, 'this is a folder; name a YAML file in it'),
+        (tmp_path, 'this is a folder; name a file in it'),
     ):
         with pytest.raises(ArgumentError, match=reason):
             read_parameter_file(path)

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.cli.command_line import UnusableError
-from screw_dynamics_ros.core import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, UnknownNameError, files
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
 
@@ -119,14 +119,9 @@ def read_measurements(path: Path, known_joints: Sequence[str]) -> MeasurementFil
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > LARGEST:
-            raise UnusableError(f'argument MEASUREMENTS: {path} is larger than {LARGEST} bytes')
-        return path.read_text(encoding='utf-8-sig')
-    except UnicodeDecodeError:
-        reason = 'it is not UTF-8 text'
-    except OSError as error:
-        reason = str(error.strerror)
-    raise UnusableError(f'argument MEASUREMENTS: cannot read {path}: {reason}; name a CSV or YAML')
+        return files.text_of(path, LARGEST)
+    except ArgumentError as error:
+        raise UnusableError(f'argument MEASUREMENTS: {path}: {error}; name a CSV or YAML') from None
 
 
 def _from_csv(text: str) -> list[dict[str, Any]]:
@@ -149,15 +144,15 @@ def _from_csv(text: str) -> list[dict[str, Any]]:
 
 def _from_yaml(text: str, path: Path) -> list[dict[str, Any]]:
     try:
-        import yaml
+        from screw_dynamics_ros.ros.yaml_text import read_yaml
     except ImportError:
         raise UnusableError(
             f'argument MEASUREMENTS: {path}: reading YAML takes PyYAML; install it, or give a CSV'
         ) from None
     try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise UnusableError(f'argument MEASUREMENTS: {path} is not YAML: {error}') from None
+        content = read_yaml(text)
+    except ArgumentError as error:
+        raise UnusableError(f'argument MEASUREMENTS: {path}: {error}') from None
     listed = content.get('measurements') if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         raise ArgumentError(f'{path} has no list "measurements"')

@@ -4,18 +4,25 @@ A file name is a hash of everything the code depends on, so a file is never wron
 Files are written under a temporary name and renamed, so that concurrent processes never read a
 partial one; a checksum detects damaged files, and files under a wrong name. Where nothing can be
 written (a read-only home) the cache is silently not used.
+
+What is loaded is executed. So a folder counts only if nobody but its user can have written there;
+else a warning says so once, and an empty folder for this process alone takes its place.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import logging
 import os
+import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.compile import sources
 
 log = logging.getLogger(__name__)
@@ -50,14 +57,14 @@ def checksum(name: str, header: bytes, code: bytes) -> bytes:
     return hashlib.sha256(name.encode() + header + code).hexdigest().encode()
 
 
-def load(name: str) -> tuple[dict[str, Any], bytes] | None:
-    """Return (metadata, code) stored under `name`, or None."""
-    folder = directory()
-    if folder is None:
-        return None
-    path = folder / name
+def load(name: str) -> tuple[Any, bytes] | None:
+    """Return (metadata, code) stored under `name`, or None; metadata is any JSON."""
     try:
-        start, header, code = path.read_bytes().split(b'\n', 2)
+        folder = _folder()
+        if folder is None:
+            return None
+        path = folder / name
+        start, header, code = files.read(path, LARGEST_SIZE, private=True).split(b'\n', 2)
         if checksum(name, header, code) != start:
             log.warning('ignoring a damaged file in the cache of compiled programs: %s', path)
             return None
@@ -65,28 +72,20 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
         return json.loads(header), code
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         log.debug('cache of compiled programs not read: %s', error)
         return None
 
 
 def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
     """Store bytes and what is to be known about them under `name`."""
-    folder = directory()
-    if folder is None:
-        return
     header = json.dumps(metadata).encode()
     content = b'\n'.join([checksum(name, header, code), header, code])
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix='.writing-')
-        try:
-            with os.fdopen(handle, 'wb') as file:
-                file.write(content)
-            os.replace(temporary, folder / name)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        folder = _folder()
+        if folder is None:
+            return
+        files.write(folder / name, content)
         _unseen[folder] = _unseen.get(folder, LARGEST_SIZE) + len(content)
         if _unseen[folder] > LARGEST_SIZE // LOOKS:  # thousands of files take long to look at
             _prune(folder)
@@ -95,15 +94,39 @@ def store(name: str, metadata: dict[str, Any], code: bytes) -> None:
         log.debug('cache of compiled programs not written: %s', error)
 
 
+def _folder() -> Path | None:
+    """Return the folder to use, made if there is none; raises `OSError` if it cannot be made."""
+    chosen = directory()
+    if chosen is None:
+        return None
+    chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+    reason = files.why_not_private(chosen)
+    return _of_this_process(chosen, reason) if reason else chosen
+
+
+@cache
+def _of_this_process(instead_of: Path, reason: str) -> Path:
+    """Return a folder that ends with this process; a warning says why."""
+    log.warning(
+        'the cache of compiled programs is not used, %s, so what is in it could be from others; '
+        'this process compiles anew. Choose a folder of your own by %s',
+        reason,
+        ENVIRONMENT_VARIABLE,
+    )
+    made = tempfile.mkdtemp(prefix='screw_dynamics_ros_')
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
+
+
 def _prune(folder: Path) -> None:
     """Delete the files longest unused until the directory is below its size limit."""
-    files = sorted(
+    found = sorted(
         (entry.stat().st_mtime, entry.stat().st_size, entry.path)
         for entry in os.scandir(folder)
         if entry.is_file()
     )
-    excess = sum(size for _, size, _ in files) - LARGEST_SIZE
-    for _, size, path in files:
+    excess = sum(size for _, size, _ in found) - LARGEST_SIZE
+    for _, size, path in found:
         if excess <= 0:
             break
         os.unlink(path)

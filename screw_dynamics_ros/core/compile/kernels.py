@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -35,6 +36,9 @@ from screw_dynamics_ros.core.types import Array
 log = logging.getLogger(__name__)
 
 BACKENDS = ('native', 'python', 'reference')
+
+#: What a program is called in the cache.
+PROGRAM = re.compile('[0-9a-f]{64}[.]program')
 
 #: Operations up to which common factors are taken out. Longer programs would take up to a sixth
 #: more time with fewer operations: a b + a c are two instructions, too, and more values wait.
@@ -417,12 +421,13 @@ def loaded(specification: KernelSpecification, lanes: int) -> tuple[dict[str, An
             'name', sources.RECORDING, specification.identity, specification.inputs, *context
         )
     known = disk.load(index) if index else None
-    stored = disk.load(known[0]['program']) if known else None
+    program = named_program(known[0]) if known else None
+    stored = loaded_program(program) if program else None
     if stored is None:
         start = time.perf_counter()
         recorded = specification.record()
         key = disk.key('program', sources.COMPILING, recorded.digest(), *context)
-        stored = disk.load(key)
+        stored = loaded_program(key)
         if stored is None:
             stored = generated(recorded, lanes, specification.uniform)
             disk.store(key, *stored)
@@ -438,6 +443,33 @@ def loaded(specification: KernelSpecification, lanes: int) -> tuple[dict[str, An
     metadata, code = stored
     shapes = tuple(tuple(shape) for shape in metadata['shapes'])
     return {**metadata, 'shapes': shapes}, native.Library(code)
+
+
+def named_program(metadata: Any) -> str | None:
+    """Return which program metadata of the cache name, None if they are no such metadata."""
+    name = metadata.get('program') if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) and PROGRAM.fullmatch(name) else None
+
+
+def loaded_program(name: str) -> tuple[dict[str, Any], bytes] | None:
+    """Return a program of the cache, None if there is none, or no program under that name."""
+    stored = disk.load(name)
+    if stored is None:
+        return None
+    metadata, code = stored
+    shapes = metadata.get('shapes') if isinstance(metadata, dict) else None
+    is_program = (
+        isinstance(shapes, list)
+        and all(isinstance(shape, list) and all(map(is_count, shape)) for shape in shapes)
+        and is_count(metadata.get('operations'))
+        and bool(code)
+    )
+    return (metadata, code) if is_program else None
+
+
+def is_count(number: Any) -> bool:
+    """Whether a value of JSON is a natural number."""
+    return type(number) is int and number >= 0
 
 
 def generated(

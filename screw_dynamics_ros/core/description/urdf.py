@@ -39,6 +39,9 @@ InertiaCheck = Literal['error', 'warn', 'ignore']
 #: Rotation matrix entries this close to 0, 1 or -1 are rounding residue of a right angle.
 _SNAP = 1e-15
 
+#: Characters of a name: they become frames, topics and lines of files.
+_LONGEST = 255
+
 #: No robot needs larger numbers (SI units), and their products would overflow further on.
 _LARGEST = 1e30
 
@@ -300,6 +303,11 @@ def _name(element: Element) -> str:
     name = element.getAttribute('name')
     if not name:
         raise DescriptionError(f'a <{element.tagName}> has no name; add name="..."')
+    if len(name) > _LONGEST or not name.isprintable():
+        raise DescriptionError(
+            f'the name of a <{element.tagName}> has control characters, or more than {_LONGEST}: '
+            f'{short(ascii(name))}; rename it'
+        )
     return name
 
 

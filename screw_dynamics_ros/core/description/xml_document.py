@@ -9,7 +9,10 @@ from xml.parsers.expat import ExpatError
 
 from defusedxml import DefusedXmlException, expatbuilder
 
+from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+
+LARGEST = 64 * 2**20  # bytes of a file: a hundred times what the largest robots have
 
 
 def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
@@ -61,7 +64,7 @@ def _source(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
             f'text_or_path is a {type(text_or_path).__name__}; give URDF text or a path'
         )
     try:
-        return pathlib.Path(text_or_path).read_bytes().lstrip()
+        return files.read(pathlib.Path(text_or_path), LARGEST).lstrip()
     except (OSError, ValueError) as error:
         reason = getattr(error, 'strerror', None) or str(error)
         raise DescriptionError(

@@ -8,12 +8,17 @@ from typing import Any, Generic, TypeVar
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from screw_dynamics_ros.core import DescriptionError, Robot
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.parameters import closure_parameters
 from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
-from screw_dynamics_ros.ros.description import DescriptionLoader, DescriptionSource, Outcome
+from screw_dynamics_ros.ros.description import (
+    DescriptionLoader,
+    DescriptionSource,
+    Outcome,
+    urdf_text,
+)
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics import qos
@@ -100,12 +105,10 @@ class RobotSource(Generic[T]):
 
     def read(self, text: str) -> Robot:
         """Return the robot of a description; raises `DescriptionError` and others."""
-        if '<' not in text:  # a path would be opened
-            raise DescriptionError(
-                f'the robot description is not XML but {text[:60]!r}; publish '
-                'the text of the URDF, not its name'
-            )
-        description = read_urdf(text, inertia_check=self._parameters['inertia_check'])
+        description = read_urdf(
+            urdf_text(text, 'the robot description'),
+            inertia_check=self._parameters['inertia_check'],
+        )
         # Friction is a term of its own: fed back from a measured velocity it can drive a robot.
         options = {
             'backend': self._parameters['backend'],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.parallel.example_mechanisms import stewart_gough
@@ -14,6 +12,7 @@ from screw_dynamics_ros.core.parallel.mechanism_description import mechanism_of
 from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
+from screw_dynamics_ros.ros.yaml_text import read_yaml_file
 
 ROBOT = (
     Specification(
@@ -126,9 +125,9 @@ def make_robot(parameters: Parameters) -> ParallelRobot:
 
 
 def read_mechanism(path: Path) -> Mechanism:
-    """Return the mechanism that a YAML file describes; raises `DescriptionError` with its path."""
+    """Return the mechanism that a YAML file describes; raises `DescriptionError` with its name."""
     try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise DescriptionError(f'{path} cannot be read: {error}') from None
-    return mechanism_of(content, str(path))
+        content = read_yaml_file(path)
+    except ArgumentError as error:
+        raise DescriptionError(f'{path.name}: {error}') from None
+    return mechanism_of(content, path.name)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from screw_dynamics_ros.core.closures import LoopClosures, read_loop_closures
-from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.ros.parameters import Specification
+from screw_dynamics_ros.ros.yaml_text import read_yaml_file
 
 SPECIFICATION = Specification(
     'loop_closures',
@@ -29,6 +28,6 @@ def read(path: str) -> LoopClosures:
 def content_of(path: str) -> Any:
     """Return what a YAML file says; raises `DescriptionError`."""
     try:
-        return yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise DescriptionError(f'parameter loop_closures: {path} cannot be read: {error}') from None
+        return read_yaml_file(Path(path))
+    except ArgumentError as error:
+        raise DescriptionError(f'parameter loop_closures: {error}') from None

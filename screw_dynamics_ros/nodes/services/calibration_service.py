@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.identification.robot_calibration import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot
+from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
 
@@ -35,7 +36,9 @@ def calibrate(queried: QueriedRobot, request: Any, response: Any) -> None:
     given = request.robot_description
     if not given:
         queried.check_tree('calibration', 'send the robot_description, and positions of all joints')
-    description = read_urdf(given) if given else queried.robot.description
+        description = queried.robot.description
+    else:
+        description = read_urdf(urdf_text(given, 'robot_description'))
     link = request.frame if given else queried.find_link(request.frame, 'frame')
     estimate = tuple(request.estimate) or ESTIMATE
     measured = measurements(request)

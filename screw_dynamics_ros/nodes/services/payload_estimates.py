@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core import DescriptionError
 from screw_dynamics_ros.core.control.payload_transitions import mixture
 from screw_dynamics_ros.core.control.tool_body import tool_body
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -22,9 +21,10 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.effort_recording import RecordedStates
 from screw_dynamics_ros.nodes.services.payload_services import DEFAULT
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation
+from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
-from screw_dynamics_ros.ros.names import shorten, shown
+from screw_dynamics_ros.ros.names import shorten
 
 
 def estimate(
@@ -131,12 +131,7 @@ def carried_body(mass: float, com: Array, moments: Array) -> RigidBody:
 
 def describe_tool(request: Any, response: Any) -> None:
     """Answer an AttachTool request but for the link, which is that of the robot in force."""
-    text = request.description
-    if '<' not in text:  # a path would be opened
-        raise DescriptionError(
-            f'description is not XML but {shown(text)!r}; give the text of the URDF, not its name'
-        )
-    description = read_urdf(text, inertia_check='warn')
+    description = read_urdf(urdf_text(request.description, 'description'), inertia_check='warn')
     orientation = request.pose.orientation
     if not any((orientation.x, orientation.y, orientation.z, orientation.w)):
         orientation.w = 1.0

@@ -7,7 +7,13 @@ from pathlib import Path
 import numpy as np
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot, UnknownNameError
+from screw_dynamics_ros.core import (
+    ArgumentError,
+    DescriptionError,
+    Robot,
+    UnknownNameError,
+    files,
+)
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.simulation import SimulatedRobot, middle_of_range
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
@@ -18,6 +24,7 @@ from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
 from screw_dynamics_ros.nodes.simulation.motors import Motors
 from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
+from screw_dynamics_ros.ros.description import LARGEST, urdf_text
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.share import share_folder
 
@@ -27,13 +34,12 @@ ROUNDING = 1e-3  # of the norm of a quaternion written by hand
 def description_text(parameters: Parameters) -> str:
     """Return the text of the URDF; raises `DescriptionError` if it cannot be read."""
     if parameters['robot_description']:
-        text: str = parameters['robot_description']
-        return text
+        return urdf_text(parameters['robot_description'], 'parameter robot_description')
     path = Path(parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
     try:
-        return path.read_text(encoding='utf-8')
-    except (OSError, UnicodeError) as error:
-        raise DescriptionError(f'parameter urdf: {path} cannot be read: {error}') from None
+        return files.text_of(path, LARGEST)
+    except ArgumentError as error:
+        raise DescriptionError(f'parameter urdf: {path}: {error}') from None
 
 
 def make_robot(node: Node, parameters: Parameters, text: str) -> Robot:

@@ -6,8 +6,10 @@ import os
 import pickle
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
@@ -15,6 +17,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
 from screw_dynamics_ros.ros.process.worker import NICENESS
+
+MEMORY = 2 * 2**30  # bytes
+TIME = 300  # s
 
 
 def serve() -> None:
@@ -26,8 +31,11 @@ def serve() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what others print is no answer
     tasks: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=read, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    limit_memory()
     while True:
-        answer = result_of(tasks.get())
+        task = tasks.get()
+        limit_time()
+        answer = result_of(task)
         try:
             send(answers, answer)
         except OSError:  # nobody is there any more
@@ -40,6 +48,25 @@ def read(stream: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
         while True:
             tasks.put(receive(stream))
     os._exit(0)
+
+
+def limit_memory() -> None:
+    """Let a task have `MEMORY` more than the process has now: then it fails, and nothing else."""
+    with suppress(ImportError, OSError, ValueError):  # not on Windows; no /proc on macOS
+        import resource
+
+        pages = int(Path('/proc/self/statm').read_text().split()[0])
+        most = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
+def limit_time() -> None:
+    """Let a task have `TIME` of a processor: then the system ends the process."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        most = int(time.process_time() + TIME)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def result_of(task: bytes) -> bytes:

@@ -202,7 +202,7 @@ def test_degrees_are_suspected(tmp_path, table, capsys):
 
 def test_files_and_options(tmp_path, recorded, capsys):
     for arguments, status, message in [
-        ((tmp_path / 'none.csv', '--rotation-deviation', 1), BROKEN, 'No such file'),
+        ((tmp_path / 'none.csv', '--rotation-deviation', 1), BROKEN, 'there is no such file'),
         ((recorded,), BROKEN, 'argument --rotation-deviation: needed for measured poses'),
         ((recorded, '--rotation-deviation', ANGLE, '--output', recorded / 'x'), BROKEN, '--output'),
         ((recorded, '--rotation-deviation', ANGLE, '--fixed', 'hand'), REFUSED, "'hand'"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -115,6 +118,158 @@ def test_a_damaged_file_is_replaced(folder, kind, damage, monkeypatch):
     assert len(file.read_bytes()) == len(whole)
     nothing_is_recorded(monkeypatch)
     np.testing.assert_array_equal(torques(), expected)
+
+
+def with_metadata(file: Path, metadata: object) -> None:
+    """Write other metadata into a file of the cache, with a checksum that is right."""
+    _, _, code = file.read_bytes().split(b'\n', 2)
+    header = metadata if isinstance(metadata, bytes) else json.dumps(metadata).encode()
+    file.write_bytes(b'\n'.join([disk.checksum(file.name, header, code), header, code]))
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('kind', ['name', 'program'])
+@pytest.mark.parametrize(
+    'metadata',
+    [
+        [],
+        {},
+        None,
+        3,
+        'program',
+        {'program': 3},
+        {'program': None},
+        {'program': '../../somewhere.program'},
+        {'program': '/dev/zero'},
+        {'program': 'a' * 64 + '.name'},
+        {'shapes': 3, 'operations': 1},
+        {'shapes': [3], 'operations': 1},
+        {'shapes': [['3']], 'operations': 1},
+        {'shapes': [[-3]], 'operations': 1},
+        {'shapes': [[True]], 'operations': 1},
+        {'shapes': [[3]]},
+        {'shapes': [[3]], 'operations': 1.5},
+        b'[' * 100_000,
+        b'no JSON',
+        b'\xff',
+    ],
+    ids=repr,
+)
+def test_unexpected_metadata_are_compiled_anew(folder, kind, metadata, monkeypatch):
+    expected = torques()
+    (file,) = folder.glob(f'*.{kind}')
+    whole = file.read_bytes()
+    with_metadata(file, metadata)
+    np.testing.assert_array_equal(torques(), expected)
+    assert file.read_bytes() == whole
+    nothing_is_recorded(monkeypatch)
+    np.testing.assert_array_equal(torques(), expected)
+
+
+# --- others write there -------------------------------------------------------------------------
+
+
+def as_seen_by_others(folder: Path) -> None:
+    """Let a file be another one that has been put there, with a right checksum."""
+    for file in folder.glob('*.program'):
+        with_metadata(file, {'shapes': [[1]], 'operations': 0})
+
+
+def writable_folder(folder: Path) -> None:
+    folder.chmod(0o777)
+
+
+def writable_parent(folder: Path) -> None:
+    folder.parent.chmod(0o777)
+
+
+def link(folder: Path) -> None:
+    folder.rename(folder.with_name('elsewhere'))
+    folder.symlink_to(folder.with_name('elsewhere'))
+
+
+def of_another_user(folder: Path) -> None:
+    if os.geteuid():
+        pytest.skip('only root can give files away')
+    os.chown(folder, 65534, 65534)
+
+
+def parent_of_another_user(folder: Path) -> None:
+    if os.geteuid():
+        pytest.skip('only root can give files away')
+    os.chown(folder.parent, 65534, 65534)
+
+
+@needs_llvmlite
+@pytest.mark.parametrize(
+    'attack', [writable_folder, writable_parent, link, of_another_user, parent_of_another_user]
+)
+def test_a_folder_where_others_may_write_is_not_used(folder, attack, caplog):
+    """It is neither read nor written; the warning comes once."""
+    expected = torques()
+    as_seen_by_others(folder)
+    attack(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with caplog.at_level(logging.WARNING, 'screw_dynamics_ros'):
+        np.testing.assert_array_equal(torques(), expected)
+        np.testing.assert_array_equal(torques(), expected)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    (record,) = caplog.records
+    assert 'SCREW_DYNAMICS_CACHE' in record.message
+    assert str(folder) in record.message or str(folder.parent) in record.message
+
+
+@needs_llvmlite
+@pytest.mark.parametrize('attack', ['writable', 'link', 'pipe', 'other user'])
+def test_a_file_that_others_may_have_written_is_compiled_anew(folder, attack, tmp_path):
+    expected = torques()
+    as_seen_by_others(folder)
+    (file,) = folder.glob('*.program')
+    if attack == 'writable':
+        file.chmod(0o666)
+    elif attack == 'link':
+        file.rename(tmp_path / 'elsewhere')
+        file.symlink_to(tmp_path / 'elsewhere')
+    elif attack == 'pipe':
+        file.unlink()
+        os.mkfifo(file)
+    elif os.geteuid():
+        pytest.skip('only root can give files away')
+    else:
+        os.chown(file, 65534, 65534)
+    np.testing.assert_array_equal(torques(), expected)
+    assert file.is_file()
+    assert not file.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@needs_llvmlite
+def test_a_parent_with_a_sticky_bit_is_safe(folder, caplog):
+    """As /tmp is: nobody else can put another folder in place of this one."""
+    folder.parent.chmod(0o1777)
+    torques()
+    assert kinds(folder) == ['.name', '.program']
+    assert not caplog.records
+
+
+@needs_llvmlite
+def test_what_another_user_has_put_into_a_shared_folder_is_not_executed(folder, monkeypatch):
+    if os.geteuid() or not shutil.which('setpriv'):
+        pytest.skip('takes root, and setpriv')
+    expected = torques()
+    as_seen_by_others(folder)
+    with tempfile.TemporaryDirectory() as shared:
+        os.chmod(shared, 0o1777)
+        readable = Path(shared, 'readable')
+        shutil.copytree(folder, readable)
+        for path in [readable, *readable.iterdir()]:
+            path.chmod(0o755)
+        planted = Path(shared, 'cache')
+        other = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+        subprocess.run([*other, 'cp', '-r', readable, planted], check=True)
+        subprocess.run([*other, 'chmod', '777', planted], check=True)
+        monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(planted))
+        np.testing.assert_array_equal(torques(), expected)
 
 
 @needs_llvmlite

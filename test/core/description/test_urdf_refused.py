@@ -309,3 +309,34 @@ def test_mutated_robots_are_read_or_refused(data):
         words = st.sampled_from([*'abcjk', 'fixed', 'floating', 'planar', 'continuous'])
         pieces[index] = data.draw(st.one_of(VALUES, words))
     read_or_refuse('"'.join(pieces))
+
+
+@pytest.mark.parametrize(
+    'name',
+    ['two&#10;lines', 'a&#9;tab', 'x' * 256, 'to\u202eleft', 'no\u200bwidth'],
+)
+@pytest.mark.parametrize('what', ['link', 'joint'])
+def test_names_that_are_no_text_of_one_line_are_refused(what, name):
+    """They would become lines of files and of logs."""
+    links = f'<link name="{name if what == "link" else "b"}"/><link name="a"/>'
+    text = (
+        f'<robot name="r">{links}<joint name="{name if what == "joint" else "j"}" type="fixed">'
+        f'<parent link="a"/><child link="{name if what == "link" else "b"}"/></joint></robot>'
+    )
+    with pytest.raises(DescriptionError, match=f'name of a <{what}> has control') as refusal:
+        read_urdf(text)
+    assert str(refusal.value).isprintable()
+    assert len(str(refusal.value)) < 300
+
+
+def test_names_that_are_unusual_are_names():
+    for name in (
+        'x' * 255,
+        'Ellbogen links',
+        'épaule',
+        '肘',
+        '$(id)',
+        'a/b',
+        '"quoted"'.replace('"', "'"),
+    ):
+        assert read_urdf(f'<robot name="r"><link name="{name}"/></robot>').root == name

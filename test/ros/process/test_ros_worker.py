@@ -14,6 +14,7 @@ pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process import worker as workers
+from screw_dynamics_ros.ros.process import worker_process
 from screw_dynamics_ros.ros.process.worker import NICENESS, Worker, WorkerError
 from support.processes import is_running, wait_for
 
@@ -68,6 +69,32 @@ def test_it_is_another_process_that_goes_after_this_one(worker):
     assert worker.call(os.nice, 0) == min(os.nice(0) + NICENESS, 19)
     assert worker.call(os.sched_getscheduler, 0) == os.SCHED_OTHER
     assert report(worker).level == Level.OK
+
+
+def fill(size):
+    """Use memory."""
+    return len(bytearray(size))
+
+
+def compute():
+    """Compute for a second at most, then for ever."""
+    worker_process.TIME = 1
+    worker_process.limit_time()
+    while True:
+        pass
+
+
+def test_a_call_can_exhaust_its_process_and_nothing_else(worker):
+    """Memory: the call fails. Time of a processor: the process ends, and another one answers."""
+    pid = worker.call(os.getpid)
+    assert worker.call(fill, 10**8) == 10**8
+    with pytest.raises(WorkerError, match='MemoryError'):
+        worker.call(fill, 2 * worker_process.MEMORY)
+    assert worker.call(os.getpid) == pid
+    with pytest.raises(WorkerError, match='SIGXCPU'):
+        worker.call(compute)
+    assert worker.call(os.getpid) != pid
+    assert report(worker).level == Level.WARN
 
 
 def test_it_has_nothing_of_this_process_but_its_pipes(worker, tmp_path):

@@ -7,12 +7,54 @@ from screw_dynamics_ros.ros.parameters import Specification
 
 CONTINUE = 'continue'  # what a new or refused description changes by default: nothing
 
+LIMITS = frozenset(
+    {
+        'effort_limit_factor',
+        'effort_rate_factor',
+        'limited_joints',
+        'effort_limits',
+        'effort_rates',
+        'blend_time',
+        'ramp_time',
+        'age_limit',
+        'on_loss',
+        'on_new_description',
+        'on_refused_description',
+        'on_end',
+    }
+)
+MODEL = frozenset(
+    {
+        'robot_description',
+        'gravity',
+        'gravity_frame',
+        'payload_link',
+        'payload_mass',
+        'payload_center_of_mass',
+        'payload_inertia',
+        'joints',
+        'compensated_terms',
+        'constraints',
+        'controller_state_topic',
+    }
+)
+#: Parameters that cannot change while torques are enabled.
+LOCKED = {'none': frozenset[str](), 'limits': LIMITS, 'all': LIMITS | MODEL}
+
 TABLE = (
     Specification(
         'enabled',
         False,
         'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
         'service ~/enable sets it, too.',
+    ),
+    Specification(
+        'command_parameters_locked',
+        'limits',
+        'Parameters that cannot change while enabled: limits (those of limits, and of reactions to '
+        'faults), all (those of the model too), or none; see doc/security.md.',
+        choices=tuple(LOCKED),
+        read_only=True,
     ),
     Specification(
         'effort_limit_factor',

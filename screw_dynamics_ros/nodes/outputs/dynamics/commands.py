@@ -7,7 +7,7 @@ way; the rules are those of `core.control.TorqueCommand`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,14 +34,14 @@ from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import CommandChannel, joint_command
-from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import CONTINUE, TABLE
+from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import CONTINUE, LOCKED, TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.parameters import NodeTables, Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
@@ -80,6 +80,8 @@ class Commands:
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check({})
+        for each in {node, host.node}:
+            NodeTables.of(each).guards.append(self._refuse_locked)
         #: What a process that stands still has sent grows stale.
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
         node.create_service(SetBool, '~/enable', self._on_enable)
@@ -126,6 +128,15 @@ class Commands:
             kind, template = joint_command(order)
             self._add(publishers, kind, '~/joint_command', template, places)
         return [*self._channels]
+
+    def _refuse_locked(self, names: Collection[str]) -> None:
+        """Refuse changes that others could move the robot by; raises `ArgumentError`."""
+        locked = LOCKED[self._parameters['command_parameters_locked']].intersection(names)
+        if self._parameters['enabled'] and locked:
+            raise ArgumentError(
+                f'{shorten(sorted(locked))}: locked while enabled (command_parameters_locked); '
+                'call ~/enable with false first'
+            )
 
     def _add(
         self, publishers: Publishers, kind: type, topic: str, template: Template, places: Any

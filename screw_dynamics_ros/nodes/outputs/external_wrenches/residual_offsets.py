@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings impo
     read,
     write,
 )
+from screw_dynamics_ros.ros import data_folder
+from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -32,22 +33,16 @@ TABLE = (
         '',
         'File of the recorded residuals (YAML), read at start and when this changes, written by '
         '~/fit_residual_map. Empty: none, what is recorded is lost at the end.',
-        rule='a file in an existing folder, or empty',
+        rule=data_folder.RULE,
     ),
+    data_folder.SPECIFICATION,
 )
 FAR = 0.5  # confidence below which it is said
 
 
 def check(values: dict[str, Any]) -> None:
-    """Refuse a file in a folder that does not exist; raises `ArgumentError`."""
-    path = path_of(values.get('residual_map', ''))
-    if values.get('residual_map') and (path.is_dir() or not path.parent.is_dir()):
-        raise ArgumentError(f'residual_map: {path} is not a file in an existing folder')
-
-
-def path_of(name: str) -> Path:
-    """Return the file that a parameter names; ~ is the home of the user."""
-    return Path(name).expanduser()
+    """Refuse what is no plain name of a file; raises `ArgumentError`."""
+    data_folder.check_name('residual_map', values.get('residual_map', ''))
 
 
 @dataclass(frozen=True)
@@ -142,6 +137,7 @@ class ResidualOffsets:
     ) -> None:
         self._parameters, self._mean_torque, self._changed = parameters, mean_torque, changed
         self._effort_terms = effort_terms
+        self._folder = DataFolder(parameters['data_folder'])
         self.map: ResidualMap | None = None
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
@@ -169,11 +165,11 @@ class ResidualOffsets:
         if not name:
             self._background.cancel()
             return
-        nothing, turning = self._recordings, self._turning
+        nothing, turning, folder = self._recordings, self._turning, self._folder
 
         def task() -> Made:
             try:
-                found = read(path_of(name), nothing.joints, nothing.effort_terms)
+                found = read(folder, name, nothing.joints, nothing.effort_terms)
             except ScrewDynamicsError as error:
                 return Made(fault=str(error), is_unreadable=True)
             enough = in_force and len(found) >= LEAST
@@ -260,7 +256,7 @@ class ResidualOffsets:
             raise ScrewDynamicsError(
                 'poses are being read or fitted: call ~/fit_residual_map again later'
             )
-        recordings, turning = self._recordings, self._turning
+        recordings, turning, folder = self._recordings, self._turning, self._folder
         name = self._parameters['residual_map']
         if len(recordings) < LEAST:
             raise ScrewDynamicsError(
@@ -278,9 +274,9 @@ class ResidualOffsets:
             found, fault = fitted(*recordings.arrays, turning), ''
             if name:
                 try:
-                    write(path_of(name), recordings)
-                except OSError as error:
-                    fault = f'{name} cannot be written: {error.strerror}'
+                    write(folder, name, recordings)
+                except ArgumentError as error:
+                    fault = str(error)
             return Made(None, found, fault)
 
         self._background.ask(task)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +11,14 @@ import yaml
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_folder import DataFolder
+from screw_dynamics_ros.ros.yaml_text import read_yaml
 
-LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 MOST = 300  # poses
 KEYS = ('joints', 'effort_terms', 'poses')
+HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
+LARGEST = 2 * 2**20  # bytes: 300 poses of 100 joints
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Recordings:
         return both[:, 0], both[:, 1]
 
 
-def write(path: Path, recordings: Recordings) -> None:
-    """Write a file, as a whole or not at all; raises `OSError`."""
+def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
+    """Write a file, as a whole or not at all; raises `ArgumentError`."""
     content = {
         'joints': list(recordings.joints),
         'effort_terms': list(recordings.effort_terms),
@@ -62,62 +63,60 @@ def write(path: Path, recordings: Recordings) -> None:
             for q, residual in recordings.poses
         ],
     }
-    text = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.\n'
-    text += yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
-    beside = path.with_name(f'.{path.name}.new')
-    beside.write_text(text, encoding='utf-8')
-    os.replace(beside, path)
+    text = yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
+    folder.write(name, text, HEADING, LARGEST)
 
 
-def read(path: Path, joints: Sequence[str], effort_terms: Sequence[str]) -> Recordings:
+def read(
+    folder: DataFolder, name: str, joints: Sequence[str], effort_terms: Sequence[str]
+) -> Recordings:
     """Return what a file has for a robot, its joints in the order wanted; nothing without file.
 
     Raises
     ------
     ArgumentError
-        If it cannot be read, is no such file, or is for other joints or terms.
+        If it cannot be read, is no such file, or is for other joints or terms; says nothing of
+        what is in it.
     """
     nothing = Recordings(tuple(joints), tuple(effort_terms))
-    try:
-        content = yaml.load(path.read_text(encoding='utf-8'), Loader=LOADER)
-    except FileNotFoundError:
+    text = folder.read(name, LARGEST)
+    if text is None:
         return nothing
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ArgumentError(f'{path} cannot be read: {" ".join(str(error).split())}') from None
+    try:
+        content = read_yaml(text)
+    except ArgumentError as error:
+        raise ArgumentError(f'{name}: {error}') from None
     if not isinstance(content, dict) or not all(isinstance(content.get(key), list) for key in KEYS):
-        raise ArgumentError(f'{path} is no file of residuals: it needs lists {", ".join(KEYS)}')
+        raise ArgumentError(f'{name} is no file of residuals: it needs lists {", ".join(KEYS)}')
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
-        raise ArgumentError(
-            f'{path} is for the joints {", ".join(map(str, named))}; the robot has '
-            f'{", ".join(joints)}'
-        )
+        raise ArgumentError(f'{name} is for other joints; the robot has {", ".join(joints)}')
     if sorted(map(str, content['effort_terms'])) != sorted(effort_terms):
         raise ArgumentError(
-            f'{path} was recorded with effort_terms {", ".join(map(str, content["effort_terms"]))}'
-            f' and not {", ".join(effort_terms)}: record it anew'
+            f'{name} was recorded with other effort_terms than {", ".join(effort_terms)}: record '
+            'it anew'
         )
     if len(content['poses']) > MOST:
-        raise ArgumentError(f'{path} has {len(content["poses"])} poses, more than {MOST}')
+        raise ArgumentError(f'{name} has {len(content["poses"])} poses, more than {MOST}')
     order = [named.index(name) for name in joints]
     return replace(
         nothing,
         poses=tuple(
             (
-                numbers(path, k, pose, 'positions', len(order))[order],
-                numbers(path, k, pose, 'residuals', len(order))[order],
+                numbers(name, k, pose, 'positions', len(order))[order],
+                numbers(name, k, pose, 'residuals', len(order))[order],
             )
             for k, pose in enumerate(content['poses'], 1)
         ),
     )
 
 
-def numbers(path: Path, k: int, pose: Any, key: str, n: int) -> Array:
+def numbers(name: str, k: int, pose: Any, key: str, n: int) -> Array:
     """Return one list of the k-th pose of a file; raises `ArgumentError`."""
     try:
         found = np.array(pose[key], dtype=float)
     except (KeyError, TypeError, ValueError):
         found = np.empty(0)
     if found.shape != (n,) or not np.isfinite(found).all():
-        raise ArgumentError(f'{path}: {key} of pose {k} must be {n} finite numbers')
+        raise ArgumentError(f'{name}: {key} of pose {k} must be {n} finite numbers')
     return found

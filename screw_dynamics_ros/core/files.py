@@ -1,0 +1,128 @@
+"""Files, read up to a size and never from a device or a pipe; private ones, and writing as a whole.
+
+What is loaded without being asked for must be from this user. A folder is private if it belongs to
+the user, nobody else may write in it, and nobody else can put another one in its place: each folder
+above it belongs to the user or to root, and others may write there at most where the sticky bit
+keeps what is not theirs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from screw_dynamics_ros.core.errors import ArgumentError
+
+NO_LINKS = getattr(os, 'O_NOFOLLOW', 0)
+NO_WAITING = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)
+
+
+def why_not_private(folder: Path) -> str:
+    """Return why others could have written what is in an existing folder, '' if they could not.
+
+    Raises `OSError` if it cannot be looked at.
+    """
+    if not hasattr(os, 'geteuid'):  # Windows keeps the profile of a user private
+        return ''
+    found = os.lstat(folder)
+    if stat.S_ISLNK(found.st_mode):
+        return f'{folder} is a link'
+    if not stat.S_ISDIR(found.st_mode):
+        return f'{folder} is no folder'
+    if found.st_uid != os.geteuid():
+        return f'{folder} belongs to another user'
+    if _others_write(found):
+        return f'others may write in {folder}'
+    for parent in Path(os.path.realpath(folder)).parents:
+        found = os.stat(parent)
+        if found.st_uid not in (0, os.geteuid()):
+            return f'{parent} belongs to another user'
+        if _others_write(found) and not found.st_mode & stat.S_ISVTX:
+            return f'others may write in {parent}'
+    return ''
+
+
+def read(path: Path, largest: int, private: bool = False) -> bytes:
+    """Return the content of a regular file.
+
+    Parameters
+    ----------
+    path : Path
+    largest : int
+        Size beyond which it is not read [bytes].
+    private : bool
+        Whether links are refused, and files that others may have written.
+
+    Raises
+    ------
+    OSError
+        It cannot be read, or is refused; `strerror` says why.
+    """
+    flags = NO_WAITING | (NO_LINKS if private else 0)
+    with os.fdopen(os.open(path, flags), 'rb') as file:
+        found = os.fstat(file.fileno())
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, 'Is a directory', str(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, 'Not a regular file', str(path))
+        if private and _is_from_others(found):
+            raise PermissionError(errno.EPERM, 'Others may have written it', str(path))
+        content = file.read(largest + 1)
+        if len(content) > largest:
+            raise OSError(errno.EFBIG, f'Larger than {largest} bytes', str(path))
+        return content
+
+
+def text_of(path: Path, largest: int) -> str:
+    """Return the text of a file; raises `ArgumentError` without its path."""
+    try:
+        return read(path, largest).decode('utf-8-sig')
+    except FileNotFoundError:
+        raise ArgumentError('there is no such file') from None
+    except IsADirectoryError:
+        raise ArgumentError('this is a folder; name a file in it') from None
+    except UnicodeDecodeError:
+        raise ArgumentError('it is not UTF-8 text') from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or 'this is no name of a file'
+        raise ArgumentError(f'it cannot be read: {reason}') from None
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all, in place of what has its name; raises `OSError`."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.writing-')
+    try:
+        with os.fdopen(handle, 'wb') as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _is_from_others(found: os.stat_result) -> bool:
+    """Whether a file belongs to another user, or others may write it."""
+    return hasattr(os, 'geteuid') and (found.st_uid != os.geteuid() or _others_write(found))
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """Whether others than the user and root may write; the user's own group is no other."""
+    others = bool(found.st_mode & stat.S_IWOTH)
+    group = bool(found.st_mode & stat.S_IWGRP) and not _is_own_group(found.st_gid)
+    return others or group
+
+
+def _is_own_group(group: int) -> bool:
+    """Whether a group has the name of the user and no other members, as many systems make it."""
+    import grp
+    import pwd
+
+    with suppress(KeyError):
+        user, known = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+        return known.gr_name == user and set(known.gr_mem) <= {user}
+    return False

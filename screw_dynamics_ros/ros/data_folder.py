@@ -1,0 +1,92 @@
+"""The data folder: where nodes read and write the files that parameters name while they run.
+
+Everybody on the network may set parameters. So they name files in this folder only, which whoever
+starts a node chooses, and nothing else is opened, written, or looked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from screw_dynamics_ros.core import files
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.parameters import Specification
+
+NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}')
+RULE = 'a plain name of a file in data_folder, or empty'
+
+SPECIFICATION = Specification(
+    'data_folder',
+    '',
+    'Folder of the files that other parameters name. Empty: screw_dynamics_ros in $XDG_DATA_HOME '
+    'or ~/.local/share. Nobody else may write there.',
+    rule='a path, or empty',
+    read_only=True,
+)
+
+
+def check_name(parameter: str, name: str) -> None:
+    """Refuse what is no plain name, without looking at any file; raises `ArgumentError`."""
+    if name and not NAME.fullmatch(name):
+        raise ArgumentError(
+            f'{parameter} must be a plain name of a file in data_folder: letters, digits, _, - and '
+            '., not at the beginning, at most 100'
+        )
+
+
+class DataFolder:
+    """Reads and writes files by plain names.
+
+    Parameters
+    ----------
+    given : str
+        The value of the parameter `data_folder`.
+    """
+
+    def __init__(self, given: str) -> None:
+        base = os.environ.get('XDG_DATA_HOME') or '~/.local/share'
+        self.path = Path(given or Path(base) / 'screw_dynamics_ros').expanduser().absolute()
+
+    def read(self, name: str, largest: int) -> str | None:
+        """Return the text of a file of at most `largest` bytes, None if there is none.
+
+        Raises `ArgumentError`.
+        """
+        try:
+            self._check(name)
+            return files.read(self.path / name, largest, private=True).decode()
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise ArgumentError(f'{name} is not UTF-8 text') from None
+        except OSError as error:
+            raise ArgumentError(f'{name} cannot be read: {error.strerror}') from None
+
+    def write(self, name: str, text: str, heading: str, largest: int) -> None:
+        """Write a file whose first line is `heading`, in place of such a file only.
+
+        Raises `ArgumentError`, and then nothing is changed; also if what is there is larger than
+        `largest` bytes.
+        """
+        start = f'{heading}\n'.encode()
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check(name)
+            path = self.path / name
+            if os.path.lexists(path) and not files.read(path, largest, private=True).startswith(
+                start
+            ):
+                raise ArgumentError(f'{name} is a file of another kind and is not overwritten')
+            files.write(path, start + text.encode())
+        except OSError as error:
+            raise ArgumentError(f'{name} cannot be written: {error.strerror}') from None
+
+    def _check(self, name: str) -> None:
+        """Refuse other names, and a folder that others can change; raises `OSError` too."""
+        if not NAME.fullmatch(name):
+            raise ArgumentError('this is no plain name of a file')
+        reason = files.why_not_private(self.path)
+        if reason:
+            raise ArgumentError(f'data_folder is not used: {reason}')

@@ -1,0 +1,69 @@
+"""YAML with bounds: no aliases, plain data only, limited in size and depth."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from screw_dynamics_ros.core import files
+from screw_dynamics_ros.core.errors import ArgumentError
+
+LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+LARGEST = 4 * 2**20  # bytes of a file
+DEEPEST = 30  # levels of lists and mappings
+
+
+def read_yaml(text: str) -> Any:
+    """Return what a text says.
+
+    Raises
+    ------
+    ArgumentError
+        It is no YAML, has aliases, or is too deep; says the line, and nothing that is in it.
+    """
+    check_yaml(text)
+    try:
+        return yaml.load(text, Loader=LOADER)
+    except Exception as error:  # PyYAML lets through what reading a date or a number raises
+        raise _refused(error, 'it is not YAML of plain data') from None
+
+
+def check_yaml(text: str) -> None:
+    """Refuse a text with aliases, too deep, or no YAML; raises as `read_yaml` does."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=LOADER):
+            if isinstance(event, yaml.AliasEvent):
+                raise ArgumentError(
+                    f'line {event.start_mark.line + 1}: ROS 2 does not support aliases; write out '
+                    'what is meant'
+                )
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > DEEPEST:
+                raise ArgumentError(
+                    f'line {event.start_mark.line + 1}: more than {DEEPEST} levels of lists and '
+                    'mappings'
+                )
+    except (yaml.YAMLError, RecursionError) as error:
+        raise _refused(error, 'it is not YAML') from None
+
+
+def read_yaml_file(path: Path) -> Any:
+    """Return what a file of up to `LARGEST` bytes says; raises `ArgumentError`."""
+    return read_yaml(files.text_of(path, LARGEST))
+
+
+def _refused(error: Exception, what: str) -> ArgumentError:
+    """Return an error with the line, and what the grammar wants there."""
+    mark, problem = getattr(error, 'problem_mark', None), getattr(error, 'problem', None)
+    line = '' if mark is None else f': line {mark.line + 1}'
+    words = re.sub(
+        r"(?<!\S)'[^']*\w[^']*'(?!\S)", '...', str(problem or '')
+    )  # may be from the file
+    return ArgumentError(f'{what}{line}{f": {words}" if words else ""}')
