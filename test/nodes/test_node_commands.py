@@ -61,7 +61,13 @@ class Controlled:
     """A node in this process, the driver's side and the controller's side of it."""
 
     def __init__(self, monkeypatch):
-        self.bench = Bench(monkeypatch, backend='auto', max_delay=10.0, age_limit=AGE_LIMIT)
+        self.bench = Bench(
+            monkeypatch,
+            backend='auto',
+            max_delay=10.0,
+            age_limit=AGE_LIMIT,
+            command_parameters_locked='none',
+        )
         self.clock, self.commands = self.bench.clock, self.bench.part.commands
         self.stamps = set()
 

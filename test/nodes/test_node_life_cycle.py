@@ -307,7 +307,7 @@ def robot_of(name):
 @pytest.fixture
 def bench(monkeypatch, ros_domain):
     rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, max_delay=10.0)
+    made = Bench(monkeypatch, max_delay=10.0, command_parameters_locked='none')
     LifeCycle.bench = made
     yield made
     made.close()

@@ -244,7 +244,7 @@ def test_it_does_not_start_with_bad_parameters(start):
     """The reason is logged, and the exit status is not 0."""
     process = start('parallel_robot', {'mechanism': '/nowhere.yaml'}, ['-r', '__ns:=/bad'])
     assert process.wait() != 0
-    assert 'parameter mechanism: /nowhere.yaml cannot be read' in process.output
+    assert 'parameter mechanism: nowhere.yaml: there is no such file' in process.output
 
 
 def test_parameters_that_do_not_fit(tmp_path):
@@ -254,7 +254,7 @@ def test_parameters_that_do_not_fit(tmp_path):
         check({**values, 'base_frame': 'platform'})
     path = tmp_path / 'robot.yaml'
     path.write_text('name: [')
-    with pytest.raises(DescriptionError, match='cannot be read'):
+    with pytest.raises(DescriptionError, match='robot.yaml: it is not YAML: line 2'):
         make_robot({**values, 'mechanism': str(path)})
     path.write_text('name: robot')
     with pytest.raises(DescriptionError, match='lacks'):
