@@ -13,6 +13,8 @@ pytest.importorskip('screw_dynamics_msgs.srv._annotate_trajectory')
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
@@ -72,6 +74,10 @@ def client(node, connect):
 
 def state(position=Q, names=JOINTS):
     return JointState(name=list(names), position=[float(value) for value in position])
+
+
+def ignore(message):
+    """A callback of what only is to be there."""
 
 
 def search(seconds):
@@ -422,6 +428,34 @@ def test_garbage_in_requests(client, node, kind):
     assert pid_of(node, 'answers requests') == pids[1]
     request = Jacobian.Request(joint_state=state(), frame=TOOL)
     assert client.call(Jacobian, JACOBIAN, request).success
+
+
+def test_a_storm_of_parameters_requests_and_endpoints_leaves_no_state_unanswered(client, node):
+    """Each state is answered while many others wait, and so is sense afterwards."""
+    client.subscribe(TwistStamped, TWIST)
+    client.ask(TWIST, JOINTS, Q)
+    parameters = client.service(SetParameters, 'kinematics/set_parameters')
+    jacobian = client.service(Jacobian, JACOBIAN)
+    question = Jacobian.Request(joint_state=state(), frame=TOOL)
+    values = [
+        ('ellipsoid_limit', 0.5),
+        ('ellipsoid_limit', -1.0),
+        ('ellipsoid_limit', 'x' * 100_000),
+        ('no_parameter', 1.0),
+    ]
+    endpoints = []
+    for k in range(50):
+        for name, value in values:
+            change = Parameter(name, value=value).to_parameter_msg()
+            parameters.call_async(SetParameters.Request(parameters=[change]))
+            jacobian.call_async(question)
+        for topic in (TWIST, f'kinematics/twist/storm{k}'):
+            endpoints.append(client.node.create_subscription(TwistStamped, topic, ignore, 1))
+        client.ask_once(TWIST, JOINTS, Q)
+    for endpoint in endpoints:
+        client.node.destroy_subscription(endpoint)
+    assert client.call(Jacobian, JACOBIAN, question).success
+    assert client.set_parameter('kinematics', 'ellipsoid_limit', 0.5).successful
 
 
 @pytest.mark.parametrize(

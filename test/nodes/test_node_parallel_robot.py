@@ -254,7 +254,7 @@ def test_parameters_that_do_not_fit(tmp_path):
         check({**values, 'base_frame': 'platform'})
     path = tmp_path / 'robot.yaml'
     path.write_text('name: [')
-    with pytest.raises(DescriptionError, match='robot.yaml: it is not YAML: line 2'):
+    with pytest.raises(DescriptionError, match=r'robot\.yaml: it is not YAML: line 2'):
         make_robot({**values, 'mechanism': str(path)})
     path.write_text('name: robot')
     with pytest.raises(DescriptionError, match='lacks'):

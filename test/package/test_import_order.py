@@ -21,7 +21,8 @@ NAME = PACKAGE.name
 #: Folders, and files beside them, from the bottom up: each imports from those before it only.
 ORDER = """
     core.errors  core.types
-    core.files  core.arguments  core.linear  core.kinematic_model  core.least_squares  core.reproducible
+    core.files  core.arguments  core.linear  core.kinematic_model
+    core.least_squares  core.reproducible
     core.lie
     core.compile
     core.description
