@@ -105,7 +105,7 @@ class _Body:
         """Return whether accelerating the body's own joint takes any effort."""
         assert self.joint is not None
         matrix, axis = self.second_moment, self.joint.axis
-        nothing = _NOTHING * float(np.trace(matrix))
+        nothing = _NOTHING * float(np.abs(matrix.diagonal()).sum())
         if self.joint.type in ('prismatic', 'planar', 'floating') and self.mass == 0.0:
             return False
         if self.joint.type == 'prismatic':
@@ -113,8 +113,8 @@ class _Body:
         if self.joint.type in ('planar', 'floating'):  # free to turn about the center of mass
             matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
         if self.joint.type == 'floating':
-            return float(np.linalg.eigvalsh(matrix)[0]) > nothing
-        return float(axis @ matrix @ axis) > nothing
+            return float(np.abs(np.linalg.eigvalsh(matrix)).min()) > nothing
+        return abs(float(axis @ matrix @ axis)) > nothing
 
 
 def _parallel_axes(mass: float, com: NDArray[np.float64]) -> NDArray[np.float64]:

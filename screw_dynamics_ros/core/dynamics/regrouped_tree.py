@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     momentum,
     transported,
 )
+from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
 from screw_dynamics_ros.core.types import Array
@@ -74,8 +75,16 @@ def regrouped(tree: Tree) -> Tree:
 def massless_about_joint(body: Body) -> bool:
     """Return whether a joint of one freedom meets no resistance from its own body."""
     felt = momentum((body.m, body.h, body.I), body.X).T @ body.X
-    most = max(body.m, float(np.trace(body.I)))
-    return body.dof == 1 and not felt[0, 0] + body.drive.reflected_inertia > 1e-12 * most
+    most = max(abs(body.m), float(np.abs(body.I.diagonal()).sum()))
+    return body.dof == 1 and not abs(felt[0, 0] + body.drive.reflected_inertia) > 1e-12 * most
+
+
+def has_positive_energy(body: Body) -> bool:
+    """Return whether no motion of a body has a negative kinetic energy, but for rounding."""
+    if body.m < 0.0:
+        return False
+    central = body.I + hat(body.h) @ hat(body.h) / body.m if body.m else body.I
+    return bool(np.linalg.eigvalsh(central)[0] >= -1e-9 * np.abs(body.I.diagonal()).sum())
 
 
 def split(X: Array, inertia: RigidInertia) -> tuple[RigidInertia, RigidInertia]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.compile.sources import origin
 from screw_dynamics_ros.core.dynamics.payload import payload_parameters
-from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
-from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.dynamics.regrouped_tree import has_positive_energy, regrouped
+from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.robot.functions import Function, as_tuple, find, input_size
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
@@ -50,6 +51,32 @@ class CompiledFunctions:
         self._tables: dict[str, Tables] = {}
         self._fast: dict[str, Callable[..., Any]] = {}  # the builtin functions
         self._general: CompiledFunctions | None = None
+
+    @cached_property
+    def doubtful_inertias(self) -> tuple[str, ...]:
+        """Joints about which there may be no inertia in some configurations.
+
+        Those whose links have none, and those of links whose inertia no body can have.
+        """
+        return tuple(
+            body.joint
+            for body, regrouped_body in zip(self.tree.bodies, self.regrouped_tree.bodies)
+            if regrouped_body.massless_about_joint or not has_positive_energy(body)
+        )
+
+    def _explain_undefined(self, inputs: Sequence[ArrayLike]) -> None:
+        """Raise `InertiaError` for a result that is not finite, unless the inputs are not either.
+
+        Stacks are not looked at: their samples that are singular are NaN.
+        """
+        joints = self.doubtful_inertias
+        if joints and all(np.isfinite(x).all() for x in inputs):
+            raise InertiaError(
+                'accelerations are not defined in this configuration: the links of some of the '
+                f'joints {", ".join(map(repr, joints))} have no inertia about them, or one that no '
+                'body can have, and nothing they carry makes up for it; give those links inertias '
+                'or armatures, or prescribe their motion'
+            )
 
     def _make_general(self) -> None:
         """Make the twin to which builtin functions pass what they cannot handle.
@@ -92,8 +119,11 @@ class CompiledFunctions:
         applied = ((wrenches or {})[link] for link in links)
         inputs, samples = self._inputs(name, kernel, [*arguments, *applied], gravity)
         outputs = computed(kernel, inputs, samples, out_tuple(kernel, out))
+        doubtful = function.divides and bool(self.doubtful_inertias)
+        if doubtful and samples is None and not all(np.isfinite(each).all() for each in outputs):
+            self._explain_undefined(inputs)
         selectable = 'prescribed' not in function.options  # by strings the caller passes
-        if isinstance(kernel, NativeKernel) and not links and selectable:
+        if isinstance(kernel, NativeKernel) and not links and selectable and not doubtful:
             self._install_fast(function, options, kernel, samples is not None)
         if out is not None:
             return unpacked(outputs)

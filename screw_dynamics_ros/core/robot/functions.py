@@ -63,6 +63,8 @@ class Function:
         Options with which the recursion branches on numbers and cannot be recorded.
     too_long : callable, optional
         Says of which trees the program would take too long to compile.
+    divides : bool
+        Whether it divides by the inertias about joints, which may be none.
     """
 
     evaluate: Callable[..., Array | tuple[Array, ...]]
@@ -70,6 +72,7 @@ class Function:
     method: Any
     branching: frozenset[str] = frozenset()
     too_long: Callable[[Tree], bool] | None = None
+    divides: bool = False
 
     def not_recorded(self, tree: Tree, options: tuple[str, ...]) -> str:
         """Return why the recursion runs on numbers each time it is called; '' if it is recorded."""
@@ -130,6 +133,7 @@ def compiled(
     *inputs: str,
     branching: frozenset[str] = frozenset(),
     too_long: Callable[[Tree], bool] | None = None,
+    divides: bool = False,
 ) -> Callable[[Method], Method]:
     """Return a decorator that makes a function of a robot out of a recursion.
 
@@ -140,12 +144,12 @@ def compiled(
         any.
     *inputs : str
         Some of `INPUTS`, in their order.
-    branching, too_long
+    branching, too_long, divides
         As in `Function`.
     """
 
     def decorate(method: Method) -> Method:
-        function = registered(Function(recursion, inputs, method, branching, too_long))
+        function = registered(Function(recursion, inputs, method, branching, too_long, divides))
         evaluate = evaluator(function)
         evaluate.__defaults__ = method.__defaults__
         evaluate.__kwdefaults__ = method.__kwdefaults__

@@ -84,7 +84,7 @@ from screw_dynamics_ros.core.dynamics.spatial_momentum import (
     spatial_momentum_dynamics,
 )
 from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.all_solutions import (
     AllInverseKinematics,
     AllSolutions,
@@ -572,7 +572,7 @@ class Robot(CompiledFunctions):
         at the origin of the link frame, in the link frame.
         """
 
-    @compiled(forward_dynamics, 'q', 'v', 'tau', 'gravity')
+    @compiled(forward_dynamics, 'q', 'v', 'tau', 'gravity', divides=True)
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -585,7 +585,8 @@ class Robot(CompiledFunctions):
     ) -> Array:
         """Return the accelerations under torques tau, (nv,) (D-38); wrenches as above.
 
-        NaN in configurations in which links without inertia leave them undefined.
+        Raises `InertiaError` in configurations in which links without inertia leave them undefined;
+        samples of a stack are NaN there.
         """
 
     @compiled(joint_wrenches, 'q', 'v', 'a', 'gravity')
@@ -645,7 +646,7 @@ class Robot(CompiledFunctions):
     def mass_matrix_partials(self, q: ArrayLike) -> Array:
         """Return the (nv, nv, nv) derivatives dM_ij / dq_k, along velocities as below (D-40)."""
 
-    @compiled(inverse_mass_matrix, 'q')
+    @compiled(inverse_mass_matrix, 'q', divides=True)
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the inverse of M(q), (nv, nv) (Müller 2018b, 6.1, D-40)."""
 
@@ -682,7 +683,7 @@ class Robot(CompiledFunctions):
         compiled: calls take tenths of a second.
         """
 
-    @compiled(forward_dynamics_derivatives, 'q', 'v', 'tau', 'gravity')
+    @compiled(forward_dynamics_derivatives, 'q', 'v', 'tau', 'gravity', divides=True)
     def forward_dynamics_derivatives(
         self,
         q: ArrayLike,
@@ -984,19 +985,6 @@ class Robot(CompiledFunctions):
             return Terms(*outputs)
         inputs, _ = self._inputs('constrained_dynamics', kernel, [q, v, tau, *parameters])
         return Terms(*kernel.stack(inputs))
-
-    def _explain_undefined(self, inputs: Sequence[ArrayLike]) -> None:
-        """Raise `InertiaError` for a result that is not finite, unless the inputs are not either.
-
-        Stacks are not looked at: their samples that are singular are NaN.
-        """
-        joints = [body.joint for body in self.regrouped_tree.bodies if body.massless_about_joint]
-        if joints and all(np.isfinite(x).all() for x in inputs):
-            raise InertiaError(
-                'accelerations are not defined in this configuration: the links of some of the '
-                f'joints {", ".join(map(repr, joints))} have no inertia about them, and nothing '
-                'they carry has; give those links inertias or armatures, or prescribe their motion'
-            )
 
     # --- inverse problems; doc/inverse_kinematics.md ----------------------------------------------
 

@@ -37,8 +37,8 @@ def check_robot(robot: Robot, q: Array) -> None:
     weightless = immovable(robot, robot.mass_matrix(q))
     if weightless:
         raise InertiaError(
-            f'{weightless} moves no mass (or only a point or a line of it) and '
-            'cannot be simulated; give its link an <inertial>'
+            f'{weightless} moves no mass (or only a point or a line of it), or a negative inertia, '
+            'and cannot be simulated; give its link an <inertial> that a body can have'
         )
 
 
