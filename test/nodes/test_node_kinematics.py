@@ -11,12 +11,13 @@ pytest.importorskip('tf2_msgs.msg')
 import rclpy
 from geometry_msgs.msg import TransformStamped, TwistStamped
 from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
 from support.robots import urdf_path
-from support.ros_harness import DEADLINE, LATCHED, OK
+from support.ros_harness import DEADLINE, LATCHED, OK, WARN
 
 PLANAR = urdf_path('planar_2r').read_text()
 STATE = ['joint1', 'joint2'], [0.3, 0.4], [1.0, 2.0]
@@ -118,6 +119,28 @@ def test_frames_of_a_node_of_another_name_and_namespace(launch, robot, child):
     client.ask('tf', *STATE)
     if is_rival:
         assert stamp not in client.stamps('tf')
+
+
+def test_a_robot_with_the_same_frames_in_another_namespace_is_a_warning(launch, robot):
+    """Who is first has /tf; the other one says who, and what to do."""
+    client = launch({})
+    client.subscribe(TFMessage, 'tf')
+    client.ask('tf', *STATE)
+    space = client.node.get_namespace()
+    other = rclpy.create_node('kinematics', context=client.context, namespace='/another')
+    other.create_subscription(JointState, 'joint_states', lambda message: None, 10)
+    other.create_publisher(TFMessage, f'{space}/tf', 10)
+    static = other.create_publisher(TFMessage, f'{space}/tf_static', LATCHED)
+    static.publish(TFMessage(transforms=[TransformStamped(child_frame_id='tip')]))
+    client.expect(
+        f'{client.prefix}outputs',
+        WARN,
+        'no /tf: /another/kinematics publishes frames with the names of this robot',
+        'frame_prefix',
+    )
+    other.destroy_node()
+    client.expect(f'{client.prefix}outputs', OK)
+    client.ask('tf', *STATE)
 
 
 def test_frames_can_be_switched_off_and_on(launch, robot):

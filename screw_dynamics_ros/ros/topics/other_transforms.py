@@ -19,6 +19,7 @@ except ImportError:  # its name in humble
 
 STATE_PUBLISHER = 'robot_state_publisher'
 MOST_MESSAGES = 100  # of others, kept from /tf_static
+JOINT_STATES = 'sensor_msgs/msg/JointState'
 PATIENCE = 3  # looks within which a state publisher has sent its fixed joints
 
 Name = tuple[str, str]  # namespace and name of a node
@@ -110,6 +111,15 @@ class OtherTransforms:
             self._found = self._among(names, others)
         return self._found
 
+    def of_other_robots(self) -> list[str]:
+        """Return which of the nodes found last follow other joint states than this one."""
+        own = self._node.resolve_topic_name('joint_states')
+        topics = {}
+        for name in self._found:
+            space, _, last = name.rpartition('/')
+            topics[name] = self._joint_states_of((space or '/', last))
+        return [name for name, followed in topics.items() if followed and own not in followed]
+
     def _among(self, names: set[Name], others: set[Name]) -> list[str]:
         """Return which of the nodes `others`, that publish both topics, have the frames."""
         if any(frames & self._frames for frames in self._seen):
@@ -154,13 +164,16 @@ class OtherTransforms:
 
     def _follows_joints(self, other: Name) -> bool:
         """Whether another node subscribes to the joint states that this one follows."""
+        return self._node.resolve_topic_name('joint_states') in self._joint_states_of(other)
+
+    def _joint_states_of(self, other: Name) -> set[str]:
+        """Return the topics with joint states that another node subscribes to."""
         space, name = other
-        topic = self._node.resolve_topic_name('joint_states')
         try:
             topics = self._node.get_subscriber_names_and_types_by_node(name, space)
-        except RuntimeError:  # rclpy has no public name for it: the node has gone meanwhile
-            return False
-        return any(each == topic for each, _ in topics)
+        except (RuntimeError, ValueError):  # the node has gone meanwhile, or is none of ROS
+            return set()
+        return {topic for topic, types in topics if JOINT_STATES in types}
 
     def _goes_first(self, other: Name) -> str:
         """Return the full name of another node, '' if it leaves the frames to this one.

@@ -71,6 +71,7 @@ class TransformPublisher:
         self._static: bytes | None = None  # the transforms of fixed joints
         self._told: bytes | None = None  # what those who come later get of them
         self._others: list[str] | None = None  # unknown before the first look
+        self._of_other_robots: list[str] = []
         if TFMessage is not None:
             self._other_transforms = OtherTransforms(node, TFMessage)
             every(node, 1.0, self.look)
@@ -143,6 +144,7 @@ class TransformPublisher:
     def look(self) -> None:
         """See whether somebody else publishes the frames."""
         self._others = self._other_transforms.found()
+        self._of_other_robots = self._other_transforms.of_other_robots()
         self._switch()
 
     def report(self, status: Status) -> None:
@@ -152,6 +154,13 @@ class TransformPublisher:
                 Level.WARN,
                 'no /tf: the package tf2_msgs is not installed; install it, '
                 'or build the stand-in in tools/tf2_msgs',
+            )
+        elif self._of_other_robots and self._parameters['publish_tf']:
+            status.report(
+                Level.WARN,
+                f'no /tf: {shorten(self._of_other_robots)} publishes frames with the names of this '
+                'robot, and follows other joint states; give one of the robots a frame_prefix, or '
+                'set publish_tf to false',
             )
         elif self._others and self._parameters['publish_tf']:
             status.values['tf'] = f'published by {shorten(self._others)}'
