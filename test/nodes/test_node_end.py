@@ -47,17 +47,13 @@ def test_signal_while_publishing(start, connect, number, executor):
         assert not [line for line in output if sign in line], node.output
 
 
-def test_signal_while_starting(start, connect, tmp_path):
-    """A driver that still waits for its description ends, too."""
+def test_a_description_that_nobody_writes_holds_up_no_start(start, tmp_path):
+    """A pipe is refused: opening it would wait for whoever writes."""
     path = tmp_path / 'nobody_writes.urdf'
     os.mkfifo(path)
-    client = connect('early')
     node = start('simulator', {'urdf': path}, ['-r', '__ns:=/early'])
-    client.wait(
-        lambda: ('simulator', '/early') in client.node.get_node_names_and_namespaces(),
-        what='the node',
-    )
-    assert node.stop() == 0
+    assert node.wait() == 1
+    assert 'nobody_writes.urdf: it cannot be read: Not a regular file' in node.output
     assert 'Traceback' not in node.output
 
 

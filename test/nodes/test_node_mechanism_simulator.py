@@ -237,7 +237,7 @@ def test_it_does_not_start_with_bad_parameters(start):
     """The reason is logged, and the exit status is not 0."""
     process = start('mechanism_simulator', {'loop_closures': '/nowhere.yaml'}, ['-r', '__ns:=/bad'])
     assert process.wait() != 0
-    assert 'parameter loop_closures: /nowhere.yaml cannot be read' in process.output
+    assert 'parameter loop_closures: nowhere.yaml: there is no such file' in process.output
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_it_does_not_start_with_bad_parameters(start):
         ({'gravity': [1.0]}, 'gravity must be empty or three numbers'),
         ({'initial_joints': ['a']}, '0 initial_positions for 1 initial_joints'),
         ({'initial_joints': ['a'], 'initial_positions': [1.0]}, "no joint named 'a'"),
-        ({'urdf': '/nowhere.urdf'}, 'cannot be read'),
+        ({'urdf': '/nowhere.urdf'}, 'there is no such file'),
     ],
 )
 def test_parameters_that_do_not_fit(parameters, reason):

@@ -293,6 +293,13 @@ def test_bad_reference_is_refused_with_a_reason(client, robot, rng):
     name = diagnostics_name(client, 'dynamics')
     client.wait(lambda: 'refused' not in client.diagnostics[name][1], what='a reference again')
 
+    def is_too_old(_):
+        return client.diagnostics[name][2].get('feedforward follows') != 'reference'
+
+    client.drive(
+        is_too_old, robot.joint_names, *random_state(rng, robot), what='the measured state'
+    )
+
 
 def test_order_of_commands(client, robot, oracle, rng):
     order = [f'panda_joint{i}' for i in (7, 2, 4)]

@@ -100,14 +100,17 @@ def test_everything_that_a_process_does_is_allowed(start, connect, process):
     client.wait(lambda: client.node.count_publishers(f'{SPACE}/{BEGUN[process]}'), what=process)
     begin = f'{SPACE[1:]}/{process}: '
     client.wait(lambda: any(each.startswith(begin) for each in client.diagnostics), what=begin)
-    nodes = [
-        (name, space)
-        for name, space in client.node.get_node_names_and_namespaces()
-        if space == SPACE and (process == 'simulator' or name != 'simulator')
-    ]
-    assert mine >= {name for name, _ in nodes if not name.startswith('_')}
-    assert nodes
-    for name, space in nodes:
+
+    def nodes():
+        return [
+            (name, space)
+            for name, space in client.node.get_node_names_and_namespaces()
+            if space == SPACE and (process == 'simulator' or name != 'simulator')
+        ]
+
+    client.wait(lambda: mine <= {name for name, _ in nodes()}, what='the nodes')
+    assert {name for name, _ in nodes() if not name.startswith('_')} == mine
+    for name, space in nodes():
         for (kind, right), ask in RIGHTS.items():
             for endpoint, _ in getattr(client.node, ask)(name, space):
                 assert allowed(process, kind, right, endpoint), (name, kind, right)

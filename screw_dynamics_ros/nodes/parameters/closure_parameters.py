@@ -30,4 +30,4 @@ def content_of(path: str) -> Any:
     try:
         return read_yaml_file(Path(path))
     except ArgumentError as error:
-        raise DescriptionError(f'parameter loop_closures: {error}') from None
+        raise DescriptionError(f'parameter loop_closures: {Path(path).name}: {error}') from None

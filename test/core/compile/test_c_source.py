@@ -207,7 +207,7 @@ def test_an_array_has_one_name():
 
 
 def test_names_cannot_end_the_comment():
-    text = urdf_path('planar_2r').read_text().replace('name="joint1"', 'name="j*/ int x;&#10;"')
+    text = urdf_path('planar_2r').read_text().replace('name="joint1"', 'name="j*/ int x;"')
     header = Robot.from_urdf(text, backend='reference').c_source('planar', 'mass_matrix').header
     assert header.count('*/') == 2  # of the comment, and after #endif
     assert 'j* / int x;' in header
