@@ -77,14 +77,18 @@ def read(path: Path, largest: int, private: bool = False) -> bytes:
         return content
 
 
-def text_of(path: Path, largest: int) -> str:
-    """Return the text of a file; raises `ArgumentError` without its path."""
+def text_of(path: Path, largest: int, kind: str = '') -> str:
+    """Return the text of a file.
+
+    Raises `ArgumentError`, without its path; of a folder, with the `kind` of file to name in it.
+    """
     try:
         return read(path, largest).decode('utf-8-sig')
     except FileNotFoundError:
         raise ArgumentError('there is no such file') from None
     except IsADirectoryError:
-        raise ArgumentError('this is a folder; name a file in it') from None
+        remedy = f'; name a {kind} file in it' if kind else ''
+        raise ArgumentError(f'this is a folder{remedy}') from None
     except UnicodeDecodeError:
         raise ArgumentError('it is not UTF-8 text') from None
     except (OSError, ValueError) as error:

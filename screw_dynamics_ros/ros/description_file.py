@@ -13,7 +13,9 @@ from xml.dom import minidom
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
+from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.description.urdf import read_urdf
+from screw_dynamics_ros.core.description.xml_document import LARGEST
 from screw_dynamics_ros.core.errors import ArgumentError
 
 PACKAGE_URI = 'package://'
@@ -73,16 +75,7 @@ def read_description(path: Path, arguments: Mapping[str, str]) -> str:
     DescriptionError
         If it describes no robot.
     """
-    try:
-        text = path.read_text(encoding='utf-8')
-    except FileNotFoundError:
-        raise ArgumentError('there is no such file') from None
-    except IsADirectoryError:
-        raise ArgumentError('this is a folder') from None
-    except UnicodeDecodeError:
-        raise ArgumentError('it is not UTF-8 text') from None
-    except OSError as error:
-        raise ArgumentError(f'it cannot be read: {error.strerror}') from None
+    text = files.text_of(path, LARGEST)
     if is_xacro(path, text):
         text = expanded(path, text, arguments)
     elif arguments:

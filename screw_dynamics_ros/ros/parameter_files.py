@@ -57,7 +57,7 @@ def read_parameter_file(path: Path) -> list[ParameterSection]:
     ArgumentError
         If it cannot be read or has another shape; the text says what is wrong and what to do.
     """
-    text = files.text_of(path, LARGEST)
+    text = files.text_of(path, LARGEST, 'YAML')
     check_yaml(text)
     content = yaml.compose(text, yaml.SafeLoader)
     if content is None:

@@ -56,7 +56,7 @@ def check_yaml(text: str) -> None:
 
 def read_yaml_file(path: Path) -> Any:
     """Return what a file of up to `LARGEST` bytes says; raises `ArgumentError`."""
-    return read_yaml(files.text_of(path, LARGEST))
+    return read_yaml(files.text_of(path, LARGEST, 'YAML'))
 
 
 def _refused(error: Exception, what: str) -> ArgumentError:

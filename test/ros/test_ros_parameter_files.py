@@ -82,7 +82,7 @@ def test_broken_files_are_refused_with_the_reason(text, reason, tmp_path):
 def test_what_is_no_file_is_refused(tmp_path):
     for path, reason in (
         (tmp_path / 'none.yaml', 'there is no such file'),
-        (tmp_path, 'this is a folder; name a file in it'),
+        (tmp_path, 'this is a folder; name a YAML file in it'),
     ):
         with pytest.raises(ArgumentError, match=reason):
             read_parameter_file(path)

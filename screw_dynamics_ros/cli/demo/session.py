@@ -40,7 +40,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         'dynamics:age_limit': 10.0,
     },
 }
-QUEUED = 5000  # messages on each topic, 25 s, for whom the machine lets wait
+QUEUED = 5000  # messages on each topic, of 25 s, for a process that is held up
 TOPICS = {
     'simulator': ('joint_states', 'simulator/ground_truth/external_torque'),
     'bringup': (

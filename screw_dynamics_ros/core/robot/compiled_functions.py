@@ -53,7 +53,7 @@ class CompiledFunctions:
         self._general: CompiledFunctions | None = None
 
     @cached_property
-    def doubtful_inertias(self) -> tuple[str, ...]:
+    def _doubtful_inertias(self) -> tuple[str, ...]:
         """Joints about which there may be no inertia in some configurations.
 
         Those whose links have none, and those of links whose inertia no body can have.
@@ -69,7 +69,7 @@ class CompiledFunctions:
 
         Stacks are not looked at: their samples that are singular are NaN.
         """
-        joints = self.doubtful_inertias
+        joints = self._doubtful_inertias
         if joints and all(np.isfinite(x).all() for x in inputs):
             raise InertiaError(
                 'accelerations are not defined in this configuration: the links of some of the '
@@ -119,7 +119,7 @@ class CompiledFunctions:
         applied = ((wrenches or {})[link] for link in links)
         inputs, samples = self._inputs(name, kernel, [*arguments, *applied], gravity)
         outputs = computed(kernel, inputs, samples, out_tuple(kernel, out))
-        doubtful = function.divides and bool(self.doubtful_inertias)
+        doubtful = function.divides and bool(self._doubtful_inertias)
         if doubtful and samples is None and not all(np.isfinite(each).all() for each in outputs):
             self._explain_undefined(inputs)
         selectable = 'prescribed' not in function.options  # by strings the caller passes

@@ -648,7 +648,10 @@ class Robot(CompiledFunctions):
 
     @compiled(inverse_mass_matrix, 'q', divides=True)
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return the inverse of M(q), (nv, nv) (Müller 2018b, 6.1, D-40)."""
+        """Return the inverse of M(q), (nv, nv) (Müller 2018b, 6.1, D-40).
+
+        Raises `InertiaError` as `forward_dynamics` does.
+        """
 
     @compiled(inverse_dynamics_derivatives, 'q', 'v', 'a', 'gravity')
     def inverse_dynamics_derivatives(
@@ -694,7 +697,7 @@ class Robot(CompiledFunctions):
         gravity: ArrayLike | None = None,
         out: Outputs | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, as above."""
+        """Return (da/dq, da/dv, M^-1) of `forward_dynamics`, (nv, nv) each, and its errors."""
 
     @compiled(drive_torques, 'q', 'v', 'a', 'gravity')
     def drive_torques(

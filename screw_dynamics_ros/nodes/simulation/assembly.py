@@ -37,7 +37,7 @@ def description_text(parameters: Parameters) -> str:
         return urdf_text(parameters['robot_description'], 'parameter robot_description')
     path = Path(parameters['urdf'] or share_folder() / 'urdf' / 'panda.urdf')
     try:
-        return files.text_of(path, LARGEST)
+        return files.text_of(path, LARGEST, 'URDF')
     except ArgumentError as error:
         raise DescriptionError(f'parameter urdf: {path}: {error}') from None
 

@@ -69,6 +69,7 @@ def test_a_node_that_has_not_told_its_name_is_no_fault_and_found_later(node, oth
 def test_a_program_without_ros_publishes_them(node, others):
     publish(node, (NO_NODE, NO_NODE))
     assert others.found() == ['a program without ROS']
+    assert others.of_other_robots() == []
 
 
 def test_a_node_that_is_gone_is_no_fault(node, others):
