@@ -98,7 +98,7 @@ def of_arm(name: str) -> None:
     chain = SerialChain.of(robot.tree, arm(name).tool)
     found = classify(chain).arm or Pieper.recognized(chain)
     if found is not None:
-        ClosedForm('closed form', found, '', 'python', redundant=len(chain) > 6)
+        ClosedForm('closed form', found, '', 'python', (('swivel', 1),) if len(chain) > 6 else ())
     make_polisher(chain, tuple(range(6)), 1, 'python')
     make_jacobian(chain, 'python')
 

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from itertools import repeat
@@ -350,6 +351,8 @@ def stacked_into(kernel: Kernel) -> Callable[..., None]:
 
     Its arguments are the inputs as in `compiled_call`, then the outputs, (N, ...).
     """
+    if isinstance(kernel, NativeKernel):
+        _ = kernel.stacked  # the shapes come with it, without code for one sample
     call, count = compiled_call(kernel), len(kernel.specification.inputs)
 
     def run(*arrays: Any) -> None:
@@ -368,6 +371,12 @@ def run_into(kernel: Kernel, *arrays: Any) -> None:
         )
     inputs = [vector(name, size, array) for (name, size), array in zip(sizes, arrays)]
     computed(kernel, inputs, None, arrays[len(sizes) :])
+
+
+def in_parallel(*makers: Callable[[], Any]) -> list[Any]:
+    """Return what some functions return, each of which compiles something."""
+    with ThreadPoolExecutor(len(makers)) as threads:
+        return [each.result() for each in [threads.submit(make) for make in makers]]
 
 
 @dataclass(frozen=True)

@@ -208,10 +208,10 @@ class AllInverseKinematics:
                 else 'a swivel angle belongs to S-R-S arms with seven joints free'
             )
         target = arm.target(C, positions) if locked else C
-        found = solver.direct(target, swivel)
+        inner = arm.inner_positions(positions)
+        found = solver.direct(target, inner, swivel)
         if found is None:
             check_elements(C)  # a solution would have told
-            inner = arm.inner_positions(positions)
             found = solver.solve(target, inner, swivel)
             if not len(found.q):
                 nearest = rigid(target)

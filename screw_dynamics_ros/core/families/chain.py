@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -145,21 +146,34 @@ class SerialChain:
             raise UnknownNameError(
                 f'no joint named {unknown[0]!r} in the chain of {", ".join(self.joint_names)}'
             )
-        free = [i for i, name in enumerate(self.joint_names) if name not in joints]
-        C, moving = np.eye(4), []
-        for name, X in zip(self.joint_names, reproducible(self.screws)):
-            if name in joints:
-                C = C @ se3.exp_unit_screw(X, float(joints[name]))
-            else:
-                moving.append(screws.transform_twist(C, X))
+        return self.with_held({self.joint_names.index(name): joints[name] for name in joints})
+
+    def with_held(self, positions: Mapping[int, float]) -> SerialChain:
+        """Return the chain of the other joints, with these at rest at positions [rad or m]."""
+        free = [i for i in range(len(self)) if i not in positions]
+        S, displacements = self.displaced({i: float(at) for i, at in positions.items()})
         return SerialChain(
             tuple(self.joint_names[i] for i in free),
-            np.reshape(moving, (-1, 6)),
-            C @ self.home,
+            S,
+            displacements[-1] @ self.home,
             self.lower[free],
             self.upper[free],
             self.places[free],
         )
+
+    def displaced(self, positions: Mapping[int, Any]) -> tuple[Array, list[Array]]:
+        """Return the screws (m, 6) of the joints that have no position; may be recorded.
+
+        And the displacements (4, 4) by those that have one [rad or m]: by none, by the first of
+        them, by the first two, ... by all.
+        """
+        displacements, moving = [np.eye(4)], []
+        for i, X in enumerate(reproducible(self.screws)):
+            if i in positions:
+                displacements.append(displacements[-1] @ se3.exp_unit_screw(X, positions[i]))
+            else:
+                moving.append(screws.transform_twist(displacements[-1], X))
+        return np.reshape(moving, (-1, 6)), displacements
 
     def padded(self) -> SerialChain:
         """Return a chain of six joints: one of fewer carries further ones with axes anywhere.

@@ -10,9 +10,13 @@ from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_ke
 from screw_dynamics_ros.core.types import Array
 
 
-def branches(arm: Any, target: Array, *swivel: Array) -> tuple[Array]:
-    """Return all branches (m, n) for the elements (16,) of a pose. This is what is compiled."""
-    return (np.array(arm.branches(target.reshape(4, 4), *(each[0] for each in swivel))),)
+def branches(arm: Any, *inputs: Array) -> tuple[Array]:
+    """Return all branches (m, n) for the elements (16,) of a pose. This is what is compiled.
+
+    The pose comes last, what else `arm.branches` takes before it.
+    """
+    *further, target = inputs
+    return (np.array(arm.branches(target.reshape(4, 4), *(x for each in further for x in each))),)
 
 
 class ClosedForm:
@@ -27,23 +31,27 @@ class ClosedForm:
     identity : str
         Says all that decides what is recorded.
     backend : str
-    redundant : bool
-        Whether the swivel angle is an argument.
+    further : tuple of (name, size), optional
+        What it takes besides the pose: the swivel angle, or the positions of held joints.
     """
 
-    def __init__(self, name: str, arm: Any, identity: str, backend: str, redundant: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        arm: Any,
+        identity: str,
+        backend: str,
+        further: tuple[tuple[str, int], ...] = (),
+    ) -> None:
         self.name, self.arm, self.labels = name, arm, tuple(arm.labels)
         self.bound = len(self.labels)
-        inputs = (('swivel', 1), ('target', 16)) if redundant else (('target', 16),)
         self.kernel = make_kernel(
             KernelSpecification(
                 f'closed form {name}',
-                inputs,
-                (lambda arm, swivel, target: branches(arm, target, swivel))
-                if redundant
-                else branches,
+                (*further, ('target', 16)),
+                branches,
                 repr(('closed form', name, identity)),
-                frozenset({'target'} if redundant else ()),
+                frozenset({'target'} if further else ()),
                 (arm,),
             ),
             backend,

@@ -108,6 +108,26 @@ class Equations(NamedTuple):
     orientation: Array
 
 
+class ArmConstants(NamedTuple):
+    """What an elimination must know of an arm.
+
+    Attributes
+    ----------
+    home_inverse, scale, before, after : (16,), (1,) and flat arrays
+        Arguments of `right_side`.
+    forms, left, axes : (378,), (378,), (18,) arrays
+        Of `eliminate`, `five_joints` and `joint_angles`.
+    """
+
+    home_inverse: Array
+    scale: Array
+    before: Array
+    after: Array
+    forms: Array
+    left: Array
+    axes: Array
+
+
 class Elimination:
     """One way to eliminate: the constants of the arm in (1).
 
@@ -120,6 +140,9 @@ class Elimination:
         Inverse of the pose at q = 0; the identity otherwise.
     length : float
         Unit of length [m], of about the size of the arm.
+    point : (3,) array, optional
+        The point of the line whose coordinates are taken, in that unit; the one next to the origin
+        otherwise.
 
     Attributes
     ----------
@@ -132,18 +155,23 @@ class Elimination:
     """
 
     def __init__(
-        self, S: Array, place: Place, home_inverse: Array = IDENTITY, length: float = 1.0
+        self,
+        S: Array,
+        place: Place,
+        home_inverse: Array = IDENTITY,
+        length: float = 1.0,
+        point: Array | None = None,
     ) -> None:
         self.place = place
         sign = 1.0 if place.behind else -1.0
         e, v = np.split(S[place.axis], 2)
-        x = line_coordinates(np.cross(e, v), e)
+        x = line_coordinates(np.cross(e, v) if point is None else point, e)
         terms = x
         for joint in reversed(place.triple):
             terms = np.tensordot(rotation_terms(S[joint], sign), terms, axes=(2, 0))
             terms = np.moveaxis(terms, 0, -1)  # (15, ..., 3): the last joint of the triple first
         left = np.moveaxis(terms, (1, 2, 3), (2, 1, 3))[1:].reshape(14, 9, 3)
-        self.left = np.ascontiguousarray(left)
+        self.left = left
         self.forms = np.einsum('nmi,mh->nhi', left, HALF_ANGLES)
         before, after = place.pair
         self.after = x[:, None]
@@ -155,44 +183,45 @@ class Elimination:
             D = rotation_terms(S[joint], -sign)
             product = (product[:, None] @ D).reshape(-1, SIZE, SIZE)
         self.before = product.reshape(-1, SIZE)
-        constants = (home_inverse, 1.0 / length, self.before, self.after, self.forms)
-        #: Arguments of `eliminate` behind the pose.
-        self.constants = tuple(np.ascontiguousarray(each).reshape(-1) for each in constants)
+        constants = home_inverse, 1.0 / length, self.before, self.after, self.forms, left, S[:, :3]
+        self.constants = ArmConstants(
+            *(np.ascontiguousarray(each, dtype=float).reshape(-1) for each in constants)
+        )
 
     def equations(self, C: Array) -> Equations:
         """Return what is left of (1) for one pose (4, 4) of the tool."""
-        return Equations(*eliminate(self.place, C.reshape(16), *self.constants))
+        products, rest, orientation = right_side(self.place, C.reshape(16), *self.constants[:4])
+        return Equations(*eliminate(products, rest, self.constants.forms), rest, orientation)
 
 
-def right_side(place: Place, C: Array, before: Array, after: Array) -> Array:
-    """Return the coefficients of the right side of (1), (14, 9); may be recorded."""
-    x = displacement_matrix(C if place.behind else se3.inverse(C)) @ after
+def right_side(
+    place: Place, pose: Array, home_inverse: Array, scale: Array, before: Array, after: Array
+) -> tuple[Array, Array, Array]:
+    """Return the coefficients of the right side of (1), and the orientation of `Equations`.
+
+    Those of the products of the angles, (14 * 8,), and the constant, (14,). This is what is
+    compiled, once for all arms.
+    """
+    C = pose.reshape(4, 4) @ home_inverse.reshape(4, 4)
+    R = C[:3, :3]
+    C = se3.pose(R, C[:3, 3] * scale)
+    x = displacement_matrix(C if place.behind else se3.inverse(C)) @ after.reshape(SIZE, -1)
     blocks = before.reshape(-1, SIZE, SIZE)
-    return np.concatenate([block[1:] @ x for block in blocks], axis=1)
+    right = np.concatenate([block[1:] @ x for block in blocks], axis=1)
+    return right[:, 1:].reshape(-1), right[:, 0] + zeros(14, right), R.reshape(9)
 
 
-def eliminate(
-    place: Place,
-    pose: Array,
-    home_inverse: Array,
-    scale: Array,
-    before: Array,
-    after: Array,
-    forms: Array,
-) -> tuple[Array, Array, Array, Array]:
-    """Return `Equations`. This is what is compiled, once for all arms.
+def eliminate(products: Array, rest: Array, forms: Array) -> tuple[Array, Array]:
+    """Return `forms` and `solution` of `Equations`, flat. Compiled, once for all arms and places.
 
     By Householder reflections of the right side: the rows of Q^T below the eighth are free of the
     joints there.
     """
-    C, after = pose.reshape(4, 4) @ home_inverse.reshape(4, 4), after.reshape(SIZE, -1)
-    R0 = C[:3, :3]
-    right = right_side(place, se3.pose(R0, C[:3, 3] * scale), before, after)
-    R, Qt = reflected(right[:, 1:])
+    R, Qt = reflected(products.reshape(14, 8))
     N = Qt[8:]
     combined = N @ forms.reshape(14, 27)
     combined = combined.reshape(6, 9, 3) + zeros((6, 9, 3), combined)
-    constant = N @ right[:, 0]
+    constant = N @ rest
     for k in np.flatnonzero(HALF_ANGLES[0]).tolist():
         combined[:, k, 0] = combined[:, k, 0] - constant * HALF_ANGLES[0, k]
     solution = zeros((8, 14), Qt)
@@ -200,8 +229,7 @@ def eliminate(
         # where the products of the angles are dependent, the smallest of them
         pivot = R[k, k] / (R[k, k] * R[k, k] + WEAK)
         solution[k] = (Qt[k] - R[k, k + 1 :] @ solution[k + 1 :]) * pivot
-    rest = right[:, 0] + zeros(14, right)
-    return combined.reshape(-1), solution.reshape(-1), rest, R0.reshape(9)
+    return combined.reshape(-1), solution.reshape(-1)
 
 
 def reflected(A: Array) -> tuple[Array, Array]:
@@ -343,30 +371,19 @@ def waves_of(cosine: Array, sine: Array) -> Array:
     return np.array([1.0 + 0.0 * r, cosine / r, sine / r])
 
 
-def joint_angles(
-    place: Place,
-    zero: Array,
-    flat_forms: Array,
-    flat_solution: Array,
-    rest: Array,
-    flat_left: Array,
-    orientation: Array,
-    flat_axes: Array,
+def five_joints(
+    zero: Array, flat_forms: Array, flat_solution: Array, rest: Array, flat_left: Array
 ) -> tuple[Array, Array]:
-    """Return two candidates for all joints, (2, 6), at a zero z of det M, and | |z|^2 - 1 |, ().
+    """Return cos, sin of joints i, j, k, m, n, two candidates (2, 5, 2), and | |z|^2 - 1 |, ().
 
-    The angle theta is that of z, (2,), real and imaginary: of the real angle next to a complex one.
-
-    The arm enters by the left side of (1) (14 * 9 * 3,), the directions of its axes (6 * 3,) and
-    the orientation (9,) of C = exp 1 ... exp 6. This is what is compiled, once for all arms.
+    For a zero z of det M, (2,), real and imaginary: the angle theta of joint i is that of z, the
+    real angle next to a complex one. Joints j and k are the others on the left side of (1), (378,),
+    m and n those on the right. This is what is compiled, once for all arms and places.
     """
-    solution, axes, R = flat_solution.reshape(8, 14), flat_axes.reshape(6, 3), orientation
+    solution = flat_solution.reshape(8, 14)
     waves, away = waves_of(*zero), zero @ zero - 1.0
     X = null_vectors(triangular(matrix(flat_forms.reshape(6, 9, 3), waves)))
     left = (flat_left.reshape(-1, 3) @ waves).reshape(14, 9)
-    i, j, k = place.triple
-    before, after = place.pair
-    m, n = before + after
     candidates = []
     for (cos_half, sin_half), forms in half_angles(X):
         wave_j = np.array(
@@ -376,16 +393,25 @@ def joint_angles(
         wave_k = waves_of((forms[0] - forms[2]) * scale, 2.0 * forms[1] * scale)
         products = np.array([x * y for x in wave_j for y in wave_k])
         y = solution @ (left @ products - rest)
-        wave = {
-            i: waves,
-            j: wave_j,
-            k: wave_k,
-            m: waves_of(y[2], y[5]),
-            n: waves_of(y[0], y[1]),
-        }
-        wave[place.axis] = last_wave(axes, wave, place.axis, R.reshape(3, 3))
-        candidates.append([arctangent(wave[joint][2], wave[joint][1]) for joint in range(6)])
+        found = waves, wave_j, wave_k, waves_of(y[2], y[5]), waves_of(y[0], y[1])
+        candidates.append([wave[1:] for wave in found])
     return np.array(candidates), np.sqrt(away * away)
+
+
+def joint_angles(
+    place: Place, flat_waves: Array, orientation: Array, flat_axes: Array
+) -> tuple[Array]:
+    """Return all joint angles (6,) for cos, sin of `five_joints`, (10,).
+
+    By the orientation (9,) of C = exp 1 ... exp 6 and the directions of the axes, (18,). This is
+    what is compiled, once for all arms.
+    """
+    axes, five = flat_axes.reshape(6, 3), flat_waves.reshape(5, 2)
+    before, after = place.pair
+    joints = (*place.triple, *before, *after)
+    wave = {joint: np.array([1.0 + 0.0 * c, c, s]) for joint, (c, s) in zip(joints, five)}
+    wave[place.axis] = last_wave(axes, wave, place.axis, orientation.reshape(3, 3))
+    return (np.array([arctangent(wave[joint][2], wave[joint][1]) for joint in range(6)]),)
 
 
 def last_wave(axes: Array, waves: dict[int, Array], joint: int, R: Array) -> Array:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
     KernelSpecification,
     compiled_into,
+    in_parallel,
     make_kernel,
     stacked_into,
 )
@@ -21,20 +22,20 @@ from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.elimination import (
     DEGREE,
     PLACES,
+    ArmConstants,
     Elimination,
     Equations,
     Place,
     determinant,
     eliminate,
+    five_joints,
     in_the_plane,
     joint_angles,
     matrix,
     refined_zeros,
     right_side,
 )
-from screw_dynamics_ros.core.families.line_coordinates import (
-    SIZE,
-)
+from screw_dynamics_ros.core.families.line_coordinates import SIZE
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
@@ -62,6 +63,114 @@ VANISHED = 1e-10
 DIGITS = 1e13
 
 
+class CompiledElimination:
+    """The elimination at one place, compiled: the same for all arms, whose constants it takes.
+
+    Parameters
+    ----------
+    place : Place
+    backend : str
+    """
+
+    def __init__(self, place: Place, backend: str) -> None:
+        before, after = (3 ** len(joints) for joints in place.pair)
+
+        def kernel(
+            name: str, inputs: Sequence[tuple[str, int]], build: Any, each: str = '', at: Any = ()
+        ) -> Kernel:
+            alike = frozenset(name for name, _ in inputs if each and name != each)
+            return make_kernel(
+                KernelSpecification(
+                    f'{name} of 6R arms', tuple(inputs), build, repr((name, '6R', *at)), alike
+                ),
+                backend,
+            )
+
+        arm = (
+            ('home_inverse', 16),
+            ('scale', 1),
+            ('before', before * SIZE * SIZE),
+            ('after', after * SIZE),
+        )
+        products, rest, forms = ('products', 112), ('rest', 14), ('forms', 378)
+        sampled = [('waves', 3), ('forms', 162)]
+        zero = [('zero', 2), ('forms', 162), ('solution', 112), rest, ('left', 378)]
+        five = [('five', 10), ('orientation', 9), ('axes', 18)]
+        right, last = partial(right_side, place), partial(joint_angles, place)
+        (
+            self._eliminate,
+            self._five_joints,
+            self._determinant,
+            self._right_side,
+            self._joint_angles,
+            self._aberth_steps,
+        ) = in_parallel(
+            partial(compiled_into, kernel('elimination', [products, rest, forms], eliminate)),
+            partial(stacked_into, kernel('five joints', zero, five_joints, 'zero')),
+            partial(stacked_into, kernel('determinant', sampled, determinant, 'waves')),
+            partial(compiled_into, kernel('right side', [('pose', 16), *arm], right, at=place)),
+            partial(stacked_into, kernel('joint angles', five, last, 'five', place)),
+            partial(trigonometric_polynomial.aberth_steps, 2 * DEGREE, backend),
+        )
+
+    def sampled(self, C: Array, arm: ArmConstants) -> tuple[Equations, Array]:
+        """Return what is left of the equations, and samples of det M, (SAMPLES,)."""
+        products = np.empty(112)
+        left = Equations(np.empty(162), np.empty(112), np.empty(14), np.empty(9))
+        self._right_side(C.reshape(16), *arm[:4], products, left.rest, left.orientation)
+        self._eliminate(products, left.rest, arm.forms, left.forms, left.solution)
+        values = np.empty((SAMPLES, 1))
+        self._determinant(WAVES, left.forms, values)
+        return left, values[:, 0]
+
+    def at_all_zeros(
+        self, C: Array, arm: ArmConstants, typical: float, refined: bool
+    ) -> tuple[Array, Array, int]:
+        """Return candidates at real and complex zeros alike, (2 n, 2, 6).
+
+        With | |z|^2 - 1 | of each zero, (2 n,), to choose by, and how many solutions there may be;
+        see `GeneralSixRevolute.candidates`.
+
+        Parameters
+        ----------
+        C : (4, 4) array
+        arm : ArmConstants
+        typical : float
+            How large det M is for this arm, as `typical_determinant` returns it.
+        refined : bool
+        """
+        (forms, solution, rest, orientation), values = self.sampled(C, arm)
+        angles, away = np.empty((4 * DEGREE, 6)), np.full(2 * DEGREE, np.inf)
+        sizes = list(map(abs, values.tolist()))
+        largest = max(sizes)
+        if not VANISHED * typical < largest < np.inf:
+            return angles.reshape(-1, 2, 6), away, -1
+        zeros, slopes = trigonometric_polynomial.zeros(values, self._aberth_steps, DEGREE)
+        if refined:
+            zeros, step = refined_zeros(zeros, forms)
+        five = np.empty((2 * DEGREE, 2, 5, 2))
+        self._five_joints(zeros, forms, solution, rest, arm.left, five, away)
+        self._joint_angles(five.reshape(-1, 10), orientation, arm.axes, angles)
+        number_unknown = largest > DIGITS * min(sizes)
+        if not refined:
+            expected = MORE if number_unknown else possibly_real(away, slopes, largest)
+        elif (away < NEARLY_REAL).any():
+            expected = certainly_real(zeros, away, step, forms)
+        else:
+            expected = MORE if number_unknown else 0
+        return angles.reshape(-1, 2, 6), away, expected
+
+    def typical_determinant(self, chain: SerialChain, arm: ArmConstants) -> float:
+        """Return how large det M is for random poses, the median of the largest samples."""
+        q = np.random.default_rng(0).uniform(-np.pi, np.pi, (8, 6))
+        samples = [self.sampled(chain.pose(each), arm)[-1] for each in q]
+        return float(np.median(np.abs(samples).max(axis=1)))
+
+
+#: The same object for all arms.
+compiled_elimination = cache(CompiledElimination)
+
+
 class GeneralSixRevolute:
     """All solutions of a chain of six revolute joints.
 
@@ -71,7 +180,8 @@ class GeneralSixRevolute:
     backend : str
         Of the compiled parts.
     places : sequence of Place, optional
-        Eliminations to take, the best one first; found out for this arm otherwise.
+        Eliminations to take, the best one first; found out for this arm otherwise. Each is
+        compiled when it is first taken.
 
     Raises
     ------
@@ -84,22 +194,13 @@ class GeneralSixRevolute:
     def __init__(self, chain: SerialChain, backend: str, places: Sequence[Place] = ()) -> None:
         if chain.kinds != (REVOLUTE,) * 6:
             raise ArgumentError(f'expected six revolute joints, got {", ".join(chain.kinds)}')
-        S = chain.screws.copy()
-        S[:, 3:] /= chain.length
-        self.places = tuple(places) or ranked_places(S)
+        self.places = tuple(places) or ranked_places(chain)
         if not self.places:
             raise ArgumentError(
                 f'every elimination vanishes for the joints {", ".join(chain.joint_names)}'
             )
-        self._axes = np.ascontiguousarray(S[:, :3]).reshape(-1)
-        home_inverse = se3.inverse(chain.home)
-        self._eliminations = [
-            Elimination(S, place, home_inverse, chain.length) for place in self.places
-        ]
-        self._lefts = [each.left.reshape(-1) for each in self._eliminations]
-        self._kernels = [kernels(place, backend) for place in self.places]
-        self._chain = chain
-        self._typical = [self._typical_determinant(k) for k in range(len(self.places))]
+        self._chain, self._backend = chain, backend
+        self._taken: dict[int, tuple[CompiledElimination, ArmConstants, float]] = {}
 
     def candidates(self, C: Array, number: int, refined: bool) -> tuple[Array, int]:
         """Return approximate joint angles (m, 6) for a pose (4, 4), solutions among them.
@@ -120,47 +221,30 @@ class GeneralSixRevolute:
         angles, away, expected = self.at_all_zeros(C, number, refined)
         return angles[away < NEARLY_REAL].reshape(-1, 6), expected
 
+    def at_best_place(self, C: Array, held: Array) -> tuple[Array, Array, int]:
+        """Return `at_all_zeros` of the best place, for an arm without held joints."""
+        return self.at_all_zeros(C, 0, False)
+
     def at_all_zeros(self, C: Array, number: int, refined: bool) -> tuple[Array, Array, int]:
-        """Return the `candidates` of real and complex zeros alike, (2 n, 2, 6).
+        """Return what `CompiledElimination.at_all_zeros` does for one of the places."""
+        if number not in self._taken:
+            self._taken[number] = self._prepared(self.places[number])
+        compiled, arm, typical = self._taken[number]
+        return compiled.at_all_zeros(C, arm, typical, refined)
 
-        With | |z|^2 - 1 | of each zero, (2 n,), to choose by, and how many solutions there may be.
-        """
-        run = self._kernels[number]
-        (forms, solution, rest, orientation), values = self._sampled(C, number)
-        angles, away = np.empty((2 * DEGREE, 2, 6)), np.full(2 * DEGREE, np.inf)
-        sizes = list(map(abs, values.tolist()))
-        largest = max(sizes)
-        if not VANISHED * self._typical[number] < largest < np.inf:
-            return angles, away, -1
-        zeros, slopes = trigonometric_polynomial.zeros(values, run.aberth_steps, DEGREE)
-        if refined:
-            zeros, step = refined_zeros(zeros, forms)
-        run.joint_angles(
-            zeros, forms, solution, rest, self._lefts[number], orientation, self._axes, angles, away
-        )
-        number_unknown = largest > DIGITS * min(sizes)
-        if not refined:
-            expected = MORE if number_unknown else possibly_real(away, slopes, largest)
-        elif (away < NEARLY_REAL).any():
-            expected = certainly_real(zeros, away, step, forms)
-        else:
-            expected = MORE if number_unknown else 0
-        return angles, away, expected
+    def _prepared(self, place: Place) -> tuple[CompiledElimination, ArmConstants, float]:
+        compiled = compiled_elimination(place, self._backend)
+        length = self._chain.length
+        S, home_inverse = scaled(self._chain, length), se3.inverse(self._chain.home)
+        arm = Elimination(S, place, home_inverse, length).constants
+        return compiled, arm, compiled.typical_determinant(self._chain, arm)
 
-    def _sampled(self, C: Array, number: int) -> tuple[Equations, Array]:
-        """Return what is left of the equations, and samples of det M, (SAMPLES,)."""
-        run = self._kernels[number]
-        left = Equations(np.empty(162), np.empty(112), np.empty(14), np.empty(9))
-        run.eliminate(C.reshape(16), *self._eliminations[number].constants, *left)
-        values = np.empty((SAMPLES, 1))
-        run.determinant(WAVES, left.forms, values)
-        return left, values[:, 0]
 
-    def _typical_determinant(self, number: int) -> float:
-        """Return how large det M is for random poses, the median of the largest samples."""
-        q = np.random.default_rng(0).uniform(-np.pi, np.pi, (8, 6))
-        samples = [self._sampled(self._chain.pose(each), number)[-1] for each in q]
-        return float(np.median(np.abs(samples).max(axis=1)))
+def scaled(chain: SerialChain, length: float) -> Array:
+    """Return the joint screws of a chain (n, 6), with a unit of length [m]."""
+    S = chain.screws.copy()
+    S[:, 3:] /= length
+    return S
 
 
 def possibly_real(away: Array, slopes: Array, largest: float) -> int:
@@ -221,62 +305,9 @@ def distances_left(zeros: Array, forms: Array) -> Array:
         return np.asarray(left / np.abs(np.einsum('ki,kij,kj->k', u, slope, v)))
 
 
-@dataclass(frozen=True)
-class Kernels:
-    """The compiled parts of an elimination: functions of arrays, which write into arrays."""
-
-    eliminate: Callable[..., None]
-    determinant: Callable[..., None]
-    joint_angles: Callable[..., None]
-    aberth_steps: Callable[..., None]
-
-
-@cache
-def kernels(place: Place, backend: str) -> Kernels:
-    """Return what is compiled for a place, the same for all arms."""
-    before, after = (3 ** len(joints) for joints in place.pair)
-    angles = (
-        ('zero', 2),
-        ('forms', 162),
-        ('solution', 112),
-        ('rest', 14),
-        ('left', 378),
-        ('orientation', 9),
-        ('axes', 18),
-    )
-
-    def specification(name: str, inputs: Any, build: Any, identity: Any) -> KernelSpecification:
-        uniform = frozenset(each for each, _ in inputs[1:])
-        return KernelSpecification(f'{name} of 6R arms', inputs, build, repr(identity), uniform)
-
-    eliminated = KernelSpecification(
-        'elimination of 6R arms',
-        (
-            ('pose', 16),
-            ('home_inverse', 16),
-            ('scale', 1),
-            ('before', before * SIZE * SIZE),
-            ('after', after * SIZE),
-            ('forms', 378),
-        ),
-        partial(eliminate, place),
-        repr(('elimination of 6R arms', tuple(place))),
-    )
-    sampled = specification(
-        'determinant', (('waves', 3), ('forms', 162)), determinant, 'determinant of 6R arms'
-    )
-    solved = specification(
-        'joint angles', angles, partial(joint_angles, place), ('angles of 6R arms', tuple(place))
-    )
-    return Kernels(
-        compiled_into(make_kernel(eliminated, backend)),
-        stacked_into(make_kernel(sampled, backend)),
-        stacked_into(make_kernel(solved, backend)),
-        trigonometric_polynomial.aberth_steps(2 * DEGREE, backend),
-    )
-
-
-def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
+def ranked_places(
+    chain: SerialChain, places: Sequence[Place] = PLACES, samples: int = 12
+) -> tuple[Place, ...]:
     """Return where to read an arm, the best place first; those where the elimination vanishes last.
 
     The quality is the gap, at solutions for random poses, between the two smallest singular values
@@ -284,10 +315,10 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
     angles, or where the right side of (1) has not its full rank, are left out; those where it is
     nearly so, too, unless there are no others.
     """
-    rng = np.random.default_rng(0)
+    S, rng = scaled(chain, chain.length), np.random.default_rng(0)
     configurations = rng.uniform(-np.pi, np.pi, (samples, 6))
     quality, regularity = {}, {}
-    for place in PLACES:
+    for place in places:
         elimination = Elimination(S, place)
         gaps: list[float] = []
         elsewhere: list[float] = []
@@ -296,8 +327,8 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
             C = np.eye(4)
             for X, angle in zip(S, q):
                 C = C @ se3.exp_unit_screw(X, angle)
-            right = right_side(place, C, elimination.before, elimination.after)
-            sigma = np.linalg.svd(right[:, 1:], compute_uv=False)
+            products, _, _ = right_side(place, C.reshape(16), *elimination.constants[:4])
+            sigma = np.linalg.svd(products.reshape(14, 8), compute_uv=False)
             ranks.append(sigma[-1] / sigma[0])
             forms = elimination.equations(C).forms.reshape(6, 9, 3)
             theta = q[place.triple[0]]
@@ -307,7 +338,7 @@ def ranked_places(S: Array, samples: int = 12) -> tuple[Place, ...]:
                 kept.append(sigma[smallest] / sigma[0])
         quality[place] = float(np.median(gaps))
         regularity[place] = min(np.median(elsewhere), np.median(ranks))
-    ranked = sorted(PLACES, key=lambda place: -quality[place])
+    ranked = sorted(places, key=lambda place: -quality[place])
     for limit in (NEARLY_VANISHING, VANISHING):
         regular = tuple(place for place in ranked if regularity[place] > limit)
         if regular:

@@ -46,10 +46,11 @@ class Pieper:
 
     Attributes
     ----------
-    chain : SerialChain
-        The arm.
+    joint_names : tuple of str
+    home : (4, 4) array
+        Pose of the tool at q = 0 [m].
     S : (6, 6) array
-        Its screws; for a spherical shoulder those of the chain read backward.
+        The joint screws; for a spherical shoulder those of the chain read backward.
     backward : bool
     center : (3,) array
         Where the axes of the wrist meet at q = 0 [m].
@@ -59,7 +60,8 @@ class Pieper:
         Where those two axes meet, None if they are parallel.
     """
 
-    chain: SerialChain
+    joint_names: tuple[str, ...]
+    home: Array
     S: Array
     backward: bool
     center: Array
@@ -82,17 +84,17 @@ class Pieper:
             for inner in (True, False):
                 pair = S[1:3] if inner else S[:2]
                 if are_parallel(*pair, tolerance=tolerance):
-                    return cls(chain, S, backward, center, inner, None)
+                    return cls(chain.joint_names, chain.home, S, backward, center, inner, None)
                 meeting = common_point(pair.T, tolerance)
                 if meeting is not None:
-                    return cls(chain, S, backward, center, inner, meeting)
+                    return cls(chain.joint_names, chain.home, S, backward, center, inner, meeting)
         return None
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The solution taken of each of the three equations, by the joint it is solved for."""
         places = [0 if self.inner else 2, 2 if self.inner else 1, 4]
-        joints = [self.chain.joint_names[5 - k if self.backward else k] for k in places]
+        joints = [self.joint_names[5 - k if self.backward else k] for k in places]
         return tuple(
             ', '.join(f'{joint} {"+" if side > 0.0 else "-"}' for joint, side in zip(joints, sides))
             for sides in SIDES
@@ -103,7 +105,7 @@ class Pieper:
 
         Where there is none, the nearest thing to it: its pose tells.
         """
-        T = np.asarray(C) @ se3.inverse(self.chain.home)
+        T = np.asarray(C) @ se3.inverse(self.home)
         if self.backward:
             T = se3.inverse(T)
         p = T[:3, :3] @ self.center + T[:3, 3]

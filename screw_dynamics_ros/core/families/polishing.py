@@ -7,7 +7,7 @@ once, remove that; the residual says of each whether it is a solution at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,7 +17,12 @@ from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, triangular_factor
+from screw_dynamics_ros.core.linear import (
+    inverse_factors,
+    solve_positive_definite,
+    symmetric,
+    triangular_factor,
+)
 from screw_dynamics_ros.core.reproducible import sine_cosine, total
 from screw_dynamics_ros.core.types import Array
 
@@ -72,6 +77,25 @@ def polished(
     return q, np.array([residual, determinant, outside + 0.0 * residual, number])
 
 
+def continued(
+    chain: SerialChain, moving: Sequence[int], steps: int, q: Array, target: Array
+) -> tuple[Array, Array, Array]:
+    """Return what `polished` does for a solution (n,) of an arm nearby, and how it got there, (2,).
+
+    That is the residual at the start, which tells how far the arms differ there, and a bound below
+    which no singular value of the Jacobian is at the end, lengths in units of the arm's. May be
+    recorded.
+    """
+    start = np.sqrt(squared_distance(chain.pose(q), target.reshape(4, 4)))
+    q, checks = polished(chain, moving, steps, q, target)
+    _, J = error_and_jacobian(chain, q, target.reshape(4, 4))
+    units = np.array([1.0] * 3 + [1.0 / chain.length] * 3)
+    J = units[:, None] * J[:, list(moving)]
+    W, D = inverse_factors(symmetric(J @ J.T))
+    # the sum of 1 / sigma^2
+    return q, checks, np.array([start, 1.0 / np.sqrt(total(((W * W) @ D).reshape(-1)))])
+
+
 def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Array, Array]:
     """Return the error of the pose (6,) and the Jacobian (6, n), both in the frame of the tool."""
     C, columns = chain.home, []
@@ -83,13 +107,30 @@ def error_and_jacobian(chain: SerialChain, q: Array, target: Array) -> tuple[Arr
 
 def make_polisher(chain: SerialChain, moving: Sequence[int], steps: int, backend: str) -> Kernel:
     """Return `polished`, compiled: (q (N, n), target (16,)) -> q, (N, 4)."""
+    return _make_stepper(polished, chain, moving, steps, backend)
+
+
+def make_continuation(
+    chain: SerialChain, moving: Sequence[int], steps: int, backend: str
+) -> Kernel:
+    """Return `continued`, compiled: (q (N, n), target (16,)) -> q, (N, 4), (N, 2)."""
+    return _make_stepper(continued, chain, moving, steps, backend)
+
+
+def _make_stepper(
+    build: Callable[..., tuple[Array, ...]],
+    chain: SerialChain,
+    moving: Sequence[int],
+    steps: int,
+    backend: str,
+) -> Kernel:
     data = (chain.screws, chain.home, chain.lower, chain.upper)
     return make_kernel(
         KernelSpecification(
             'polishing of solutions',
             (('q', len(chain)), ('target', 16)),
-            polished,
-            repr(('polishing', [each.tolist() for each in data], tuple(moving), steps)),
+            build,
+            repr((build.__name__, [each.tolist() for each in data], tuple(moving), steps)),
             frozenset({'target'}),
             (chain, tuple(moving), steps),
         ),

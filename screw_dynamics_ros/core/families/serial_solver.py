@@ -17,15 +17,24 @@ from screw_dynamics_ros.core.families.chain_solutions import (
     NONE_LOST,
     SAME,
     ChainSolutions,
+    are_distinct,
     distances,
     merged,
 )
 from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.elimination import Place
-from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute
+from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, ranked_places
+from screw_dynamics_ros.core.families.held_joints import HeldPieper, HeldSixRevolute, generic
+from screw_dynamics_ros.core.families.nearest_arm import nearest_arm
 from screw_dynamics_ros.core.families.pieper import Pieper
-from screw_dynamics_ros.core.families.polishing import CHECKS, TURN, make_jacobian, make_polisher
+from screw_dynamics_ros.core.families.polishing import (
+    CHECKS,
+    TURN,
+    make_continuation,
+    make_jacobian,
+    make_polisher,
+)
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
@@ -49,6 +58,13 @@ CLOSE = 1e-2  # of solutions near a singular configuration [rad, m]
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 NEIGHBOR = 1e-2  # distance [rad] of poses that solutions are followed from
 GEOMETRY = 1e-8  # [rad, m], how well an arm must fit a closed form
+#: The same for the closed form of an arm nearby; how far poses of that arm may be away, 2 sin(half
+#: of the angle) [rad] and displacement [m] in one norm, for an arm of 1 m.
+NEARBY, FURTHEST = 3e-2, 1.2e-2
+#: Singular values of a solution, in units of the distance there, above which it is the only one
+#: that its branch of the arm nearby leads to; distance from a pose, in units of the largest, from
+#: which a branch does not lead to one.
+STEADY, OUT_OF_REACH = 3.0, 8.0
 GENERAL = 'general 6R'
 BATCH = 32  # configurations that take their steps together
 SEARCHES = 512  # random configurations where no method knows all solutions
@@ -82,7 +98,11 @@ class SerialSolver:
         self._solvers: dict[tuple[float, ...], Method | None] = {}
         self._direct: dict[int, Any] = {}
         self._batches: dict[bool, Callable[..., None]] = {}
-        self._method(np.zeros(len(self.held)))
+        self._method(self._somewhere())
+
+    def _somewhere(self) -> Array:
+        """Return positions of the held joints where the arm is not special, (h,)."""
+        return np.array([*next(generic(self.held)).values()])
 
     def _method(self, positions: Array) -> Method | None:
         """Return what solves the chain whose held joints are at `positions`."""
@@ -97,7 +117,7 @@ class SerialSolver:
         names = self.chain.joint_names
         chain = self.chain
         if held:
-            chain = chain.locked({names[k]: position for k, position in held.items()})
+            chain = chain.with_held(held)
         n = len(chain)
         identity = repr((chain.screws.tolist(), chain.home.tolist()))
         if n <= 6 and self._always_singular(held):
@@ -105,7 +125,8 @@ class SerialSolver:
         if not held:
             known = classify(chain, GEOMETRY)
             if known.arm is not None:
-                return ClosedForm(known.name, known.arm, identity, self.backend, n == 7)
+                further = (('swivel', 1),) if n == 7 else ()
+                return ClosedForm(known.name, known.arm, identity, self.backend, further)
         if n > 6:
             raise ArgumentError(
                 f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
@@ -114,17 +135,19 @@ class SerialSolver:
         arm = Pieper.recognized(chain, GEOMETRY)
         if arm is not None:  # not compiled for each position of a joint that is held in between
             backend = 'reference' if held else self.backend
-            return ClosedForm('pieper', arm, identity, backend, False)
+            return ClosedForm('pieper', arm, identity, backend)
         if set(chain.kinds) != {REVOLUTE}:
             return None
         if n < 6:
             longer = SerialSolver(chain.padded(), (), 'reference' if held else self.backend)
             return longer if longer._method(np.zeros(0)) is not None else None
+        # the best place for all positions of held joints, unless it vanishes at these
+        usual = self._places if ranked_places(chain, self._places[:1]) else ()
         try:
-            solver = GeneralSixRevolute(chain, self.backend, self._places)
+            solver = GeneralSixRevolute(chain, self.backend, usual)
         except ArgumentError:  # every elimination vanishes
             return None
-        self._places = solver.places
+        self._places = self._places or solver.places
         return solver
 
     def _always_singular(self, held: Mapping[int, float]) -> bool:
@@ -149,25 +172,32 @@ class SerialSolver:
         scaled[3:] /= self.length
         return scaled
 
-    def direct(self, C: Array, swivel: Array) -> ChainSolutions | None:
-        """Return the solutions of a closed form the short way, None where there is doubt.
+    def direct(self, C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
+        """Return the solutions the short way, None where there is doubt; see `solve`.
 
-        There is none where each branch is exact and regular after one step, or far from the pose:
-        the further the arm deviates from its closed form, the larger is the doubt.
+        There is none where each branch of a closed form is exact and regular after one step, or far
+        from the pose: the further the arm deviates from its closed form, the larger is the doubt.
         """
         count = len(swivel)
         run = self._direct.get(count)
         if run is None:
             run = self._direct[count] = self._make_direct(count)
-        return run(C, swivel)
+        return run(C, held, swivel)
 
-    def _make_direct(self, count: int) -> Callable[[Array, Array], ChainSolutions | None]:
+    def _make_direct(self, count: int) -> Callable[[Array, Array, Array], ChainSolutions | None]:
         """Return `direct` for a number of swivel angles."""
-        method = None if self.held else self._method(np.zeros(0))
+        method = self._method(self._somewhere())
         if isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and not count:
-            return partial(self._direct_elimination, method)
+            if not self.held:
+                eliminated = partial(self._direct_elimination, method.at_best_place)
+                return self._make_direct_nearby(eliminated) or eliminated
+            if HeldSixRevolute.fits(self.chain, self.held):
+                arm = HeldSixRevolute(self.chain, self.held, method.places[0], self.backend)
+                return partial(self._direct_elimination, arm.at_all_zeros)
+        if self.held:
+            method = self._closed_form_beside_held()
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
-            return lambda C, swivel: None
+            return lambda C, held, swivel: None
         m, n = method.bound * max(1, count), len(self.chain)
         branches = stacked_into(method.kernel) if count else compiled_into(method.kernel)
         exact = stacked_into(self._polisher)
@@ -180,11 +210,13 @@ class SerialSolver:
         least = max(LEAST_OF_BRANCHES, deviation) * self.length**6
         accepted, hopeless = self._accepted, min(HOPELESS, max(1e-7, 100.0 * deviation**0.5))
 
-        def direct(C: Array, swivel: Array) -> ChainSolutions | None:
+        def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
             target = C.reshape(16)
             start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, CHECKS))
             if count:
                 branches(swivel[:, None], target, start.reshape(count, -1, n))
+            elif len(held):
+                branches(held, target, start)
             else:
                 branches(target, start)
             exact(start, target, q, checks)
@@ -209,22 +241,79 @@ class SerialSolver:
 
         return direct
 
+    def _make_direct_nearby(
+        self, otherwise: Callable[[Array, Array, Array], ChainSolutions | None]
+    ) -> Callable[[Array, Array, Array], ChainSolutions | None] | None:
+        """Return `direct` from the solutions of an arm nearby that has a closed form, if any does.
+
+        Each solution of this arm is one of that arm at a pose no further away than the two differ.
+        None is missing if every branch of that arm leads to a solution of its own that is regular,
+        or misses the pose by more than that. Where it is not so, `otherwise` is called.
+        """
+        known = classify(self.chain, NEARBY)
+        if known.arm is None:
+            return None
+        arm = nearest_arm(known.arm, self.chain)
+        identity = repr((self.chain.screws.tolist(), self.chain.home.tolist(), 'nearby'))
+        method = ClosedForm(known.name, arm, identity, self.backend)
+        deviation = self._deviation(method)
+        unit = min(1.0, self.length)
+        if deviation > FURTHEST * unit:
+            return None
+        m, n = method.bound, len(self.chain)
+        branches = compiled_into(method.kernel)
+        run = stacked_into(make_continuation(self.chain, self.free, 3, self.backend))
+        accepted = self._accepted
+
+        def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
+            target, start, q = C.reshape(16), np.empty((m, n)), np.empty((m, n))
+            checks, way = np.empty((m, CHECKS)), np.empty((m, 2))
+            branches(target, start)
+            run(start, target, q, checks, way)
+            rows = []
+            for k, (residual, (away, least)) in enumerate(zip(checks[:, 0].tolist(), way.tolist())):
+                if residual <= accepted and least * unit > STEADY * away:
+                    rows.append(k)
+                elif not away > OUT_OF_REACH * deviation:
+                    return otherwise(C, held, swivel)
+            if len(rows) % 2 or not rows or not are_distinct(checks[rows]):
+                return otherwise(C, held, swivel)
+            return self._general(q[rows], checks[rows])
+
+        return direct
+
+    def _general(self, q: Array, checks: Array) -> ChainSolutions:
+        """Return all solutions of a general arm."""
+        found = ChainSolutions(q, checks, np.zeros(len(q), dtype=int))
+        found.name, found.bound = GENERAL, GeneralSixRevolute.bound
+        found.inside = not checks[:, 2].any()
+        return found
+
+    def _closed_form_beside_held(self) -> ClosedForm | None:
+        """Return the closed form that takes the positions of the held joints, if there is one."""
+        arm = HeldPieper.recognized(self.chain, self.held, GEOMETRY)
+        if arm is None:
+            return None
+        identity = repr((self.chain.screws.tolist(), self.chain.home.tolist(), self.held))
+        return ClosedForm('pieper', arm, identity, self.backend, (('held', len(self.held)),))
+
     def _direct_elimination(
-        self, method: GeneralSixRevolute, C: Array, swivel: Array
+        self,
+        at_all_zeros: Callable[[Array, Array], tuple[Array, Array, int]],
+        C: Array,
+        held: Array,
+        swivel: Array,
     ) -> ChainSolutions | None:
         """Return the solutions of an elimination, None unless they are regular and as expected."""
-        angles, _, expected = method.at_all_zeros(C, 0, False)
+        angles, _, expected = at_all_zeros(C, held)
         if not 0 < expected <= BATCH or expected % 2:
             return None
-        q, target = angles.reshape(-1, 6), C.reshape(16)
+        q, target = self._configurations(angles.reshape(-1, 6), held), C.reshape(16)
         for _ in range(2):
             q, checks = self._stepped(self._coarse, q, target)
             rows = self._regular(checks)
             if len(rows) == expected:
-                found = ChainSolutions(q[rows], checks[rows], np.zeros(expected, dtype=int))
-                found.name, found.bound = GENERAL, method.bound
-                found.inside = not found.checks[:, 2].any()
-                return found
+                return self._general(q[rows], checks[rows])
         return None
 
     def _regular(self, checks: Array) -> list[int]:
@@ -249,18 +338,28 @@ class SerialSolver:
             last = number
         return sorted(rows)
 
+    def _configurations(self, q: Array, held: Array) -> Array:
+        """Return configurations of the chain (m, n) for its free joints (m, 6) and held ones."""
+        if not self.held:
+            return q
+        full = np.empty((len(q), len(self.chain)))
+        full[:, self.free], full[:, self.held] = q, held
+        return full
+
     def _deviation(self, method: ClosedForm) -> float:
         """Return how far the closed form is from the arm as it is described.
 
-        The largest error of a pose, of the best branch, for random poses; 0 for redundant arms.
+        The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
         """
         if self.redundant:
             return 0.0
         largest = 0.0
-        for q in np.random.default_rng(0).uniform(-1.0, 1.0, (16, len(self.chain))):
+        for q in np.random.default_rng(0).uniform(-3.0, 3.0, (32, len(self.chain))):
             C = self.chain.pose(q)
-            poses = self.chain.pose(method.candidates(C, np.empty(0))[0])
-            largest = max(largest, float(np.abs(poses - C).max(axis=(1, 2)).min()))
+            held = [q[list(self.held)]] if self.held else []
+            (branches,) = method.kernel.single([*held, C.reshape(16)])
+            poses = self.chain.pose(branches)
+            largest = max(largest, min(float(squared_distance(each, C)) for each in poses) ** 0.5)
         return largest
 
     @property
@@ -331,7 +430,7 @@ class SerialSolver:
     ) -> ChainSolutions:
         """Return the solutions of an arm of six joints whose further ones are at zero."""
         none = np.empty(0)
-        there = arm.direct(C, none) or arm.solve(C, none, none)
+        there = arm.direct(C, none, none) or arm.solve(C, none, none)
         n = len(self.free)
         q = there.q[(np.abs(there.q[:, n:]) < CLOSE).all(axis=1)]
         found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
@@ -402,13 +501,9 @@ class SerialSolver:
         rounds: int = ROUNDS,
     ) -> ChainSolutions:
         """Return the different solutions that candidates (m, free joints) lead to."""
-        if len(self.free) == len(self.chain) == q.shape[1]:
-            return self._polished(C, q, branches, steps, rounds)
-        full = np.empty((len(q), len(self.chain)))
-        full[:, self.free] = q[:, : len(self.free)]
-        for k, value in positions.items():
-            full[:, k] = value
-        return self._polished(C, full, branches, steps, rounds)
+        held = np.array([*positions.values()])
+        full = self._configurations(q[:, : len(self.free)], held)
+        return self._polished(C, np.ascontiguousarray(full), branches, steps, rounds)
 
     def _stepped(self, steps: Kernel, q: Array, target: Array) -> tuple[Array, ...]:
         """Return configurations (m, n) after some steps, and what is to be said of them."""

@@ -349,7 +349,7 @@ def test_nearly_coinciding_solutions(step):
     C, solver = chain.pose(one), SerialSolver(chain, (), 'python')
     ways = [solver.solve(C, NOTHING, NOTHING)]
     if step > 1e-4:  # nearer, the short way is in doubt
-        ways.append(solver.direct(C, NOTHING))
+        ways.append(solver.direct(C, NOTHING, NOTHING))
     for found in ways:
         assert not found.doubt
         close = found.q[distances(found.q, q) < max(1e-3, 3.0 * step)]

@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.families.line_coordinates import (
     line_coordinates,
     rotation_terms,
 )
+from screw_dynamics_ros.core.families.serial_solver import SerialSolver
 from screw_dynamics_ros.core.lie import se3
 from support.compilation import needs_llvmlite
 
@@ -81,9 +82,10 @@ def test_both_sides_of_the_closure_agree(place):
 
     i, j, k = place.triple
     left = elimination.left @ waves(i) @ waves(j, k)
-    right = right_side(place, C, elimination.before, elimination.after) @ waves(
-        *place.pair[0], *place.pair[1]
-    )
+    products, rest, orientation = right_side(place, C.reshape(16), *elimination.constants[:4])
+    one, *others = waves(*place.pair[0], *place.pair[1])
+    right = rest * one + products.reshape(14, 8) @ others
+    np.testing.assert_array_equal(orientation.reshape(3, 3), C[:3, :3])
     np.testing.assert_allclose(left, right, atol=1e-11)
     forms = elimination.equations(C).forms.reshape(6, 9, 3)
     singular = np.linalg.svd(equations.matrix(forms, waves(i)), compute_uv=False)
@@ -133,14 +135,27 @@ def test_chains_that_cannot_be_eliminated_are_refused():
         GeneralSixRevolute(parallel, 'reference')
 
 
+def test_an_elimination_is_compiled_when_it_is_taken():
+    """A regular pose needs one of the six."""
+    chain = random_chain(np.random.default_rng(12))
+    solver = SerialSolver(chain, (), 'python')
+    q = np.random.default_rng(13).uniform(-3, 3, 6)
+    found = solver.direct(chain.pose(q), np.empty(0), np.empty(0))
+    assert apart(found.q, q).min() < 1e-9
+    (method,) = solver._solvers.values()
+    assert list(method._taken) == [0]
+
+
 def test_samples_that_are_zero_or_not_finite_tell_nothing(monkeypatch):
     """There are no candidates then, and their number is open, not zero."""
     chain = random_chain(np.random.default_rng(8))
     solver = GeneralSixRevolute(chain, 'reference', PLACES[:1])
-    left, _ = solver._sampled(chain.home, 0)
+    compiled, arm, _ = solver._prepared(PLACES[0])
+    left, _ = compiled.sampled(chain.home, arm)
+    solver.candidates(chain.home, 0, False)
     for value in (0.0, np.nan, np.inf):
         sampled = left, np.full(24, value)
-        monkeypatch.setattr(solver, '_sampled', lambda C, k, sampled=sampled: sampled)
+        monkeypatch.setattr(compiled, 'sampled', lambda C, arm, sampled=sampled: sampled)
         for refined in (False, True):
             q, expected = solver.candidates(chain.home, 0, refined)
             assert len(q) == 0
