@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Iterable
 from xml.dom.minidom import Document, Element
 from xml.parsers.expat import ExpatError
 
@@ -13,12 +14,25 @@ from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 
 LARGEST = 64 * 2**20  # bytes of a file: a hundred times what the largest robots have
+#: Elements of the semantic description that MoveIt reads beside a URDF.
+SRDF_ELEMENTS = frozenset(
+    {
+        'group',
+        'group_state',
+        'virtual_joint',
+        'passive_joint',
+        'end_effector',
+        'disable_collisions',
+        'disable_default_collisions',
+    }
+)
 
 
 def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
     """Return the <robot> of a URDF, given as its text or as the path of a file.
 
-    Raises `DescriptionError` if it is no URDF or a xacro file, `ArgumentError` for other types.
+    Raises `DescriptionError` if it is no URDF, also for xacro files and SRDFs, `ArgumentError` for
+    other types.
     """
     robot = _parse(_source(text_or_path)).documentElement
     if robot is None or robot.tagName != 'robot':
@@ -27,7 +41,19 @@ def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
             f'the root element is <{tag}>, not <robot>; convert the description to URDF'
         )
     _refuse_xacro(robot)
+    if child(robot, 'link') is None:
+        refuse_srdf(node.nodeName for node in robot.childNodes)
     return robot
+
+
+def refuse_srdf(tags: Iterable[str]) -> None:
+    """Raise `DescriptionError` if elements of these names are an SRDF."""
+    found = sorted(SRDF_ELEMENTS.intersection(tags))
+    if found:
+        raise DescriptionError(
+            f'this is an SRDF (it has <{found[0]}>), which names groups of joints and pairs of '
+            'links, but does not describe them; give the URDF of its robot'
+        )
 
 
 def children(element: Element, tag: str) -> list[Element]:

@@ -55,6 +55,10 @@ REFUSED = {
         '<xacro:include filename="b.xacro"/></robot>',
         ['<xacro:include>', 'xacro robot.urdf.xacro', 'launch'],
     ),
+    'srdf': (
+        robot('<group name="arm"><link name="a"/><joint name="j"/></group>'),
+        ['SRDF', '<group>', 'give the URDF'],
+    ),
     'xacro inside a link': ('<robot><link name="a"><xacro:box/></link></robot>', ['<xacro:box>']),
     'xacro expression': (one_joint('<origin xyz="${l} 0 0"/>'), ['${l}', "'j'", 'expand']),
     # links and joints
