@@ -34,8 +34,10 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'urdf',
         default_value='',
-        description='URDF file. Empty: parameters, then the topic robot_description.',
+        description='URDF or xacro file, by path or package://. Empty: parameters, then the topic '
+        'robot_description.',
     ),
+    check.arguments_of('urdf'),
     DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
@@ -60,7 +62,7 @@ def make_node(context: LaunchContext) -> list[Node]:
     if value['controller_action']:
         parameters.append({'controller_action': value['controller_action']})
     if value['urdf']:
-        text = check.urdf_file('urdf', value['urdf'])
+        text = check.description('urdf', value['urdf'], value['urdf_arguments'])
         parameters.append({'robot_description': ParameterValue(text, value_type=str)})
     return [
         Node(

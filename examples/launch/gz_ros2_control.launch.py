@@ -23,7 +23,8 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from screw_dynamics_ros.ros import launch_arguments as check
 
 ARGUMENTS = [
-    DeclareLaunchArgument('urdf', description='URDF file of the robot.'),
+    DeclareLaunchArgument('urdf', description='URDF or xacro file of the robot.'),
+    check.arguments_of('urdf'),
     DeclareLaunchArgument(
         'controllers',
         default_value='joint_trajectory_controller',
@@ -36,7 +37,7 @@ ARGUMENTS = [
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return Gazebo, what brings the robot and its time in and out, and `bringup`."""
     value = context.launch_configurations
-    urdf = check.description('urdf', value['urdf'])
+    urdf = check.description('urdf', value['urdf'], value['urdf_arguments'])
     create = Node(
         package='ros_gz_sim',
         executable='create',

@@ -18,7 +18,8 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from screw_dynamics_ros.ros import launch_arguments as check
 
 ARGUMENTS = [
-    DeclareLaunchArgument('urdf', description='URDF file of the robot.'),
+    DeclareLaunchArgument('urdf', description='URDF or xacro file of the robot.'),
+    check.arguments_of('urdf'),
     DeclareLaunchArgument(
         'parameters', description='Parameters of the controller manager and its controllers.'
     ),
@@ -33,7 +34,7 @@ ARGUMENTS = [
 def make_actions(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the controller manager with MuJoCo in it, its controllers, and `bringup`."""
     value = context.launch_configurations
-    urdf = check.description('urdf', value['urdf'])
+    urdf = check.description('urdf', value['urdf'], value['urdf_arguments'])
     parameters = check.parameter_file('parameters', value['parameters'])
     return [
         Node(

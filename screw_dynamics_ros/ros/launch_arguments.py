@@ -22,15 +22,17 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.ros.description_file import assignments, located, read_description
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
+from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
 
 PACKAGE = 'screw_dynamics_ros'
 LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 LIKE, NEAR = 0.6, 0.8  # of 1, that names are alike for a hint, and for little doubt
 
 
-def refusal(name: str, value: str, reason: str, expected: str) -> ArgumentError:
-    """Return the error of a launch argument."""
-    return ArgumentError(f'launch argument {name}:={value}: {reason}; expected {expected}')
+def refusal(name: str, value: str, reason: str, expected: str = '') -> ArgumentError:
+    """Return the error of a launch argument; without what is expected if the reason says it."""
+    hint = f'; expected {expected}' if expected else ''
+    return ArgumentError(f'launch argument {name}:={value}: {reason}{hint}')
 
 
 def parameter_file(name: str, value: str) -> str:
@@ -55,7 +57,9 @@ def description(name: str, value: str, arguments: str = '') -> str:
             f'{name}_arguments', arguments, str(error), 'arguments of a xacro file, name:=value'
         ) from None
     try:
-        return read_description(located(value), given)
+        return read_description(located(value), given, f'{name}_arguments:=')
+    except ExpansionError as error:
+        raise refusal(name, value, str(error)) from None
     except (ArgumentError, DescriptionError) as error:
         raise refusal(name, value, str(error), 'a URDF or xacro file') from None
 

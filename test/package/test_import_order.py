@@ -45,6 +45,8 @@ ORDER = """
     ros.names  ros.status  ros.share  ros.yaml_text
     ros.parameter_files
     ros.process
+    ros.xacro_source
+    ros.xacro_expansion
     ros.description_file
     ros.description  ros.parameters  ros.launch_arguments  ros.ros2_control  ros.drivers
     ros.data_folder

@@ -13,6 +13,7 @@ import yaml
 pytest.importorskip('launch')
 pytest.importorskip('launch_ros')
 
+from ament_index_python import packages
 from launch.actions import (
     DeclareLaunchArgument,
     IncludeLaunchDescription,
@@ -28,9 +29,9 @@ from launch import LaunchContext
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.ros import description_file, launch_arguments
+from screw_dynamics_ros.ros import launch_arguments
 from support.paths import CONFIG, LAUNCH
-from support.xacro_files import write_xacro
+from support.xacro_files import needs_xacro, write_xacro
 
 # launch makes all loggers that are created from now on its own, which pytest does not hear.
 logging.setLoggerClass(logging.Logger)
@@ -93,9 +94,9 @@ def test_urdf_file_becomes_the_description():
     assert parameters_of(node)['robot_description'] == urdf.read_text()
 
 
+@needs_xacro
 def test_xacro_file_becomes_the_description(tmp_path):
     """With its arguments; for simulators as a file, which is deleted at the end."""
-    pytest.importorskip('xacro')
     model, arguments = write_xacro(tmp_path), 'prefix:=left_'
     (node,) = visit(BRINGUP, description=str(model), description_arguments=arguments)
     assert read_urdf(parameters_of(node)['robot_description']).root == 'left_base'
@@ -110,9 +111,7 @@ def test_xacro_file_becomes_the_description(tmp_path):
 
 
 def test_files_of_packages_become_the_description(monkeypatch):
-    monkeypatch.setattr(
-        description_file, 'get_package_share_directory', lambda package: str(LAUNCH.parent)
-    )
+    monkeypatch.setattr(packages, 'get_package_share_directory', lambda package: str(LAUNCH.parent))
     place = 'package://my_robot/urdf/planar_2r.urdf'
     (node,) = visit(BRINGUP, description=place)
     assert 'planar_2r' in parameters_of(node)['robot_description']
@@ -157,6 +156,13 @@ def test_platforms_of_the_package_are_started(name):
 def test_proxy_is_told_its_controller():
     (node,) = visit(PROXY, controller_action='/arm/follow_joint_trajectory')
     assert node.node_executable == 'trajectory_proxy'
+
+
+@needs_xacro
+def test_proxy_takes_descriptions(tmp_path):
+    model = str(write_xacro(tmp_path))
+    (node,) = visit(PROXY, urdf=model, urdf_arguments='prefix:=left_')
+    assert read_urdf(parameters_of(node)['robot_description']).root == 'left_base'
 
 
 @pytest.mark.parametrize('respawn', ['true', 'false'])

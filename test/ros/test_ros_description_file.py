@@ -1,30 +1,23 @@
-"""Descriptions in files: by path and package, URDF and xacro, with arguments."""
+"""Descriptions in files: by path and package, and words that assign arguments."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from xml.dom import minidom
 
 import pytest
 
 pytest.importorskip('ament_index_python')
 
+from ament_index_python import packages
+
 from screw_dynamics_ros.core import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.ros import description_file
 from screw_dynamics_ros.ros.description_file import assignments, located, read_description
 from support.robots import urdf_path
-from support.xacro_files import write_xacro
-
-needs_xacro = pytest.mark.skipif(
-    pytest.importorskip('importlib.util').find_spec('xacro') is None, reason='needs xacro'
-)
 
 
 def test_places(monkeypatch):
     monkeypatch.setattr(
-        description_file, 'get_package_share_directory', lambda package: f'/opt/share/{package}'
+        packages, 'get_package_share_directory', lambda package: f'/opt/share/{package}'
     )
     monkeypatch.setenv('HOME', '/tmp/me')
     assert located('package://robot/urdf/a.urdf') == Path('/opt/share/robot/urdf/a.urdf')
@@ -76,70 +69,3 @@ def test_files_that_describe_no_robot(content, error, reason, tmp_path):
     path.write_bytes(content)
     with pytest.raises(error, match=reason):
         read_description(path, {})
-
-
-# --- xacro --------------------------------------------------------------------------------------
-
-
-@needs_xacro
-def test_xacro_is_expanded(tmp_path):
-    """With files that it includes, its defaults and its expressions."""
-    path = write_xacro(tmp_path)
-    robot = read_urdf(read_description(path, {}))
-    assert robot.root == 'base'
-    assert robot.joints[0].origin[2, 3] == 0.75
-    robot = read_urdf(read_description(path, {'prefix': 'left_', 'mass': '7'}))
-    assert robot.root == 'left_base'
-    assert robot.links[0].inertia.mass == 7.0
-    other = tmp_path / 'arm.urdf'  # told by what is in it
-    other.write_text(path.read_text())
-    assert read_urdf(read_description(other, {'prefix': 'a_'})).root == 'a_base'
-
-
-@needs_xacro
-def test_xacro_does_not_change_how_others_write_xml(tmp_path):
-    text = '<robot name="r">\n<link name="b"/>\n</robot>'
-    read_description(write_xacro(tmp_path), {})
-    assert minidom.parseString(text).documentElement.toxml() == text
-
-
-@needs_xacro
-@pytest.mark.parametrize(
-    ('arguments', 'reason'),
-    [
-        ({'prefixx': 'left_'}, 'it has no argument prefixx; did you mean prefix.*mass, prefix'),
-        ({'color': 'red'}, 'it has no argument color; it has mass, prefix'),
-        ({'mass': '-7'}, 'mass'),
-    ],
-)
-def test_arguments_that_the_files_do_not_take(arguments, reason, tmp_path):
-    with pytest.raises((ArgumentError, DescriptionError), match=reason):
-        read_description(write_xacro(tmp_path), arguments)
-
-
-@needs_xacro
-@pytest.mark.parametrize(
-    'content',
-    [
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:nothing/></robot>',
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${1/0}"/></robot>',
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
-        '<xacro:include filename="nowhere.xacro"/></robot>',
-        '<robot name="$(arg not_given)" xmlns:xacro="http://www.ros.org/wiki/xacro"/>',
-        '<robot',
-        '',
-    ],
-)
-def test_xacro_that_cannot_be_expanded(content, tmp_path):
-    path = tmp_path / 'robot.xacro'
-    path.write_text(content)
-    with pytest.raises(ArgumentError, match=r'xacro cannot expand it: .+') as refusal:
-        read_description(path, {})
-    assert '\n' not in str(refusal.value)
-
-
-def test_xacro_that_is_not_installed_is_told(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, 'xacro', None)
-    monkeypatch.setenv('ROS_DISTRO', 'jazzy')
-    with pytest.raises(ArgumentError, match='not installed; install the package ros-jazzy-xacro'):
-        read_description(write_xacro(tmp_path), {})

@@ -1,4 +1,14 @@
-"""A robot in xacro: two files, arguments, a macro and an expression."""
+"""Xacro files: a robot in two files, with arguments, a macro and an expression; and others."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from screw_dynamics_ros.ros.description_file import read_description
+from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
+
+#: Not `importorskip`: importing xacro changes how minidom writes XML.
+needs_xacro = pytest.mark.skipif(find_spec('xacro') is None, reason='needs xacro')
 
 ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <xacro:arg name="prefix" default=""/>
@@ -29,3 +39,20 @@ def write_xacro(folder):
     path = folder / 'arm.urdf.xacro'
     path.write_text(ARM)
     return path
+
+
+NAMESPACE = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+
+
+def robot_file(path, elements, attributes='name="r"'):
+    """Write a xacro file with elements in a <robot>; return its path."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'<robot {attributes} {NAMESPACE}>\n{elements}\n</robot>')
+    return path
+
+
+def refusal(path, arguments=()):
+    """Return the text of the error that a file raises."""
+    with pytest.raises(ExpansionError) as error:
+        read_description(path, dict(arguments))
+    return str(error.value)

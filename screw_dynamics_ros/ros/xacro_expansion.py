@@ -1,0 +1,250 @@
+"""Xacro files, expanded by xacro; errors with the macros and files in which they occurred."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import redirect_stderr, suppress
+from difflib import get_close_matches
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from xml.dom import minidom
+
+from screw_dynamics_ros.core.description.xml_document import refuse_srdf
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.xacro_source import XacroSource
+
+STAND_IN = '0'  # a number, a condition and a part of a name
+PLACEHOLDER = 'VALUE'
+
+
+class ExpansionError(ArgumentError):
+    """A xacro file cannot be expanded, or describes no robot by itself; in several lines."""
+
+
+class Arguments(dict[str, str]):
+    """Arguments of a xacro file; those without a value get another one, so that xacro goes on.
+
+    Attributes
+    ----------
+    stand_ins : dict
+        What arguments that had no value got, in the order of their first use.
+    late : dict
+        Those of them that got a default afterwards, and the default.
+    asked : set
+        Names that xacro asked for, also those in $(eval ...), which `XacroSource` does not know.
+    """
+
+    def __init__(self, given: Mapping[str, str], stand_in: Callable[[str], str]) -> None:
+        super().__init__(given)
+        self.stand_ins: dict[str, str] = {}
+        self.late: dict[str, str] = {}
+        self.asked: set[str] = set()
+        self._stand_in = stand_in
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def __missing__(self, name: str) -> str:
+        if name not in self.stand_ins:
+            self.stand_ins[name] = self._stand_in(name)
+        return self.stand_ins[name]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        if name in self.stand_ins:
+            self.late[name] = value
+        super().__setitem__(name, value)
+
+
+def expanded(path: Path, given: Mapping[str, str], option: str) -> str:
+    """Return what xacro makes of a file. Its warnings go to standard error, each once.
+
+    Parameters
+    ----------
+    path : Path
+    given : mapping
+        Values of arguments.
+    option : str
+        What stands before 'name:=value' where the user gives arguments.
+
+    Raises
+    ------
+    ExpansionError
+        If xacro is missing or fails, an argument is unknown or has no value, or the file only
+        defines macros.
+    DescriptionError
+        If it only defines macros of an SRDF.
+    """
+    xacro = imported_xacro()
+    xacro.all_includes.clear()  # it still has those of the file before
+    first_use = ''
+
+    def source() -> XacroSource:
+        return XacroSource([path, *map(Path, xacro.all_includes)])
+
+    def stand_in(name: str) -> str:
+        nonlocal first_use
+        first_use = first_use or location(xacro)
+        default = source().literal_default(name)
+        return STAND_IN if default is None else default
+
+    values, messages, failure = Arguments(given, stand_in), io.StringIO(), None
+    with redirect_stderr(messages):
+        try:
+            document = xacro.process_file(str(path), mappings=values)
+        except Exception as error:  # whatever the expressions in the file raise
+            failure = f'xacro cannot expand it: {text_of(error)}\n{location(xacro)}'
+    if values.stand_ins:  # then the rest may be due to these
+        if failure is None:
+            check_names(given, {*source().names, *values.asked})
+        else:
+            find_other_includes(xacro, path)
+        explained = explain_undefined(values, source(), failure is None, given, option)
+        raise ExpansionError(f'{explained}\n{first_use}')
+    print_once(messages.getvalue())
+    if failure is not None:
+        raise ExpansionError(failure)
+    check_names(given, {*source().names, *values.asked})
+    if not any(node.nodeName == 'link' for node in document.documentElement.childNodes):
+        refuse_macros(path, source())
+    made: str = document.toprettyxml(indent='  ')
+    return made
+
+
+def imported_xacro() -> Any:
+    """Return the module xacro, which is optional."""
+    written = minidom.Element.writexml
+    try:
+        import xacro
+    except ImportError:
+        debian = f'ros-{os.environ.get("ROS_DISTRO", "<distro>")}-xacro'
+        raise ExpansionError(
+            f'xacro is not installed; install the package {debian}, or xacro by pip'
+        ) from None
+    finally:  # xacro replaces it, also for XML that others write
+        minidom.Element.writexml = written  # type: ignore[method-assign]
+    return xacro
+
+
+def location(xacro: Any) -> str:
+    """Return the macros and files that xacro is processing, as its own program prints them."""
+    with redirect_stderr(io.StringIO()) as printed:
+        xacro.print_location()
+    return '\n'.join(line for line, _ in groupby(printed.getvalue().splitlines()))
+
+
+def find_other_includes(xacro: Any, path: Path) -> None:
+    """Let xacro find included files, also those that it did not reach, into `all_includes`."""
+    files = [path]
+    for file in files:
+        for written in XacroSource([file]).includes:
+            xacro.init_stacks(str(file))  # names are relative to this file
+            # Names may contain properties or missing packages, or match nothing.
+            with suppress(Exception), redirect_stderr(io.StringIO()):
+                found = map(Path, xacro.get_include_files(written, {}))
+                files.extend(each for each in found if each not in files)
+
+
+def text_of(error: Exception) -> str:
+    """Return the text of an error in one line, and what xacro says twice once.
+
+    Its errors have a message, a cause and where that was; the message often repeats the cause.
+    """
+    cause = getattr(error, 'exc', None)
+    if cause is None:
+        return ' '.join(str(error).split()) or type(error).__name__
+    message, reason = str(error.args[0] or ''), text_of(cause)
+    if isinstance(cause, OSError) or message.endswith(reason):
+        message = ''
+    return ' '.join(f'{message} {reason} {getattr(error, "suffix", None) or ""}'.split())
+
+
+def print_once(messages: str) -> None:
+    """Print warnings of xacro, each with the lines that belong to it, without repetitions."""
+    for message in dict.fromkeys(re.split(r'^(?=warning: )', messages, flags=re.MULTILINE)):
+        print(message, end='', file=sys.stderr)
+
+
+def explain_undefined(
+    values: Arguments,
+    source: XacroSource,
+    is_complete: bool,
+    given: Mapping[str, str],
+    option: str,
+) -> str:
+    """Return which arguments have no value, why, and how to give them.
+
+    If xacro came to an end, all are known. If not, arguments in the rest of the files count, too,
+    unless these have a default.
+    """
+    names, late = list(values.stand_ins), set(values.late)
+    if not is_complete:
+        late.update(name for name in names if name in source.declared)
+        names += [n for n in source.used if n not in {*source.declared, *values, *names}]
+    defaults = known_defaults(late, values, source)
+    lines = []
+    for name in names:
+        place, declaration = source.used.get(name), source.declared.get(name)
+        line = f'  {name}, used at {place}: ' if place else f'  {name}: '
+        if name not in late:
+            line += 'it has no default'
+        else:
+            line += f'its default {defaults[name]!r}' if name in defaults else 'its default'
+            line += ' stands after the first use'
+            line += f', at {declaration.place}' if declaration else ''
+        lines.append(line)
+    suggested = {**given, **{name: defaults.get(name, PLACEHOLDER) for name in names}}
+    return '\n'.join(
+        [
+            'xacro cannot expand it, as arguments have no value:',
+            *lines,
+            f'give them by {option}{in_quotes(suggested)}',
+        ]
+    )
+
+
+def known_defaults(names: Iterable[str], values: Arguments, source: XacroSource) -> dict[str, str]:
+    """Return defaults, but not those that xacro made of stand-ins, or has not made."""
+    written = {name: source.literal_default(name) for name in names}
+    literal = {name: value for name, value in written.items() if value is not None}
+    guessed = values.stand_ins.keys() - literal.keys() - values.late.keys()
+    made = {
+        name: value
+        for name, value in values.late.items()
+        if name not in source.declared or guessed.isdisjoint(source.declared[name].needs)
+    }
+    return literal | made
+
+
+def in_quotes(values: Mapping[str, str]) -> str:
+    """Return 'name:=value name:=value', quoted as a word of a shell."""
+    words = ' '.join(shlex.quote(f'{name}:={value}') for name, value in values.items())
+    return "'" + words.replace("'", "'\"'\"'") + "'"
+
+
+def check_names(given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse arguments that no file asks for: xacro would ignore them."""
+    for name in given:
+        if name not in known:
+            like = get_close_matches(name, sorted(known), 1)
+            hint = f'did you mean {like[0]}? ' if like else ''
+            told = f'{hint}it has {", ".join(sorted(known))}' if known else 'it has none'
+            raise ExpansionError(f'it has no argument {name}; {told}')
+
+
+def refuse_macros(path: Path, source: XacroSource) -> None:
+    """Refuse a file without links that defines macros, in itself or in files that it includes."""
+    names = [name for name, file in source.macros if file == path]
+    names = names or [name for name, _ in source.macros]
+    if names:
+        refuse_srdf(source.tags)
+        raise ExpansionError(
+            f'it describes no robot, it only defines macros: {", ".join(names)}; give a file that '
+            f'includes it and calls one of them, as <xacro:{names[0]} .../>'
+        )
