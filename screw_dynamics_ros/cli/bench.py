@@ -17,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    add_arguments_of,
+    own_arguments,
+    read_description,
+)
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        text = read_description(options.description)
+        text = read_description(options.description, options.description_arguments)
         robot = Robot.from_urdf(text, floating_base=options.floating_base, backend=options.backend)
     except ScrewDynamicsError as error:
         print(f'refused: {error}', file=sys.stderr)
@@ -71,7 +76,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog='bench', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
+    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
         'functions',
         nargs='*',

@@ -9,6 +9,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.ros.description_file import assignments, description_text
+from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
+
 LONGEST = 600.0  # s
 
 
@@ -63,22 +67,47 @@ def names(words: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in words.split(',') if word.strip())
 
 
-def read_description(path: Path) -> str:
-    """Return the text of the file that the argument FILE names; raises `UnusableError`."""
-    try:
-        return path.read_text(encoding='utf-8')
-    except FileNotFoundError:
-        reason = 'there is no such file'
-    except IsADirectoryError:
-        reason = 'it is a folder'
-    except UnicodeDecodeError:
-        reason = 'it is not UTF-8 text'
-    except OSError as error:
-        reason = str(error.strerror)
-    raise UnusableError(
-        f'argument FILE: cannot read the description {path}: {reason}; name the '
-        'URDF file of a robot'
+def add_arguments_of(parser: argparse.ArgumentParser, name: str, file: str) -> None:
+    """Add the option with the arguments of a description, --NAME-arguments."""
+    parser.add_argument(
+        f'--{name}-arguments',
+        default='',
+        metavar='ARGUMENTS',
+        help=f'arguments of {file}, if that is a xacro file: "name:=value name:=value"',
     )
+
+
+def read_description(path: Path, arguments: str = '', name: str = 'description') -> str:
+    """Return the text of the file that the argument FILE names, expanded if it is a xacro file.
+
+    Parameters
+    ----------
+    path : Path
+    arguments : str
+        What the option --NAME-arguments has: 'name:=value name:=value'.
+    name : str
+
+    Raises
+    ------
+    UnusableError
+        If the file cannot be read or expanded.
+    DescriptionError
+        If it is an SRDF.
+    """
+    option = f'--{name}-arguments'
+    try:
+        given = assignments(arguments)
+    except ArgumentError as error:
+        raise UnusableError(f'argument {option}: {error}') from None
+    try:
+        return description_text(path, given, f'{option} ')
+    except ExpansionError as error:
+        raise UnusableError(f'argument FILE: {path}: {error}') from None
+    except ArgumentError as error:
+        raise UnusableError(
+            f'argument FILE: cannot read the description {path}: {error}; name the URDF or xacro '
+            'file of a robot'
+        ) from None
 
 
 def write_text(path: Path, option: str, content: str) -> None:

@@ -16,7 +16,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import UnusableError, own_arguments, read_description
+from screw_dynamics_ros.cli.command_line import (
+    UnusableError,
+    add_arguments_of,
+    own_arguments,
+    read_description,
+)
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.compile.llvm.objects import object_file
 from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
@@ -35,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        text = read_description(options.description)
+        text = read_description(options.description, options.description_arguments)
         robot = Robot.from_urdf(text, floating_base=options.floating_base, backend='reference')
         name = options.name or function_name(robot.description.name)
         outputs = map(parse_output, options.outputs)
@@ -92,7 +97,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         epilog=EXIT_STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF')
+    parser.add_argument('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
         'outputs', nargs='+', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
     )

@@ -22,6 +22,7 @@ from screw_dynamics_ros.cli.calibrate import picture, report
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
+    add_arguments_of,
     names,
     number,
     own_arguments,
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the corrected URDF and the picture, print the report; return the exit status."""
     options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        text = read_description(options.description)
+        text = read_description(options.description, options.description_arguments)
         result, kind = calibrated(text, options)
         print('\n'.join(report.lines(result, kind, options.link)))
         if not result.success:
@@ -171,7 +172,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help='a URDF')
+    add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add_arguments_of(parser, 'description', 'FILE')
     add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
     add('--link', required=True, help='what carries the target')
     add(

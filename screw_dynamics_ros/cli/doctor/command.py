@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from screw_dynamics_ros.cli.command_line import (
     LONGEST,
     UnusableError,
+    add_arguments_of,
     own_arguments,
     read_description,
     seconds,
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.description is None:
             sections = examine_running_robot(given, options.seconds, options.wait, options.suggest)
         else:
-            text = read_description(options.description)
+            text = read_description(options.description, options.description_arguments)
             sections = description_sections(Robot.from_urdf(text), text)
         if not sections:
             raise UnusableError(
@@ -83,8 +84,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         nargs='?',
         type=Path,
         metavar='FILE',
-        help='a URDF file (default: the published description)',
+        help='a URDF or xacro file (default: the published description)',
     )
+    add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
         '--seconds',
         type=seconds,

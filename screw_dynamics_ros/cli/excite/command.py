@@ -18,6 +18,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
+    add_arguments_of,
     names,
     number,
     own_arguments,
@@ -51,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         writers = [writer(path) for path in options.output]
         if options.periods * options.period * options.rate > LARGEST:
             raise UnusableError(f'more than {LARGEST} points; lower --rate, --period or --periods')
-        robot = Robot.from_urdf(read_description(options.description), gravity=options.gravity)
+        robot = Robot.from_urdf(
+            read_description(options.description, options.description_arguments),
+            gravity=options.gravity,
+        )
         found = designed(robot, options)
         print('\n'.join(lines(found, robot)))
         if found.overloaded:
@@ -148,7 +152,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help='a URDF')
+    add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add_arguments_of(parser, 'description', 'FILE')
     add(
         '--output',
         '-o',

@@ -20,6 +20,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
+    add_arguments_of,
     names,
     number,
     own_arguments,
@@ -81,7 +82,11 @@ def identified(
     """Return the URDF given, the result, and what was left out of the recordings."""
     paths = [*options.recordings, *options.loaded]
     states = [read_states(path, options.topic) for path in paths]
-    text = descriptions(states) if options.urdf is None else read_description(options.urdf)
+    text = (
+        descriptions(states)
+        if options.urdf is None
+        else read_description(options.urdf, options.urdf_arguments, 'urdf')
+    )
     if text is None:
         raise UnusableError('no robot_description was recorded; give --urdf')
     robot = Robot.from_urdf(text, gravity=options.gravity)
@@ -167,6 +172,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add('recordings', type=Path, nargs='+', metavar='RECORDING')
     add('--urdf', type=Path, metavar='FILE', help='the nominal robot (default: as recorded)')
+    add_arguments_of(parser, 'urdf', 'the FILE of --urdf')
     add('--topic', default='/joint_states', help='of the joint states (default: /joint_states)')
     add('--output', '-o', type=Path, metavar='FOLDER', help='for URDF, drives.yaml and report')
     add(

@@ -16,6 +16,7 @@ import numpy as np
 
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
+    add_arguments_of,
     names,
     number,
     own_arguments,
@@ -61,13 +62,15 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help='a URDF file')
+    add('description', type=Path, metavar='FILE', help='a URDF or xacro file')
+    add_arguments_of(parser, 'description', 'FILE')
     add(
         '--against',
         type=Path,
         metavar='FILE',
-        help='the URDF that the other programs read, if it is another one',
+        help='the URDF or xacro file that the other programs read, if it is another one',
     )
+    add_arguments_of(parser, 'against', 'the FILE of --against')
     add('--mjcf', type=Path, metavar='FILE', help='the model that MuJoCo reads instead of a URDF')
     add('--only', type=programs, default=tuple(PROGRAMS), metavar='A,B', help='programs to compare')
     add(
@@ -101,12 +104,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, and print the report."""
-    urdf = read_description(options.description)
+    urdf = read_description(options.description, options.description_arguments)
     description = read_urdf(urdf, inertia_check='ignore')
     check(description, options.tip)
     if options.mjcf is not None and not options.mjcf.is_file():
         raise UnusableError(f'argument --mjcf: there is no file {options.mjcf}')
-    text = urdf if options.against is None else read_description(options.against)
+    text = (
+        urdf
+        if options.against is None
+        else read_description(options.against, options.against_arguments, 'against')
+    )
     theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
     gravity = np.array(options.gravity)
     source = Source(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))

@@ -24,6 +24,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.simulation import middle_of_range
 from screw_dynamics_ros.entry import INTERRUPTED
 from support.robots import UNIT_INERTIA, joint, robot, urdf_path
+from support.xacro_files import needs_xacro
 
 PANDA = urdf_path('panda')
 OK = 0  # of diagnostics
@@ -113,8 +114,25 @@ def test_a_missing_file_is_named_with_its_argument(tmp_path, capsys):
     assert examine(tmp_path / 'none.urdf') == BROKEN
     assert capsys.readouterr().err == (
         f'doctor: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there is no '
-        'such file; name the URDF file of a robot\n'
+        'such file; name the URDF or xacro file of a robot\n'
     )
+
+
+@needs_xacro
+def test_xacro_files_are_expanded(tmp_path, capsys):
+    path = tmp_path / 'robot.xacro'
+    path.write_text(
+        '<robot name="$(arg name)" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+        '<xacro:arg name="name" default="arm"/><link name="a"/></robot>'
+    )
+    assert examine(path) == BROKEN
+    message = capsys.readouterr().err
+    assert message.startswith(f'doctor: argument FILE: {path}: xacro cannot expand it, as')
+    assert "\ngive them by --description-arguments 'name:=arm'\n" in message
+    assert examine(path, '--description-arguments', 'name:=arm') == HEALTHY
+    assert 'robot arm: 1 links' in capsys.readouterr().out
+    assert examine(path, '--description-arguments', 'name') == BROKEN
+    assert "argument --description-arguments: 'name' assigns nothing" in capsys.readouterr().err
 
 
 GRAVITY = np.array([20.0, -5.0, 0.1])

@@ -280,7 +280,7 @@ class TestCommand:
         assert command.main([str(tmp_path / 'none.urdf'), 'mass_matrix']) == BROKEN
         assert capsys.readouterr().err == (
             f'compile: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there '
-            'is no such file; name the URDF file of a robot\n'
+            'is no such file; name the URDF or xacro file of a robot\n'
         )
 
     def test_robots_whose_names_begin_with_digits(self):
