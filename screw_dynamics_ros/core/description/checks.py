@@ -1,8 +1,9 @@
 """Physical checks of a description.
 
 `physical_findings` looks at a readable description and says what a careful engineer would: inertias
-no body can have (severity 'error'), joints that move no mass and values that smell of wrong units
-('warning'), where the mass is ('info'). It never raises; `read_urdf` decides what follows.
+no body can have (severity 'error'), joints that move no mass or cannot move and values that smell
+of wrong units ('warning'), where the mass is ('info'). It never raises; `read_urdf` decides what
+follows.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ def physical_findings(description: RobotDescription) -> tuple[Finding, ...]:
     tuple of Finding
         error: inertia without mass, not positive semidefinite, or against the triangle inequality
         (spec D-17). warning: joints that move no mass, so that forward dynamics is singular; mass
-        farther from its link than the robot is long. info: total mass, and which links have none.
+        farther from its link than the robot is long; joints with limits that leave one position.
+        info: total mass, and which links have none.
     """
     bodies = _moving_bodies(description)
     findings = [
         *_impossible_inertias(description),
         *_far_masses(description),
         *_massless_motion(description, bodies),
+        *_single_positions(description),
         *_mass_overview(description, bodies),
     ]
     order = {'error': 0, 'warning': 1, 'info': 2}
@@ -172,6 +175,20 @@ def _massless_motion(description: RobotDescription, bodies: list[_Body]) -> Iter
                 f'no inertia resists its motion (link {child!r} is massless, or a point on the '
                 'axis): its torque is always zero and forward dynamics is singular',
                 f'give link {child!r} an <inertial>, or make the joint fixed',
+            )
+
+
+def _single_positions(description: RobotDescription) -> Iterator[Finding]:
+    """Report joints that cannot move: templates have limits of 0 and 0."""
+    for joint in description.joints:
+        if joint.limits.lower == joint.limits.upper:
+            unlimited = 'type="continuous"' if joint.type == 'revolute' else 'its range'
+            yield Finding(
+                'warning',
+                f'joint {joint.name}',
+                f'its lower and upper limit are both {joint.limits.lower:g}: it cannot move; it '
+                'stays a joint of the model, with a coordinate, a velocity and a torque',
+                f'make it fixed if it never moves; if it does, give it {unlimited}',
             )
 
 

@@ -6,12 +6,17 @@ https://control.ros.org/rolling/doc/ros2_control/hardware_interface/doc/hardware
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.dom.minidom import Element
 
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
 from screw_dynamics_ros.core.errors import DescriptionError
+
+#: What xacro evaluates, and braces that lack its dollar sign; {"a": 1} and [{...}] are values.
+_EXPRESSION = re.compile(r'\$\{|\$\(|^\{[^{}:"\',]+\}$')
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,49 @@ def commanded_joints(
         if interface in joint.command_interfaces
     }
     return [name for name in names if name in commanded]
+
+
+def unevaluated_parameters(robot: Element) -> Iterator[Finding]:
+    """Yield the parameters of `<ros2_control>` tags that are still expressions.
+
+    A driver gets their text: it fails, or takes its default instead. One finding tells all joints
+    that have the same.
+
+    Parameters
+    ----------
+    robot : Element
+        The <robot> of a URDF.
+    """
+    for component in children(robot, 'ros2_control'):
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for owner, place, parameter in _all_parameters(component):
+            text = _text(parameter)
+            if _EXPRESSION.search(text):
+                key = place, parameter.getAttribute('name'), text
+                found.setdefault(key, []).append(owner)
+        for (place, name, text), owners in found.items():
+            yield Finding(
+                'warning',
+                f'ros2_control {short(component.getAttribute("name"))!r}',
+                f'{", ".join(owners)}: {place}parameter {short(name)!r} is {short(text)!r}, an '
+                'expression that xacro did not evaluate; the driver gets this text, or takes its '
+                'default',
+                'write ${...} in the xacro file and expand it, or write the number',
+            )
+
+
+def _all_parameters(component: Element) -> Iterator[tuple[str, str, Element]]:
+    """Yield whose parameter it is, of which of its interfaces, and the <param>."""
+    for part in (node for node in component.childNodes if isinstance(node, Element)):
+        name = part.getAttribute('name')
+        owner = f'{part.tagName} {short(name)!r}' if name else part.tagName
+        for parameter in children(part, 'param'):
+            yield owner, '', parameter
+        for kind in ('command_interface', 'state_interface'):
+            for interface in children(part, kind):
+                place = f'{kind} {short(interface.getAttribute("name"))!r}, '
+                for parameter in children(interface, 'param'):
+                    yield owner, place, parameter
 
 
 def _component(element: Element) -> HardwareComponent:

@@ -29,8 +29,17 @@ from screw_dynamics_ros.core.description.robot_description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.ros2_control import unevaluated_parameters
 from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
-from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
+from screw_dynamics_ros.core.description.urdfdom import urdfdom_findings
+from screw_dynamics_ros.core.description.xml_document import (
+    child,
+    children,
+    robot_element,
+    short,
+    source_of,
+    with_line_breaks,
+)
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
 
@@ -80,7 +89,8 @@ def read_urdf(
     """
     if inertia_check not in ('error', 'warn', 'ignore'):
         raise ArgumentError(f"inertia_check is {inertia_check!r}; use 'error', 'warn' or 'ignore'")
-    robot = robot_element(text_or_path)
+    source = source_of(text_or_path)
+    robot = robot_element(source)
     name = robot.getAttribute('name') or 'robot'
     remarks: list[Finding] = []
     description = RobotDescription.from_parts(
@@ -89,8 +99,16 @@ def read_urdf(
         [_joint(element, remarks) for element in children(robot, 'joint')],
         check_inertias=False,
     )
+    kept = with_line_breaks(source)
+    as_urdfdom = robot if kept == source else robot_element(kept)
     return replace(
-        description, findings=(*remarks, *_judged(physical_findings(description), inertia_check))
+        description,
+        findings=(
+            *remarks,
+            *urdfdom_findings(as_urdfdom, description),
+            *unevaluated_parameters(robot),
+            *_judged(physical_findings(description), inertia_check),
+        ),
     )
 
 

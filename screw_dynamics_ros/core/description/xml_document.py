@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 from collections.abc import Iterable
 from xml.dom.minidom import Document, Element
 from xml.parsers.expat import ExpatError
+from xml.parsers.expat.errors import XML_ERROR_MISPLACED_XML_PI, codes
 
 from defusedxml import DefusedXmlException, expatbuilder
 
@@ -27,6 +29,13 @@ SRDF_ELEMENTS = frozenset(
     }
 )
 
+#: What stands in angle brackets in well-formed XML without a DTD; group 1 is a tag.
+_MARKUP = re.compile(
+    r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(<(?:[^"'>]|"[^"]*"|'[^']*')*>)""", re.DOTALL
+)
+_VALUE = re.compile(r""""[^"]*"|'[^']*'""")
+_BREAKS = str.maketrans({'\t': '&#9;', '\n': '&#10;', '\r': '&#13;'})
+
 
 def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
     """Return the <robot> of a URDF, given as its text or as the path of a file.
@@ -34,7 +43,7 @@ def robot_element(text_or_path: str | bytes | os.PathLike[str]) -> Element:
     Raises `DescriptionError` if it is no URDF, also for xacro files and SRDFs, `ArgumentError` for
     other types.
     """
-    robot = _parse(_source(text_or_path)).documentElement
+    robot = _parse(source_of(text_or_path)).documentElement
     if robot is None or robot.tagName != 'robot':
         tag = robot.tagName if robot is not None else 'none'
         raise DescriptionError(
@@ -56,6 +65,24 @@ def refuse_srdf(tags: Iterable[str]) -> None:
         )
 
 
+def with_line_breaks(source: str | bytes) -> str | bytes:
+    """Return a well-formed text whose line breaks and tabs in attributes survive parsing.
+
+    XML makes spaces of them, unless they are written as references; the parser of urdfdom does not.
+    """
+    # Latin-1 gives each byte a character, whatever the encoding, and gives it back.
+    text = source if isinstance(source, str) else source.decode('latin-1')
+    kept = _MARKUP.sub(
+        lambda found: (
+            _VALUE.sub(lambda value: value[0].translate(_BREAKS), found[1])
+            if found[1] is not None
+            else found[0]
+        ),
+        text,
+    )
+    return kept if isinstance(source, str) else kept.encode('latin-1')
+
+
 def children(element: Element, tag: str) -> list[Element]:
     """Return the children of that name."""
     return [
@@ -73,8 +100,11 @@ def short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f'{text[:most]}...'
 
 
-def _source(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
-    """Return the XML text, read from the file if a path is given."""
+def source_of(text_or_path: str | bytes | os.PathLike[str]) -> str | bytes:
+    """Return the XML text, read from the file if a path is given.
+
+    Raises `DescriptionError` if there is none, `ArgumentError` for other types.
+    """
     if isinstance(text_or_path, bytes):
         return text_or_path.lstrip()
     if isinstance(text_or_path, str):
@@ -109,8 +139,11 @@ def _parse(source: str | bytes) -> Document:
             'remove the <!DOCTYPE ...> and write the values out'
         ) from None
     except ExpatError as error:
+        remedy = 'check it with `xmllint --noout`'
+        if error.code == codes[XML_ERROR_MISPLACED_XML_PI]:
+            remedy = 'put <?xml ...?> before all else, comments too, or delete it'
         raise DescriptionError(
-            f'the description is not well-formed XML: {error}; check it with `xmllint --noout`'
+            f'the description is not well-formed XML: {error}; {remedy}'
         ) from None
     except (ValueError, LookupError) as error:
         raise DescriptionError(

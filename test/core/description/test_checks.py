@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import (
     Inertia,
     Joint,
+    Limits,
     Link,
     Mimic,
     RobotDescription,
@@ -275,6 +277,28 @@ def test_mass_of_the_root_link_counts():
     assert [f.message for f in physical_findings(single(SOLID))] == [
         'total mass 1 kg, in 1 of 1 links'
     ]
+
+
+@pytest.mark.parametrize(
+    ('kind', 'lower', 'upper', 'remedy'),
+    [
+        ('revolute', 0.0, 0.0, 'type="continuous"'),
+        ('revolute', -0.0, 0.0, 'make it fixed'),
+        ('prismatic', 0.3, 0.3, 'give it its range'),
+        ('revolute', 0.0, 1e-9, None),
+        ('continuous', -np.inf, np.inf, None),
+    ],
+)
+def test_a_joint_with_one_position(kind, lower, upper, remedy):
+    joint = Joint('j', kind, 'a', 'b', np.eye(4), [0, 0, 1], Limits(lower, upper))
+    robot = RobotDescription.from_parts('r', [Link('a'), Link('b', SOLID)], [joint])
+    found = [f for f in physical_findings(robot) if 'cannot move' in f.message]
+    assert [f.subject for f in found] == ([] if remedy is None else ['joint j'])
+    for finding in found:
+        assert finding.severity == 'warning'
+        assert remedy in finding.remedy
+        assert 'stays a joint of the model' in finding.message
+        assert Robot(robot).joint_names == ('j',)
 
 
 def test_errors_come_first():

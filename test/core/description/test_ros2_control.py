@@ -2,6 +2,7 @@
 
 import pytest
 
+from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.ros2_control import commanded_joints, read_ros2_control
 from screw_dynamics_ros.core.errors import DescriptionError
 from support.robots import urdf_path
@@ -104,3 +105,49 @@ def test_what_is_refused(tag, reason):
 def test_no_urdf():
     with pytest.raises(DescriptionError, match='root element'):
         read_ros2_control('<sdf/>')
+
+
+def unevaluated(component):
+    return [str(f) for f in read_urdf(described(component)).findings if 'xacro' in f.message]
+
+
+def test_expressions_that_are_left():
+    """Those of one text are told once, with all who have it."""
+    limited = ''.join(
+        f'<joint name="{name}"><command_interface name="position"><param name="min">{low}</param>'
+        '<param name="max">3</param></command_interface></joint>'
+        for name, low in (('pan', '{-2*pi}'), ('lift', '{-2*pi}'), ('elbow', ' {-pi} '))
+    )
+    hardware = '<hardware><param name="robot_ip">$(arg ip)</param></hardware>'
+    offset = '<joint name="wrist"><param name="offset">${0.5 * pi}</param></joint>'
+    state = (
+        '<joint name="tool"><state_interface name="position"><param name="initial_value">${q}'
+        '</param></state_interface></joint>'
+    )
+    first, *others = unevaluated(
+        f'<ros2_control name="ur" type="system">{hardware}{limited}{offset}{state}</ros2_control>'
+    )
+    assert first == (
+        "ros2_control 'ur': hardware: parameter 'robot_ip' is '$(arg ip)', an expression that "
+        'xacro did not evaluate; the driver gets this text, or takes its default (write ${...} in '
+        'the xacro file and expand it, or write the number)'
+    )
+    for message, words in zip(
+        others,
+        [
+            "joint 'pan', joint 'lift': command_interface 'position', parameter 'min' is '{-2*pi}'",
+            "joint 'elbow': command_interface 'position', parameter 'min' is '{-pi}'",
+            "joint 'wrist': parameter 'offset' is '${0.5 * pi}'",
+            "joint 'tool': state_interface 'position', parameter 'initial_value' is '${q}'",
+        ],
+        strict=True,
+    ):
+        assert words in message
+
+
+@pytest.mark.parametrize(
+    'text', ['', '3.14', '{}', '{"a": 1}', "{'a'}", '{a: 1}', '[{1}]', '/dev/tty$1', 'a{b}', '$']
+)
+def test_values_that_are_no_expressions(text):
+    tag = f'<hardware><param name="p">{text}</param></hardware>'
+    assert unevaluated(f'<ros2_control name="c" type="system">{tag}</ros2_control>') == []

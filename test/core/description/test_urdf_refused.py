@@ -25,6 +25,10 @@ REFUSED = {
     'empty': ('', ['empty', 'URDF text or the path']),
     'blank': (' \n\t', ['empty']),
     'truncated': ('<robot><link name="a"/>', ['not well-formed', 'line 1', 'xmllint']),
+    'late declaration': (
+        '<!-- c --><?xml version="1.0"?><robot name="r"/>',
+        ['not at start', 'line 1', 'put <?xml ...?> before all else'],
+    ),
     'html': ('<!-- 404 --><html></html>', ['<html>', '<robot>', 'convert']),
     'sdf': ('<sdf version="1.9"><model name="m"/></sdf>', ['<sdf>', '<robot>']),
     'two roots of XML': ('<robot/><robot/>', ['not well-formed']),
@@ -226,7 +230,8 @@ def test_unreadable_inertia_is_refused_whatever_the_check(inner, fragments, iner
 
 
 def test_unphysical_inertia_is_selectable():
-    flat = inertial('<mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.3"/>')
+    tensor = 'ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.3"'
+    flat = inertial(f'<mass value="1"/><inertia {tensor}/>')
     with pytest.raises(
         InertiaError, match=r'link a: .*triangle inequality: 0.1 \+ 0.1 < 0.3.*<inertia>'
     ):
