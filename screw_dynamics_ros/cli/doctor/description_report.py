@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from screw_dynamics_ros.cli.doctor.outliers import outliers
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot
@@ -29,7 +30,11 @@ def joints_section(robot: Robot) -> Section:
     section = Section(
         f'robot {described.name}: {len(described.links)} links on {described.root}, '
         f'{len(robot.joint_names)} joints to move, {robot.total_mass:.6g} kg',
-        findings=[*described.findings, *empty_limits(described.joints)],
+        findings=[
+            *described.findings,
+            *empty_limits(described.joints),
+            *outliers(described),
+        ],
     )
     carried = carried_masses(robot)
     head = ('joint', 'type', 'lower', 'upper', 'velocity', 'effort', 'carries [kg]')

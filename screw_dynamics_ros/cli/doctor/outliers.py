@@ -1,0 +1,206 @@
+"""Values of a description that stand out against their neighbors in the chain.
+
+They can be right, so that loading does not object; more often a decimal point or a unit is wrong.
+The bounds are well above what robots have that are described with care: most of the files of
+example-robot-data have no such value, and those that have one have a known fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from screw_dynamics_ros.comparison.reading import carriers, rigid_bodies
+from screw_dynamics_ros.core.description import Finding, Inertia, Joint, RobotDescription
+from screw_dynamics_ros.core.description.body_inertia import POINT_RADIUS
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.names import shorten
+
+HEAVIER = 10.0  # times the body before it, in mass and in mass per length
+WIDE = 3.0  # radius of gyration, times the longest distance nearby
+SLIM = 1.0 / 30.0  # radius of gyration, times the length of the body
+FAR = 2.0  # center of mass, times the longest distance nearby
+APART = 10.0  # a limit, times those of the joints before and after
+CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+
+
+@dataclass
+class Body:
+    """A link that a joint moves, with all that is fixed to it; and those before and after it.
+
+    Attributes
+    ----------
+    joint : Joint
+        Whose child link heads the body.
+    inertia : Inertia
+        In the frame of that link.
+    length : float
+        From there to the farthest joint, fixed frame, or point of a shape [m].
+    before, after : Body or None, list of Body
+    offset : float
+        Of its joint from the link that heads the body before [m].
+    """
+
+    joint: Joint
+    inertia: Inertia
+    length: float
+    offset: float
+    before: Body | None
+    after: list[Body] = field(default_factory=list)
+
+    @property
+    def extent(self) -> float:
+        """Length of the body, or to its center of mass [m]."""
+        return max(self.length, float(np.linalg.norm(self.inertia.com)))
+
+    @property
+    def nearby(self) -> float:
+        """Longest distance in the body and its neighbors [m]."""
+        lengths = [self.length, self.offset, *(body.length for body in self.after)]
+        return max([*lengths, self.before.length] if self.before is not None else lengths)
+
+    @property
+    def gyration(self) -> float:
+        """Largest radius of gyration about the center of mass [m]."""
+        largest = float(np.linalg.eigvalsh(self.inertia.matrix)[-1])
+        return math.sqrt(max(largest, 0.0) / self.inertia.mass)
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A value beyond its bound, and by what factor."""
+
+    subject: str
+    factor: float
+    message: str
+
+
+Rule = Callable[[Body], Iterator[Outlier]]
+
+
+def outliers(description: RobotDescription) -> Iterator[Finding]:
+    """Yield a warning for each kind of value that stands out, with all links that have it."""
+    bodies = moving_bodies(description)
+    for rule, kind, remedy in RULES:
+        found = [outlier for body in bodies for outlier in rule(body)]
+        if found:
+            worst = max(found, key=lambda each: each.factor)
+            others = [each.subject for each in found if each is not worst]
+            more = f'; the same of {shorten(others)}' if others else ''
+            yield Finding('warning', f'{kind} {worst.subject}', f'{worst.message}{more}', remedy)
+
+
+def moving_bodies(description: RobotDescription) -> list[Body]:
+    """Return the bodies behind the joints that move, parents first."""
+    held, inertias = carriers(description), rigid_bodies(description)
+    lengths = dict.fromkeys((head for head, _ in held.values()), 0.0)
+    for link in description.links:
+        head, pose = held[link.name]
+        lengths[head] = max(lengths[head], distance(pose))
+        for shape in link.shapes:
+            corners = 0.5 * shape.extents * CORNERS @ shape.pose[:3, :3].T + shape.pose[:3, 3]
+            farthest = np.linalg.norm(corners @ pose[:3, :3].T + pose[:3, 3], axis=1).max()
+            lengths[head] = max(lengths[head], float(farthest))
+    joints = [joint for joint in description.joints if joint.type != 'fixed']
+    offsets = {joint.name: distance(held[joint.parent][1] @ joint.origin) for joint in joints}
+    for joint in joints:
+        head, _ = held[joint.parent]
+        lengths[head] = max(lengths[head], offsets[joint.name])
+    bodies: dict[str, Body] = {}
+    for joint in joints:
+        before = bodies.get(held[joint.parent][0])
+        head = joint.child
+        bodies[head] = Body(joint, inertias[head], lengths[head], offsets[joint.name], before)
+        if before is not None:
+            before.after.append(bodies[head])
+    return list(bodies.values())
+
+
+def distance(pose: Array) -> float:
+    """Return how far a frame with this pose (4, 4) is from the one it is in [m]."""
+    return float(np.linalg.norm(pose[:3, 3]))
+
+
+def heavy(body: Body) -> Iterator[Outlier]:
+    """Yield a body that is much heavier than the one that carries it.
+
+    Mass per length counts as well: the cross between two axes that meet is light and short. A wheel
+    may be heavier than its fork.
+    """
+    before, mass = body.before, body.inertia.mass
+    is_wheel = body.joint.type == 'continuous' and not body.after
+    if before is None or is_wheel or min(before.inertia.mass, before.extent, body.extent) <= 0.0:
+        return
+    factor = mass / before.inertia.mass
+    if factor >= HEAVIER and factor * before.extent >= HEAVIER * body.extent:
+        yield Outlier(
+            body.joint.child,
+            factor,
+            f'its {mass:.4g} kg are {factor:.3g} times the mass of {before.joint.child} '
+            f'({before.inertia.mass:.4g} kg), which carries it',
+        )
+
+
+def wide_or_slim(body: Body) -> Iterator[Outlier]:
+    """Yield a body whose moments of inertia do not fit its size."""
+    if body.inertia.mass <= 0.0 or body.gyration <= POINT_RADIUS:  # a point on purpose
+        return
+    around, radius = max(body.nearby, body.extent), body.gyration
+    values = (
+        f'its radius of gyration is {radius:.3g} m (moments of inertia of up to '
+        f'{radius**2 * body.inertia.mass:.3g} kg m^2 for {body.inertia.mass:.3g} kg)'
+    )
+    if radius > WIDE * around > 0.0:
+        message = f'{values}, while joints and shapes nearby are at most {around:.3g} m apart'
+        yield Outlier(body.joint.child, radius / around, message)
+    elif radius < SLIM * body.extent:
+        message = f'{values}, while it is {body.extent:.3g} m long'
+        yield Outlier(body.joint.child, body.extent / radius, message)
+
+
+def far(body: Body) -> Iterator[Outlier]:
+    """Yield a body whose center of mass is far from it."""
+    if body.inertia.mass <= 0.0:
+        return
+    distance = float(np.linalg.norm(body.inertia.com))
+    around = max(body.nearby, 2.0 * body.gyration)
+    if distance > FAR * around > 0.0:
+        yield Outlier(
+            body.joint.child,
+            distance / around,
+            f'its center of mass is {distance:.3g} m from its joint, while joints and shapes '
+            f'nearby are at most {around:.3g} m apart',
+        )
+
+
+def uneven_limits(body: Body) -> Iterator[Outlier]:
+    """Yield limits far above or below those of the joints before and after, of the same kind."""
+    if body.before is None:
+        return
+    slides = body.joint.type == 'prismatic'
+    near = [each.joint for each in (body.before, *body.after)]
+    near = [each for each in near if (each.type == 'prismatic') == slides]
+    units = {'effort': 'N', 'velocity': 'm/s'} if slides else {'effort': 'N m', 'velocity': 'rad/s'}
+    for name, unit in units.items():
+        value, *others = (getattr(each.limits, name) for each in (body.joint, *near))
+        if len(others) < 2 or not all(0.0 < each < math.inf for each in (value, *others)):
+            continue
+        factor = max(value / max(others), min(others) / value)
+        if factor >= APART:
+            yield Outlier(
+                body.joint.name,
+                factor,
+                f'its {name} limit is {value:.4g} {unit}, those of the joints before and after '
+                f'are {", ".join(f"{each:.4g}" for each in others)}',
+            )
+
+
+RULES: tuple[tuple[Rule, str, str], ...] = (
+    (heavy, 'link', 'check both masses'),
+    (wide_or_slim, 'link', 'check mass, <inertia> and their units'),
+    (far, 'link', 'check the <origin> of its <inertial>'),
+    (uneven_limits, 'joint', 'check its <limit>'),
+)

@@ -1,0 +1,203 @@
+"""Values that stand out against their neighbors: found one by one, and none in sound arms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.cli.doctor.command import HEALTHY, ILL, main
+from screw_dynamics_ros.cli.doctor.outliers import outliers
+from screw_dynamics_ros.core.description import (
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    RobotDescription,
+    read_urdf,
+)
+from screw_dynamics_ros.core.description.shapes import Shape
+from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from support.robots import bundled_robots, urdf_path
+
+LENGTHS = {'shoulder': 0.15, 'upper_arm': 0.4, 'forearm': 0.4, 'wrist': 0.1, 'hand': 0.0}
+MASSES = {'shoulder': 4.0, 'upper_arm': 8.0, 'forearm': 2.0, 'wrist': 1.0, 'hand': 0.5}
+EFFORTS = {'shoulder': 150.0, 'upper_arm': 150.0, 'forearm': 80.0, 'wrist': 20.0, 'hand': 20.0}
+
+
+def arm() -> RobotDescription:
+    """Return an arm of rods along x; joints have the names of the links that they move."""
+    links, joints, before = [Link('base')], [], 'base'
+    for name, length in LENGTHS.items():
+        size = length or 0.1
+        matrix = MASSES[name] * size**2 / 12.0 * np.diag([0.1, 1.0, 1.0])
+        links.append(Link(name, Inertia(MASSES[name], [size / 2, 0, 0], matrix)))
+        origin = np.eye(4)
+        origin[0, 3] = LENGTHS.get(before, 0.0)
+        limits = Limits(-1.0, 1.0, 3.0, EFFORTS[name])
+        joints.append(Joint(name, 'revolute', before, name, origin, [0, 1, 0], limits))
+        before = name
+    return RobotDescription.from_parts('arm', links, joints)
+
+
+def with_inertia(description, name, mass=1.0, com=1.0, matrix=1.0):
+    """Return a description with mass, center of mass and matrix of a link times these factors."""
+    return replace(
+        description,
+        links=tuple(
+            replace(
+                link,
+                inertia=Inertia(
+                    mass * link.inertia.mass, com * link.inertia.com, matrix * link.inertia.matrix
+                ),
+            )
+            if link.name == name
+            else link
+            for link in description.links
+        ),
+    )
+
+
+def with_joint(description, name, **changes):
+    return replace(
+        description,
+        joints=tuple(
+            replace(joint, **changes) if joint.name == name else joint
+            for joint in description.joints
+        ),
+    )
+
+
+def found(description):
+    return [str(finding) for finding in outliers(description)]
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        *(path.stem for path in bundled_robots()),
+        'ur3_robot',
+        'ur10_robot',
+        'kinova',
+        'xarm7',
+        'z1',
+        'panda_description/urdf/panda',
+    ],
+)
+def test_sound_arms_have_none(name):
+    assert found(read_urdf(urdf_path(name))) == []
+
+
+def test_a_known_fault():
+    """The moments of the last links of the old UR5 are ten times too large and more."""
+    (message,) = found(read_urdf(urdf_path('ur5_robot')))
+    assert message.startswith('link wrist_2_link: its radius of gyration is 0.424 m')
+    assert 'the same of wrist_3_link' in message
+
+
+def test_the_arm_of_these_tests_has_none():
+    assert found(arm()) == []
+
+
+def test_a_forearm_of_ten_times_the_upper_arm():
+    heavy = with_inertia(arm(), 'forearm', mass=40.0, matrix=40.0)
+    assert found(heavy) == [
+        'link forearm: its 80 kg are 10 times the mass of upper_arm (8 kg), which carries it '
+        '(check both masses)'
+    ]
+    light = with_inertia(arm(), 'upper_arm', mass=1 / 64, matrix=1 / 64)
+    assert found(light)[0].startswith('link forearm: its 2 kg are 16 times the mass of upper_arm')
+
+
+def test_the_cross_of_a_universal_joint_may_be_light():
+    """It is as short as it is light."""
+    light = with_inertia(arm(), 'upper_arm', mass=1 / 64, matrix=1 / 64)
+    origin = np.eye(4)
+    origin[0, 3] = 0.01
+    cross = with_inertia(with_joint(light, 'forearm', origin=origin), 'upper_arm', com=0.02)
+    assert not [message for message in found(cross) if 'times the mass' in message]
+
+
+@pytest.mark.parametrize(('kind', 'count'), [('revolute', 1), ('continuous', 0)])
+def test_a_wheel_may_be_heavier_than_its_fork(kind, count):
+    heavy = with_inertia(arm(), 'hand', mass=64.0, matrix=64.0)
+    limits = Limits(velocity=3.0, effort=20.0)
+    assert len(found(with_joint(heavy, 'hand', type=kind, limits=limits))) == count
+
+
+@pytest.mark.parametrize(
+    ('factor', 'words'),
+    [
+        (1e3, 'joints and shapes nearby are at most 0.4 m apart'),
+        (4.0, None),
+        (0.1, None),
+        (1e-3, 'while it is 0.4 m long'),
+        (1e-15, None),  # a point on purpose
+    ],
+)
+def test_moments_of_inertia(factor, words):
+    messages = found(with_inertia(arm(), 'forearm', matrix=factor))
+    assert len(messages) == (words is not None)
+    for message in messages:
+        assert message.startswith('link forearm: its radius of gyration is ')
+        assert words in message
+
+
+def test_a_large_shape_may_have_large_moments():
+    wide = with_inertia(arm(), 'hand', matrix=2e3)
+    assert len(found(wide)) == 1
+    plate = Shape('box', np.array([0.01, 6.0, 6.0]), np.eye(4))
+    links = tuple(
+        replace(link, shapes=(plate,)) if link.name == 'hand' else link for link in wide.links
+    )
+    assert found(replace(wide, links=links)) == []
+
+
+@pytest.mark.parametrize(('factor', 'count'), [(1.0, 0), (3.0, 0), (10.0, 1), (-10.0, 1)])
+def test_center_of_mass(factor, count):
+    messages = found(with_inertia(arm(), 'forearm', com=factor))
+    assert len(messages) == count
+    for message in messages:
+        assert message.startswith('link forearm: its center of mass is 2 m from its joint')
+
+
+@pytest.mark.parametrize('name', ['effort', 'velocity'])
+@pytest.mark.parametrize(
+    ('joint', 'factor', 'count'),
+    [
+        ('forearm', 1.0, 0),
+        ('forearm', 30.0, 1),
+        ('forearm', 1 / 100, 1),
+        ('forearm', 0.0, 0),  # is a finding of its own
+        ('forearm', np.inf, 0),
+        ('hand', 1 / 100, 0),  # a gripper may be weak
+    ],
+)
+def test_limits(name, joint, factor, count):
+    description = arm()
+    (limits,) = (each.limits for each in description.joints if each.name == joint)
+    value = getattr(limits, name) * factor
+    messages = found(with_joint(description, joint, limits=replace(limits, **{name: value})))
+    assert len(messages) == count
+    for message in messages:
+        assert message.startswith(f'joint forearm: its {name} limit is {value:.4g} ')
+
+
+def test_links_with_the_same_fault_share_a_finding():
+    description = arm()
+    for name in ('upper_arm', 'forearm', 'wrist'):
+        description = with_inertia(description, name, matrix=1e4)
+    (message,) = found(description)
+    assert '; the same of ' in message
+    assert all(name in message for name in ('upper_arm', 'forearm', 'wrist'))
+
+
+def test_doctor_warns(tmp_path, capsys):
+    file = tmp_path / 'arm.urdf'
+    file.write_text(write_urdf(arm()))
+    assert main([str(file), '--strict']) == HEALTHY
+    file.write_text(write_urdf(with_inertia(arm(), 'forearm', mass=40.0, matrix=40.0)))
+    assert main([str(file)]) == HEALTHY
+    assert main([str(file), '--strict']) == ILL
+    assert 'WARNING link forearm: its 80 kg are 10 times' in capsys.readouterr().out
