@@ -17,13 +17,17 @@ MARK = '*'  # behind a difference above the tolerance
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one program: a comparison, or the reason why there is none."""
+    """What came of one program: a comparison, or the reason why there is none.
+
+    `printed` are the messages of the program, where they are caught.
+    """
 
     name: str
     version: str = ''
     comparison: Comparison | None = None
     notes: Sequence[str] = field(default_factory=tuple)
     refusal: str = ''
+    printed: Sequence[str] = field(default_factory=tuple)
 
 
 def text(head: str, ours: Values, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -70,6 +74,7 @@ def findings(outcome: Outcome) -> Iterator[str]:
     name = title(outcome)
     if outcome.comparison is None:
         yield f'{name}: left out: {outcome.refusal}'
+        yield from (f'  prints     {line}' for line in outcome.printed)
         return
     comparison = outcome.comparison
     if comparison.agrees:
@@ -79,6 +84,7 @@ def findings(outcome: Outcome) -> Iterator[str]:
     yield from (f'  DIFFERENCE {cause}' for cause in comparison.causes)
     yield from (f'  note       {each}' for each in comparison.harmless)
     yield from (f'  note       {note}' for note in outcome.notes)
+    yield from (f'  prints     {line}' for line in outcome.printed)
 
 
 def verdict(comparison: Comparison) -> str:
@@ -103,7 +109,11 @@ def as_json(head: Mapping[str, Any], outcomes: Sequence[Outcome]) -> str:
 def program(outcome: Outcome) -> dict[str, Any]:
     """Return one program as plain data; infinite differences, which JSON has not, as null."""
     comparison = outcome.comparison
-    data: dict[str, Any] = {'name': outcome.name, 'version': outcome.version}
+    data: dict[str, Any] = {
+        'name': outcome.name,
+        'version': outcome.version,
+        'printed': list(outcome.printed),
+    }
     if comparison is None:
         return {**data, 'left_out': outcome.refusal}
     return {

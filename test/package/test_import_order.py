@@ -68,7 +68,7 @@ ORDER = """
     nodes.trajectory
     nodes.force_torque
     nodes
-    cli.command_line  cli.progress
+    cli.command_line  cli.library_messages  cli.progress
     cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite
     cli.annotate  cli.replay
     cli

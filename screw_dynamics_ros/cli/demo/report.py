@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import OUTPUTS, Recording
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
+from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
 
@@ -207,9 +208,10 @@ def compare_with_pinocchio(
         'joint_states', 'tf', 'gravity', 'coriolis'
     )
     q, v, _ = np.split(states, 3, axis=1)
-    deviations = dict.fromkeys(PINOCCHIO, math.nan)
+    deviations, printed = dict.fromkeys(PINOCCHIO, math.nan), []
     if len(states):
-        expected = by_pinocchio(urdf.read_text(), tool, recording.joints, q, v)
+        with caught_messages() as printed:
+            expected = by_pinocchio(urdf.read_text(), tool, recording.joints, q, v)
         if expected is None:
             return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
         position, rotation = recording.tool_pose(moving)
@@ -227,7 +229,7 @@ def compare_with_pinocchio(
     return [
         Comparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
         for name, value in deviations.items()
-    ], ()
+    ], tuple(f'Pinocchio prints: {line}' for line in printed)
 
 
 # --- statistics: NaN where there are no samples -------------------------------------------------

@@ -10,8 +10,10 @@ import numpy as np
 from screw_dynamics_ros.cli.doctor.outliers import outliers
 from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
 from screw_dynamics_ros.cli.doctor.section import Section
+from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
+from screw_dynamics_ros.core.types import Array
 
 REPEATS = 1000  # calls
 STATES = 100  # compared with Pinocchio
@@ -130,40 +132,50 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
     )
     q = rng.uniform(lower, upper, (STATES, robot.nq))
     v = rng.uniform(-1.0, 1.0, (STATES, robot.nv))
-    try:
-        expected = by_pinocchio(urdf, robot.link_names[-1], robot.joint_names, q, v)
-    except ValueError as error:
-        reason = [line for line in str(error).splitlines() if line.strip()][-1]
-        if 'URDF' in reason:
-            section.findings.append(
-                Finding(
-                    'warning',
-                    'Pinocchio',
-                    f'refuses the description: {reason}',
-                    'so do other programs that read it with urdfdom; its messages are above',
-                )
+    refusal, expected = '', None
+    with caught_messages() as printed:
+        try:
+            expected = by_pinocchio(urdf, robot.link_names[-1], robot.joint_names, q, v)
+        except ValueError as error:
+            refusal = [line for line in str(error).splitlines() if line.strip()][-1]
+    section.findings += [Finding('info', 'Pinocchio', f'prints: {line}') for line in printed]
+    if 'URDF' in refusal:
+        section.findings.append(
+            Finding(
+                'warning',
+                'Pinocchio',
+                f'refuses the description: {refusal}',
+                'so do other programs that read it with urdfdom; the notes have its messages',
             )
-        else:  # some mimic joints are beyond it
-            section.lines.append(f'left out: Pinocchio cannot take this robot: {reason}')
-        return section
-    if expected is None:
+        )
+    elif refusal:  # some mimic joints are beyond it
+        section.lines.append(f'left out: Pinocchio cannot take this robot: {refusal}')
+    elif expected is None:
         section.lines.append(
             'left out: no Pinocchio with mimic joints is installed (pip install pin)'
         )
-        return section
-    for name, ours, theirs in (
-        ('gravity torques', robot.gravity_torques(q), expected.gravity),
-        ('Coriolis torques', robot.coriolis_torques(q, v), expected.coriolis),
-    ):
-        difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
-        section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
-        if not difference <= AGREEMENT:
-            section.findings.append(
-                Finding(
-                    'error',
-                    name,
-                    f'differ from those of Pinocchio by {difference:.1e}',
-                    'one of the two reads the description differently; please report it',
-                )
-            )
+    else:
+        ours = {
+            'gravity torques': (robot.gravity_torques(q), expected.gravity),
+            'Coriolis torques': (robot.coriolis_torques(q, v), expected.coriolis),
+        }
+        for name, (mine, theirs) in ours.items():
+            compare(section, name, mine, theirs, is_complete=not printed)
     return section
+
+
+def compare(section: Section, name: str, ours: Array, theirs: Array, *, is_complete: bool) -> None:
+    """Report the difference of torques; `is_complete` if Pinocchio read all without a message."""
+    difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-9))
+    section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
+    if not difference <= AGREEMENT:
+        section.findings.append(
+            Finding(
+                'error' if is_complete else 'warning',
+                name,
+                f'differ from those of Pinocchio by {difference:.1e}',
+                'one of the two reads the description differently; please report it'
+                if is_complete
+                else 'it has not read all of the description; the notes have its messages',
+            )
+        )

@@ -56,7 +56,7 @@ def by_pinocchio(
     except (ImportError, TypeError):
         return None
     data = model.createData()
-    frame = model.getFrameId(tool)
+    frame = model.getFrameId(tool, pinocchio.BODY)  # a joint may have the same name
     theirs = [model.joints[model.getJointId(joint)] for joint in joints]
     order = [joint.idx_v for joint in theirs]
     poses, gravity, coriolis = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from screw_dynamics_ros.cli.command_line import (
     positive,
     read_description,
 )
+from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.comparison import report
 from screw_dynamics_ros.comparison.peer import Source
 from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
@@ -117,10 +119,11 @@ def run(options: argparse.Namespace) -> int:
     theirs = read_urdf(text, inertia_check='ignore')  # refused with our reasons, not with theirs
     gravity = np.array(options.gravity)
     source = Source(text, description, theirs, gravity, options.tip, str(options.mjcf or ''))
-    outcomes = [
-        outcome(name, source, options.states, options.seed, options.tolerance)
-        for name in options.only
-    ]
+    outcomes = []
+    for name in options.only:
+        with caught_messages() as printed:
+            came = outcome(name, source, options.states, options.seed, options.tolerance)
+        outcomes.append(replace(came, printed=printed))
     ours = Reading(description)
     states = random_states(ours, options.states, options.seed, source.gravity)
     head = {
