@@ -1,8 +1,8 @@
 """Values of a description that stand out against their neighbors in the chain.
 
 They can be right, so that loading does not object; more often a decimal point or a unit is wrong.
-The bounds are well above what robots have that are described with care: most of the files of
-example-robot-data have no such value, and those that have one have a known fault.
+The bounds are above what robots have that are described with care. In example-robot-data they leave
+moments of inertia that are placeholders, or those of the old UR5.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from screw_dynamics_ros.comparison.reading import carriers, rigid_bodies
 from screw_dynamics_ros.core.description import Finding, Inertia, Joint, RobotDescription
 from screw_dynamics_ros.core.description.body_inertia import POINT_RADIUS
+from screw_dynamics_ros.core.description.robot_description import Severity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten
 
@@ -82,15 +83,15 @@ Rule = Callable[[Body], Iterator[Outlier]]
 
 
 def outliers(description: RobotDescription) -> Iterator[Finding]:
-    """Yield a warning for each kind of value that stands out, with all links that have it."""
+    """Yield a finding for each kind of value that stands out, with all links that have it."""
     bodies = moving_bodies(description)
-    for rule, kind, remedy in RULES:
+    for rule, severity, kind, remedy in RULES:
         found = [outlier for body in bodies for outlier in rule(body)]
         if found:
             worst = max(found, key=lambda each: each.factor)
             others = [each.subject for each in found if each is not worst]
             more = f'; the same of {shorten(others)}' if others else ''
-            yield Finding('warning', f'{kind} {worst.subject}', f'{worst.message}{more}', remedy)
+            yield Finding(severity, f'{kind} {worst.subject}', f'{worst.message}{more}', remedy)
 
 
 def moving_bodies(description: RobotDescription) -> list[Body]:
@@ -144,21 +145,34 @@ def heavy(body: Body) -> Iterator[Outlier]:
         )
 
 
-def wide_or_slim(body: Body) -> Iterator[Outlier]:
-    """Yield a body whose moments of inertia do not fit its size."""
-    if body.inertia.mass <= 0.0 or body.gyration <= POINT_RADIUS:  # a point on purpose
-        return
-    around, radius = max(body.nearby, body.extent), body.gyration
-    values = (
+def wide(body: Body) -> Iterator[Outlier]:
+    """Yield a body whose moments of inertia are too large for its size."""
+    around = max(body.nearby, body.extent)
+    if body.inertia.mass > 0.0 and body.gyration > WIDE * around > 0.0:
+        yield Outlier(
+            body.joint.child,
+            body.gyration / around,
+            f'{moments(body)}, while joints and shapes nearby are at most {around:.3g} m apart',
+        )
+
+
+def slim(body: Body) -> Iterator[Outlier]:
+    """Yield a body whose moments of inertia are small for its size, but not those of a point."""
+    if body.inertia.mass > 0.0 and POINT_RADIUS < body.gyration < SLIM * body.extent:
+        yield Outlier(
+            body.joint.child,
+            body.extent / body.gyration,
+            f'{moments(body)}, while it is {body.extent:.3g} m long',
+        )
+
+
+def moments(body: Body) -> str:
+    """Return the radius of gyration, and what it is from."""
+    mass, radius = body.inertia.mass, body.gyration
+    return (
         f'its radius of gyration is {radius:.3g} m (moments of inertia of up to '
-        f'{radius**2 * body.inertia.mass:.3g} kg m^2 for {body.inertia.mass:.3g} kg)'
+        f'{radius**2 * mass:.3g} kg m^2 for {mass:.3g} kg)'
     )
-    if radius > WIDE * around > 0.0:
-        message = f'{values}, while joints and shapes nearby are at most {around:.3g} m apart'
-        yield Outlier(body.joint.child, radius / around, message)
-    elif radius < SLIM * body.extent:
-        message = f'{values}, while it is {body.extent:.3g} m long'
-        yield Outlier(body.joint.child, body.extent / radius, message)
 
 
 def far(body: Body) -> Iterator[Outlier]:
@@ -198,9 +212,10 @@ def uneven_limits(body: Body) -> Iterator[Outlier]:
             )
 
 
-RULES: tuple[tuple[Rule, str, str], ...] = (
-    (heavy, 'link', 'check both masses'),
-    (wide_or_slim, 'link', 'check mass, <inertia> and their units'),
-    (far, 'link', 'check the <origin> of its <inertial>'),
-    (uneven_limits, 'joint', 'check its <limit>'),
+RULES: tuple[tuple[Rule, Severity, str, str], ...] = (
+    (heavy, 'warning', 'link', 'check both masses'),
+    (wide, 'warning', 'link', 'check mass, <inertia> and their units'),
+    (slim, 'info', 'link', 'right for a mass in one place; else check <inertia> and its units'),
+    (far, 'warning', 'link', 'check the <origin> of its <inertial>'),
+    (uneven_limits, 'warning', 'joint', 'check its <limit>'),
 )

@@ -127,21 +127,22 @@ def test_a_wheel_may_be_heavier_than_its_fork(kind, count):
 
 
 @pytest.mark.parametrize(
-    ('factor', 'words'),
+    ('factor', 'severity', 'words'),
     [
-        (1e3, 'joints and shapes nearby are at most 0.4 m apart'),
-        (4.0, None),
-        (0.1, None),
-        (1e-3, 'while it is 0.4 m long'),
-        (1e-15, None),  # a point on purpose
+        (1e3, 'warning', 'joints and shapes nearby are at most 0.4 m apart'),
+        (4.0, None, ''),
+        (0.1, None, ''),
+        (1e-3, 'info', 'while it is 0.4 m long'),  # identified models have some
+        (1e-15, None, ''),  # a point on purpose
     ],
 )
-def test_moments_of_inertia(factor, words):
-    messages = found(with_inertia(arm(), 'forearm', matrix=factor))
-    assert len(messages) == (words is not None)
-    for message in messages:
-        assert message.startswith('link forearm: its radius of gyration is ')
-        assert words in message
+def test_moments_of_inertia(factor, severity, words):
+    findings = list(outliers(with_inertia(arm(), 'forearm', matrix=factor)))
+    assert [finding.severity for finding in findings] == ([] if severity is None else [severity])
+    for finding in findings:
+        assert finding.subject == 'link forearm'
+        assert finding.message.startswith('its radius of gyration is ')
+        assert words in finding.message
 
 
 def test_a_large_shape_may_have_large_moments():
