@@ -72,6 +72,8 @@ def with_line_breaks(source: str | bytes) -> str | bytes:
     """
     # Latin-1 gives each byte a character, whatever the encoding, and gives it back.
     text = source if isinstance(source, str) else source.decode('latin-1')
+    if '\0' in text:  # UTF-16, which urdfdom cannot read at all
+        return source
     kept = _MARKUP.sub(
         lambda found: (
             _VALUE.sub(lambda value: value[0].translate(_BREAKS), found[1])
