@@ -153,8 +153,8 @@ def test_other_encodings():
     for encoding in ('utf-8', 'latin-1'):
         (message,) = found(text.format(encoding).encode(encoding))
         assert message.startswith('link ärm: ')
-    wide = text.replace('mass value="2\n"', 'mass value="2"').replace('"j"', '"j\n"')
-    assert found(wide.format('utf-16').encode('utf-16')) == []
+    (message,) = found(text.format('utf-16').encode('utf-16'))
+    assert '<mass value="2 ">' in message
 
 
 @pytest.mark.parametrize(
