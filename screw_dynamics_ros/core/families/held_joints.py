@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.elimination import ArmConstants, Elimination, Place
 from screw_dynamics_ros.core.families.general_6r import compiled_elimination, scaled
 from screw_dynamics_ros.core.families.pieper import Pieper
+from screw_dynamics_ros.core.families.spherical_wrist import SphericalWrist
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.linear import cross, zeros
 from screw_dynamics_ros.core.reproducible import norm, sine_cosine
@@ -38,57 +39,62 @@ def generic(held: Sequence[int]) -> Iterator[dict[int, float]]:
         yield {k: first + FURTHER * i for i, k in enumerate(held)}
 
 
+Arm = TypeVar('Arm', bound=SphericalWrist)
+
+
 @dataclass(frozen=True, eq=False)
-class HeldPieper:
-    """A chain with held joints that is an arm of `Pieper` at whatever positions of these.
+class HeldArm(Generic[Arm]):
+    """A chain with held joints that is an arm of one kind at whatever positions of these.
 
     Attributes
     ----------
     chain : SerialChain
         With the held joints.
     held : tuple of int
-    arm : Pieper
+    arm : SphericalWrist or Pieper
         The arm at some positions.
     """
 
     chain: SerialChain
     held: tuple[int, ...]
-    arm: Pieper
+    arm: Arm
 
     @classmethod
     def recognized(
-        cls, chain: SerialChain, held: tuple[int, ...], tolerance: float
-    ) -> HeldPieper | None:
+        cls, kind: type[Arm], chain: SerialChain, held: tuple[int, ...], tolerance: float
+    ) -> HeldArm[Arm] | None:
         """Return a chain as such an arm, None if it is not one."""
-        arms = [Pieper.recognized(chain.with_held(at), tolerance) for at in generic(held)]
-        kinds = [(arm.backward, arm.inner, arm.meeting is None) if arm else None for arm in arms]
-        return cls(chain, held, arms[0]) if arms[0] and kinds[0] == kinds[1] else None
+        arms = [kind.recognized(chain.with_held(at), tolerance) for at in generic(held)]
+        if arms[0] is None or arms[1] is None or arms[0].reading != arms[1].reading:
+            return None
+        return cls(chain, held, cast(Arm, arms[0]))
 
     @property
     def labels(self) -> tuple[str, ...]:
         """See `Pieper.labels`."""
-        return self.arm.labels
+        return cast(Pieper, self.arm).labels
 
-    def branches(self, C: Array, *positions: Any) -> Array:
-        """Return all solutions (8, n), held joints at their positions; see `Pieper.branches`."""
-        at, pattern = dict(zip(self.held, positions)), self.arm
-        S, displacements = self.chain.displaced(at)
+    def at(self, *positions: Any) -> Arm:
+        """Return the arm for positions of the held joints; may be recorded."""
+        pattern = self.arm
+        S, displacements = self.chain.displaced(dict(zip(self.held, positions)))
         if pattern.backward:
             S = -S[::-1]
         # two axes of the wrist, those that are furthest from parallel
         k, m = max(combinations((3, 4, 5), 2), key=lambda pair: sine_between(pattern.S, *pair))
-        first = 1 if pattern.inner else 0
-        arm = replace(
-            pattern,
-            S=S,
-            home=displacements[-1] @ self.chain.home,
-            center=meeting_point(S[k], S[m]),
-            meeting=None if pattern.meeting is None else meeting_point(S[first], S[first + 1]),
-        )
-        found = arm.branches(C)
+        home = displacements[-1] @ self.chain.home
+        arm = replace(pattern, S=S, home=home, center=meeting_point(S[k], S[m]))
+        if isinstance(arm, Pieper) and arm.meeting is not None:
+            first = 1 if arm.inner else 0
+            arm = replace(arm, meeting=meeting_point(S[first], S[first + 1]))
+        return arm
+
+    def branches(self, C: Array, *positions: Any) -> Array:
+        """Return all solutions (8, n), held joints at their positions; see `Pieper.branches`."""
+        found = cast(Pieper, self.at(*positions)).branches(C)
         q = zeros((len(found), len(self.chain)), found)
-        q[:, [k for k in range(len(self.chain)) if k not in at]] = found
-        for k, position in at.items():
+        q[:, [k for k in range(len(self.chain)) if k not in self.held]] = found
+        for k, position in zip(self.held, positions):
             q[:, k] = position
         return q
 

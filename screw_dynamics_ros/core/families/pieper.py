@@ -10,8 +10,7 @@ equation a cos q + b sin q = k:
 * axes 2 and 3: the same with exp(-S_1 q_1) p and c.
 
 The other two follow by equations of the same form, then the wrist: two solutions each time, eight
-together. A spherical shoulder is a spherical wrist of the chain read backward. The axes of the
-wrist may have any angles between them.
+together.
 
 Sources: Pieper, The kinematics of manipulators under computer control (1968); Paden, Kinematics and
 control of robot manipulators (1986); Bruyninckx 2010, section 7.1 (B-005, C-088).
@@ -26,45 +25,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.families.alignment import are_parallel
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE
-from screw_dynamics_ros.core.families.subproblems import root
+from screw_dynamics_ros.core.families.spherical_wrist import (
+    SphericalWrist,
+    between,
+    circle,
+    moved,
+    solved,
+)
 from screw_dynamics_ros.core.inverse.singularities import common_point
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.linear import cross, zeros
-from screw_dynamics_ros.core.reproducible import reproducible
+from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.types import Array
 
 SIDES = tuple(product((1.0, -1.0), repeat=3))
 
 
 @dataclass(frozen=True, eq=False)
-class Pieper:
+class Pieper(SphericalWrist):
     """An arm with a spherical wrist or shoulder that has a closed form.
 
     Attributes
     ----------
-    joint_names : tuple of str
-    home : (4, 4) array
-        Pose of the tool at q = 0 [m].
-    S : (6, 6) array
-        The joint screws; for a spherical shoulder those of the chain read backward.
-    backward : bool
-    center : (3,) array
-        Where the axes of the wrist meet at q = 0 [m].
     inner : bool
         Whether the axes in a plane are 2 and 3, not 1 and 2.
     meeting : (3,) array or None
         Where those two axes meet, None if they are parallel.
+
+    Others as in `SphericalWrist`.
     """
 
-    joint_names: tuple[str, ...]
-    home: Array
-    S: Array
-    backward: bool
-    center: Array
     inner: bool
     meeting: Array | None
 
@@ -74,21 +65,21 @@ class Pieper:
 
         `tolerance` is how well axes must meet or be parallel [m, rad].
         """
-        if chain.kinds != (REVOLUTE,) * 6:
-            return None
-        for backward in (False, True):
-            S = reproducible(-chain.screws[::-1] if backward else chain.screws)
-            center = common_point(S[3:].T, tolerance)
-            if center is None:
-                continue
+        for arm in cls.readings(chain, tolerance):
+            values = arm.joint_names, arm.home, arm.S, arm.backward, arm.center
             for inner in (True, False):
-                pair = S[1:3] if inner else S[:2]
+                pair = arm.S[1:3] if inner else arm.S[:2]
                 if are_parallel(*pair, tolerance=tolerance):
-                    return cls(chain.joint_names, chain.home, S, backward, center, inner, None)
+                    return cls(*values, inner, None)
                 meeting = common_point(pair.T, tolerance)
                 if meeting is not None:
-                    return cls(chain.joint_names, chain.home, S, backward, center, inner, meeting)
+                    return cls(*values, inner, meeting)
         return None
+
+    @property
+    def reading(self) -> tuple[bool, ...]:
+        """How the chain is read."""
+        return self.backward, self.inner, self.meeting is None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -105,33 +96,18 @@ class Pieper:
 
         Where there is none, the nearest thing to it: its pose tells.
         """
-        T = np.asarray(C) @ se3.inverse(self.home)
-        if self.backward:
-            T = se3.inverse(T)
-        p = T[:3, :3] @ self.center + T[:3, 3]
-        solutions = [self._branch(T[:3, :3], p, *sides) for sides in SIDES]
-        return np.array([q[::-1] if self.backward else q for q in solutions])
+        R, p = self.target(C)
+        return np.array([self._branch(R, p, *sides) for sides in SIDES])
 
     def _branch(self, R: Array, p: Array, first: float, second: float, third: float) -> Array:
         S1, S2, S3 = self.S[:3]
-        q = zeros(6, R)
         if self.inner:
-            q[0] = self._alone(-S1, p, self.center, S2, first)
-            u = moved(-S1, p, q[0])
-            q[2], q[1] = self._pair(S2, S3, self.center, u, second)
+            q1 = self._alone(-S1, p, self.center, S2, first)
+            q3, q2 = self._pair(S2, S3, self.center, moved(-S1, p, q1), second)
         else:
-            q[2] = self._alone(S3, self.center, p, S1, first)
-            w = moved(S3, self.center, q[2])
-            q[1], q[0] = self._pair(S1, S2, w, p, second)
-        e = self.S[:, :3]
-        for k in range(3):
-            R = so3.exp_unit_axis(e[k], q[k]).T @ R
-        direction = R @ e[5]
-        q[4] = turning(e[4], e[5], e[3], e[3] @ direction, third)
-        q[3] = between(e[3], so3.exp_unit_axis(e[4], q[4]) @ e[5], direction)
-        R = so3.exp_unit_axis(e[4], q[4]).T @ so3.exp_unit_axis(e[3], q[3]).T @ R
-        q[5] = between(e[5], e[4], R @ e[4])
-        return q
+            q3 = self._alone(S3, self.center, p, S1, first)
+            q2, q1 = self._pair(S1, S2, moved(S3, self.center, q3), p, second)
+        return self.joints(R, [q1, q2, q3], third)
 
     def _alone(self, S: Array, x: Array, fixed: Array, along: Array, side: float) -> Any:
         """Return the angle of a joint that brings x to the height or distance that `fixed` has."""
@@ -155,21 +131,6 @@ class Pieper:
         return b, between(e, moved(T, x, b) - origin, y - origin)
 
 
-def circle(S: Array, x: Array) -> tuple[Array, Array, Array]:
-    """Return (m, a, b) with exp(S q) x = m + a cos q + b sin q, (3,) each."""
-    e = S[:3]
-    origin = cross(e, S[3:])
-    arm = x - origin
-    along = (e @ arm) * e
-    return origin + along, arm - along, so3.hat(e) @ arm
-
-
-def moved(S: Array, x: Array, q: Any) -> Array:
-    """Return the point exp(S q) x, (3,)."""
-    center, a, b = circle(S, x)
-    return center + np.cos(q) * a + np.sin(q) * b
-
-
 def at_distance(
     S: Array, x: Array, o: Array, y: Array, side: float, without: Array | None = None
 ) -> Any:
@@ -179,21 +140,3 @@ def at_distance(
     if without is not None:  # parallel to the axis of S: a and b are across already
         center, y = center - (without @ center) * without, y - (without @ y) * without
     return solved(2.0 * (center @ a), 2.0 * (center @ b), y @ y - center @ center - a @ a, side)
-
-
-def turning(e: Array, x: Array, along: Array, height: Any, side: float) -> Any:
-    """Return q for which x, turned by q about e, has a height along a direction."""
-    v = so3.hat(e) @ x
-    a = -(so3.hat(e) @ v)
-    return solved(along @ a, along @ v, height - along @ (x - a), side)
-
-
-def solved(a: Any, b: Any, k: Any, side: float) -> Any:
-    """Return one of the two q with a cos q + b sin q = k, or the q that comes nearest to it."""
-    return arctangent(b, a) + side * arctangent(root(a * a + b * b - k * k), k)
-
-
-def between(e: Array, x: Array, y: Array) -> Any:
-    """Return the angle about the unit vector e that takes x over y, seen along e."""
-    across = so3.hat(e) @ x
-    return arctangent(across @ y, x @ y - (e @ x) * (e @ y))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, stacked_into
+from screw_dynamics_ros.core.compile.kernels import compiled_into, stacked_into
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import (
@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.families.classifier import classify
 from screw_dynamics_ros.core.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.families.elimination import Place
 from screw_dynamics_ros.core.families.general_6r import GeneralSixRevolute, ranked_places
-from screw_dynamics_ros.core.families.held_joints import HeldPieper, HeldSixRevolute, generic
+from screw_dynamics_ros.core.families.held_joints import HeldArm, HeldSixRevolute, generic
 from screw_dynamics_ros.core.families.nearest_arm import nearest_arm
 from screw_dynamics_ros.core.families.pieper import Pieper
 from screw_dynamics_ros.core.families.polishing import (
@@ -35,6 +35,8 @@ from screw_dynamics_ros.core.families.polishing import (
     make_jacobian,
     make_polisher,
 )
+from screw_dynamics_ros.core.families.spherical_wrist import SphericalWrist
+from screw_dynamics_ros.core.families.wrist_partitioned import WristPartitioned
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
@@ -46,6 +48,8 @@ MISSED = 1e-9  # a residual up to which a branch may miss a pose by rounding
 #: A residual after the first steps from which there is no way to a solution nearby.
 HOPELESS = 1e-2
 ROUNDS = 16
+#: Steps of the branches of a closed form, and of other candidates, before they are looked at.
+ONE, MORE = 1, 3
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
 #: The same where the number of solutions is known and all of them are found, by an elimination and
@@ -92,12 +96,11 @@ class SerialSolver:
         self.length = chain.length
         self._accepted = ACCEPTED * max(1.0, self.length)
         self._polisher = make_polisher(chain, self.free, 1, backend)
-        self._coarse = make_polisher(chain, self.free, 3, backend)
         self._jacobian = make_jacobian(chain, backend)
         self._places: tuple[Place, ...] = ()
         self._solvers: dict[tuple[float, ...], Method | None] = {}
         self._direct: dict[int, Any] = {}
-        self._batches: dict[bool, Callable[..., None]] = {}
+        self._batch: Callable[..., None] | None = None
         self._method(self._somewhere())
 
     def _somewhere(self) -> Array:
@@ -188,12 +191,16 @@ class SerialSolver:
         """Return `direct` for a number of swivel angles."""
         method = self._method(self._somewhere())
         if isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and not count:
+            wrist = HeldArm.recognized(SphericalWrist, self.chain, self.held, GEOMETRY)
+            if wrist is not None:
+                arm = WristPartitioned(wrist, self.backend)
+                return partial(self._direct_elimination, arm.at_all_zeros)
             if not self.held:
                 eliminated = partial(self._direct_elimination, method.at_best_place)
                 return self._make_direct_nearby(eliminated) or eliminated
             if HeldSixRevolute.fits(self.chain, self.held):
-                arm = HeldSixRevolute(self.chain, self.held, method.places[0], self.backend)
-                return partial(self._direct_elimination, arm.at_all_zeros)
+                general = HeldSixRevolute(self.chain, self.held, method.places[0], self.backend)
+                return partial(self._direct_elimination, general.at_all_zeros)
         if self.held:
             method = self._closed_form_beside_held()
         if not isinstance(method, ClosedForm) or self.redundant != bool(count):
@@ -262,7 +269,7 @@ class SerialSolver:
             return None
         m, n = method.bound, len(self.chain)
         branches = compiled_into(method.kernel)
-        run = stacked_into(make_continuation(self.chain, self.free, 3, self.backend))
+        run = stacked_into(make_continuation(self.chain, self.free, MORE, self.backend))
         accepted = self._accepted
 
         def direct(C: Array, held: Array, swivel: Array) -> ChainSolutions | None:
@@ -291,7 +298,7 @@ class SerialSolver:
 
     def _closed_form_beside_held(self) -> ClosedForm | None:
         """Return the closed form that takes the positions of the held joints, if there is one."""
-        arm = HeldPieper.recognized(self.chain, self.held, GEOMETRY)
+        arm = HeldArm.recognized(Pieper, self.chain, self.held, GEOMETRY)
         if arm is None:
             return None
         identity = repr((self.chain.screws.tolist(), self.chain.home.tolist(), self.held))
@@ -310,7 +317,7 @@ class SerialSolver:
             return None
         q, target = self._configurations(angles.reshape(-1, 6), held), C.reshape(16)
         for _ in range(2):
-            q, checks = self._stepped(self._coarse, q, target)
+            q, checks = self._stepped(MORE, q, target)
             rows = self._regular(checks)
             if len(rows) == expected:
                 return self._general(q[rows], checks[rows])
@@ -400,7 +407,7 @@ class SerialSolver:
             q, wanted = method.candidates(C, 0, False)
             branches = np.zeros(len(q), dtype=int)
             labels, name, bound = ('',), GENERAL, method.bound
-        steps = self._polisher if closed else self._coarse
+        steps = ONE if closed else MORE
         found = self._exact(C, positions, q, branches, steps, ROUNDS if closed else 1)
         missed = just_missed(found)
         nearly = self._nearly_singular(found) + self._nearly_singular(missed)
@@ -433,7 +440,7 @@ class SerialSolver:
         there = arm.direct(C, none, none) or arm.solve(C, none, none)
         n = len(self.free)
         q = there.q[(np.abs(there.q[:, n:]) < CLOSE).all(axis=1)]
-        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
         found.name, found.bound, found.doubt = f'general {n}R', there.bound, there.doubt
         found.inside = not found.checks[:, 2].any()
         return found
@@ -456,7 +463,7 @@ class SerialSolver:
         tries += [(number, True) for number in range(len(method.places))]
         for number, refined in tries:
             q, also = method.candidates(C, number, refined)
-            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
             before, found = len(found), merged(found, more)
             if also < 0:
                 continue
@@ -479,7 +486,7 @@ class SerialSolver:
             pose = se3.exp(NEIGHBOR * twist) @ C
             candidates += [method.candidates(pose, k, False)[0] for k in range(len(method.places))]
         q = np.concatenate(candidates)
-        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), self._coarse)
+        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), MORE)
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""
@@ -497,7 +504,7 @@ class SerialSolver:
         positions: Mapping[int, float],
         q: Array,
         branches: Array,
-        steps: Kernel,
+        steps: int,
         rounds: int = ROUNDS,
     ) -> ChainSolutions:
         """Return the different solutions that candidates (m, free joints) lead to."""
@@ -505,23 +512,23 @@ class SerialSolver:
         full = self._configurations(q[:, : len(self.free)], held)
         return self._polished(C, np.ascontiguousarray(full), branches, steps, rounds)
 
-    def _stepped(self, steps: Kernel, q: Array, target: Array) -> tuple[Array, ...]:
+    def _stepped(self, steps: int, q: Array, target: Array) -> tuple[Array, ...]:
         """Return configurations (m, n) after some steps, and what is to be said of them."""
         if len(q) > BATCH:
-            return steps.stack([q, target])
-        run = self._batches.get(steps is self._coarse)
-        if run is None:
-            run = self._batches[steps is self._coarse] = stacked_into(steps)
-        padded = q
-        if len(q) < BATCH:
-            padded = np.zeros((BATCH, q.shape[1]))
-            padded[: len(q)] = q
-        moved, checks = np.empty((BATCH, q.shape[1])), np.empty((BATCH, CHECKS))
-        run(padded, target, moved, checks)
-        return moved[: len(q)], checks[: len(q)]
+            for _ in range(steps):
+                q, checks = self._polisher.stack([q, target])
+            return q, checks
+        if self._batch is None:
+            self._batch = stacked_into(self._polisher)
+        before, after = np.zeros((2, BATCH, q.shape[1]))
+        before[: len(q)], checks = q, np.empty((BATCH, CHECKS))
+        for _ in range(steps):
+            self._batch(before, target, after, checks)
+            before, after = after, before
+        return before[: len(q)], checks[: len(q)]
 
     def _polished(
-        self, C: Array, q: Array, branches: Array, steps: Kernel, rounds: int = ROUNDS
+        self, C: Array, q: Array, branches: Array, steps: int, rounds: int = ROUNDS
     ) -> ChainSolutions:
         """Return the different solutions that configurations (m, n) lead to."""
         target = np.ascontiguousarray(C).reshape(16)
@@ -540,7 +547,7 @@ class SerialSolver:
             q[again[better]], checks[again[better]] = moved[better], new[better]
         accepted = checks[:, 0] <= self._accepted
         found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
-        if steps is self._polisher:
+        if steps == ONE:
             found.lost = start, branches, checks, np.flatnonzero(~accepted).tolist()
         return merged(found)
 
@@ -563,7 +570,7 @@ class SerialSolver:
         C: Array,
         found: ChainSolutions,
         nearly: Sequence[tuple[Array, float, Array]],
-        steps: Kernel,
+        steps: int,
     ) -> ChainSolutions:
         """Return also the solutions next to those that are nearly singular."""
         starts = [
@@ -613,9 +620,8 @@ class SerialSolver:
         for k, value in positions.items():
             q[:, k] = value
         target = np.ascontiguousarray(C).reshape(16)
-        for _ in range(10):
-            q = self._coarse.stack([q, target])[0]
-        return self._polished(C, q, np.zeros(len(q), dtype=int), self._coarse)
+        q, _ = self._stepped(30, q, target)
+        return self._polished(C, q, np.zeros(len(q), dtype=int), MORE)
 
 
 def just_missed(found: ChainSolutions) -> ChainSolutions:

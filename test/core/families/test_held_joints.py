@@ -11,7 +11,8 @@ import pytest
 from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import distances
 from screw_dynamics_ros.core.families.elimination import PLACES
-from screw_dynamics_ros.core.families.held_joints import HeldPieper, HeldSixRevolute, generic
+from screw_dynamics_ros.core.families.held_joints import HeldArm, HeldSixRevolute, generic
+from screw_dynamics_ros.core.families.pieper import Pieper
 from screw_dynamics_ros.core.families.serial_solver import SerialSolver
 from screw_dynamics_ros.core.lie import se3
 from support.arms import arm
@@ -53,6 +54,7 @@ def test_constants_of_the_elimination(place, held):
         ('Franka Research 3', 1, False),
         ('Franka Research 3', 2, False),
         ('Franka Research 3', 3, True),
+        ('Franka Research 3', 4, False),
         ('Franka Research 3', 5, True),
     ],
 )
@@ -104,8 +106,8 @@ def test_a_special_position():
 def test_what_is_recognized():
     """Positions of held joints that would make any arm a special one are none of `generic`."""
     iiwa, panda = real_arm('KUKA LBR iiwa 14 R820'), real_arm('Panda')
-    assert HeldPieper.recognized(iiwa, (2,), 1e-8) is not None
-    assert HeldPieper.recognized(panda, (2,), 1e-8) is None
+    assert HeldArm.recognized(Pieper, iiwa, (2,), 1e-8) is not None
+    assert HeldArm.recognized(Pieper, panda, (2,), 1e-8) is None
     at_zero = panda.with_held({2: 0.0})
     assert (np.abs(at_zero.screws[1, :3]) == np.abs(at_zero.screws[2, :3])).all()
     one, other = generic((1, 2))
