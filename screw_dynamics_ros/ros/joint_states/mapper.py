@@ -3,6 +3,10 @@
 A driver may send joints in any order, only some of them, joints of other robots, NaN, empty or
 ragged arrays, and stamps that stand still or run backwards. `JointStateMapper` turns each message
 into a complete state or refuses it, and keeps a record of every reason.
+
+One stamp, one state: the first message with a stamp counts for the joints it reports, in all
+outputs. A later one with the same stamp is refused if it names one of them, and merged if it comes
+from another source.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
-from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity
+from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
 from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
 from screw_dynamics_ros.ros.joint_states.policies import NEVER, Policies, Reason, Record
 from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
@@ -51,11 +55,13 @@ class JointStateMapper:
         The joints that messages have to report.
     q, v, tau : (n,) arrays
         Positions [rad, m], velocities and efforts; always finite, always the same arrays: the rows
-        of `state`, (3, n).
+        of `state`, (3, n). They change only when there is a new state.
     has_velocity, has_effort : bool
         Whether `v`, `tau` may be used; they are zero in the places of missing values otherwise.
     stamp : int
         Stamp of the state [ns], one that messages can carry.
+    newest : int
+        The same, `NEVER` since time went backwards [ns].
     accepted : int
         Number of states made.
     continuous : (n,) array of bool
@@ -95,10 +101,11 @@ class JointStateMapper:
         self.maps = NameMaps(joints, known)
 
         size = len(self.measured_joints)
-        self._state = np.zeros(3 * size)
-        self._measured = self._state.reshape(3, size)
-        self.state = np.zeros((3, len(self.joints))) if completion else self._measured
+        self._measured = np.zeros((3, size))  # what messages are merged into
+        self.state = np.zeros((3, len(self.joints)))
         self.q, self.v, self.tau = self.state
+        self._whole_values = self._measured if completion else self.state
+        self._whole_target = self._whole_values.reshape(-1)  # of the numbers of a whole message
         self.continuous, turning = (
             np.array([name in continuous for name in names], dtype=bool)
             for names in (self.joints, self.measured_joints)
@@ -109,7 +116,11 @@ class JointStateMapper:
         self._effort = Effort(tau, self._note)
         self._fields = self._position, self._velocity, self._effort
         self.calibrate(*calibration)
-        self._seen = np.full(size, NEVER, dtype=np.int64)
+        self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
+        self._seen = np.full(size, NEVER, dtype=np.int64)  # stamps of the values of each joint
+        self._heard = self._seen.copy()  # newest stamps, also of messages that were refused
+        self.stamp = self.newest = NEVER
+        self.has_velocity = self.has_effort = self.restarted = False
         self.reset()
 
     @property
@@ -136,15 +147,16 @@ class JointStateMapper:
         self._effort.calibrate(scale, offset)
 
     def reset(self) -> None:
-        """Forget all values: the next state is made of messages to come."""
+        """Forget all values: the next state is made of messages to come, of newer stamps.
+
+        The present state stays as it is, but is none that was accepted lately.
+        """
+        self._spread_whole()
         for values in self._fields:
             values.forget()
         self._seen[:] = NEVER
-        self.stamp = NEVER
         self.last_accepted = -math.inf
-        self.has_velocity = self.has_effort = False
-        self.restarted = self._restarting = False
-        self._whole = NEVER  # stamp of a complete message the fields have not recorded yet
+        self._restarting = False
         if self._completion is not None:
             self._completion.restart()
 
@@ -163,7 +175,7 @@ class JointStateMapper:
             return self._refuse(*message.refusal)
         names = self.maps[message.layout]
         if names.whole is not None and self._is_regular(message) and self._take(names, message):
-            return self._accept()
+            return self._accept(message.stamp)
         if names.refusal is not None:
             return self._refuse(*names.refusal)
         if names.unknown:
@@ -178,8 +190,8 @@ class JointStateMapper:
         stamp = message.stamp
         self._age = self.clock() - stamp
         return (
-            self._whole == self.stamp
-            and 0 < stamp - self.stamp <= self._timeout
+            NEVER < self._whole == self.newest
+            and 0 < stamp - self.newest <= self._timeout
             and -self._max_age <= self._age <= self._max_age
             and math.isfinite(sum(message.numbers.tolist()))
         )  # no number is infinite or NaN
@@ -192,16 +204,15 @@ class JointStateMapper:
             tau = self._effort.torque(numbers[whole[-len(self.measured_joints) :]])
             if not math.isfinite(sum(tau.tolist())):
                 return False
-            numbers.take(whole, out=self._state, mode='clip')
-            self._effort.value[:] = tau
+            numbers.take(whole, out=self._whole_target, mode='clip')
+            self._whole_values[2] = tau
         else:
-            numbers.take(whole, out=self._state, mode='clip')
+            numbers.take(whole, out=self._whole_target, mode='clip')
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
         if not -self._jump <= self._age <= self._jump:
             self._note_clock_offset()
-        self._whole = self.stamp = message.stamp
-        self.restarted = False
+        self._whole = message.stamp
         return True
 
     def update_run(
@@ -228,9 +239,13 @@ class JointStateMapper:
             The states of the k <= N messages that are taken.
         """
         names, nothing = self.maps[layout], np.zeros((0, 3, len(self.measured_joints)))
-        if names.whole is None or self._completion is not None or self._whole != self.stamp:
+        if (
+            names.whole is None
+            or self._completion is not None
+            or not NEVER < self._whole == self.newest
+        ):
             return nothing
-        steps, ages = np.diff(stamps, prepend=self.stamp), clocks - stamps
+        steps, ages = np.diff(stamps, prepend=self.newest), clocks - stamps
         regular = (steps > 0) & (steps <= self._timeout) & (np.abs(ages) <= self._max_age)
         regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
@@ -242,8 +257,8 @@ class JointStateMapper:
             return nothing
         last = count - 1
         self._arrival, self._age = int(clocks[last]) * 1e-9, int(ages[last])
-        self._measured[:] = states[last]
-        self._whole = self.stamp = int(stamps[last])
+        self.state[:] = states[last]
+        self._whole = self.stamp = self.newest = int(stamps[last])
         self.restarted, self.last_accepted = False, self._arrival
         self.accepted += count
         if names.unknown:
@@ -254,67 +269,79 @@ class JointStateMapper:
         """Merge a message joint by joint, by the policies."""
         self._spread_whole()
         joints = names.target
-        newest = int(self._seen[joints].max())
-        if stamp <= newest:
-            if stamp == newest:
+        heard, seen = int(self._heard[joints].max()), int(self._seen[joints].max())
+        if stamp <= heard:
+            if stamp == heard:
                 return self._refuse(Reason.DUPLICATE_STAMP, f'{stamp * 1e-9:.9f} s')
-            if newest - stamp <= self._jump:
-                return self._refuse(Reason.OUT_OF_ORDER, f'by {(newest - stamp) * 1e-9:.6f} s')
-            self._note(Reason.TIME_RESET, f'by {(newest - stamp) * 1e-9:.3f} s')
+            if heard - stamp <= self._jump:
+                return self._refuse(Reason.OUT_OF_ORDER, f'by {(heard - stamp) * 1e-9:.6f} s')
+            self._note(Reason.TIME_RESET, f'by {(heard - stamp) * 1e-9:.3f} s')
             self.reset()
+            self._heard[:] = self.newest = NEVER
             self._restarting = True
-        elif newest > NEVER and stamp - newest > self._timeout:
+        elif seen > NEVER and stamp - seen > self._timeout:
             self._restarting = True
-            self._note(Reason.PAUSE, f'{(stamp - newest) * 1e-9:.3f} s')
+            self._note(Reason.PAUSE, f'{(stamp - seen) * 1e-9:.3f} s')
 
         policies = self.policies
         position = self._position.read(message, names, stamp, policies)
         if position is None:
+            self._heard[joints[measured(message.position, names)[1]]] = stamp
             self.refused = Reason.POSITION_MISSING  # or ragged
             return False
         velocity = self._velocity.read(message, names, stamp, policies, position)
         effort = self._effort.read(message, names, stamp, policies)
         for field, reading in zip(self._fields, (position, velocity, effort)):
             field.keep(joints, reading, stamp)
-        self._seen[joints] = stamp
+        self._seen[joints] = self._heard[joints] = stamp
         return self._conclude(names)
 
     def _conclude(self, names: NameMap) -> bool:
         """Make a state of all joints, if each of them has a current one and time has advanced."""
         newest, never = int(self._seen.max()), self._seen == NEVER
-        self.has_velocity = bool((self._velocity.usable | never).all())
-        self.has_effort = bool(
-            (self._effort.usable | (never & (self.policies.effort == 'zero'))).all()
-        )
+        has_velocity = bool((self._velocity.usable | never).all())
+        has_effort = bool((self._effort.usable | (never & (self.policies.effort == 'zero'))).all())
         absent = never & (self.policies.position != 'zero')
-        stale = (newest - self._seen > self._timeout) & (self._seen > NEVER)
-        if absent.any() or stale.any():
-            parts = []
-            if absent.any():
-                parts.append('never reported: ' + listed(self.measured_joints, absent))
-            if stale.any():
-                parts.append('not reported any more: ' + listed(self.measured_joints, stale))
+        stale = (newest - self._seen > self._timeout) & ~never
+        refused = (self._heard > self._seen) & ~never
+        if (absent | stale | refused).any():
+            reasons = {
+                'never reported': absent,
+                'not reported any more': stale,
+                'newest message refused': refused,
+            }
+            parts = [
+                f'{reason}: {listed(self.measured_joints, joints)}'
+                for reason, joints in reasons.items()
+                if joints.any()
+            ]
             return self._refuse(Reason.INCOMPLETE, '; '.join(parts))
-        if newest <= self.stamp:
+        if newest <= self.newest:
             return False  # another source is ahead: its next message brings this one along
-        self.stamp = newest
         if (
             names.complete
-            and self.has_velocity
-            and self.has_effort
+            and has_velocity
+            and has_effort
             and all((values.measured == newest).all() for values in self._fields)
         ):
             self._whole = newest
+        if self._completion is None:
+            self.state[:] = self._measured
+        if not self._accept(newest):
+            return False
+        self.has_velocity = has_velocity
+        self.has_effort = has_effort and (self._completion is None or self._completion.has_efforts)
         self.restarted, self._restarting = self._restarting, False
-        return self._accept()
+        return True
 
-    def _accept(self) -> bool:
+    def _accept(self, stamp: int) -> bool:
         """Complete a state, and count it; return whether it can be completed."""
         if self._completion is not None:
-            self.has_effort = self.has_effort and self._completion.has_efforts
             reason = self._completion.complete(self._measured, self.state)
             if reason:
                 return self._refuse(Reason.LOOPS_OPEN, reason)
+        self.stamp = self.newest = stamp
+        self.restarted = False
         self.accepted += 1
         self.last_accepted = self._arrival
         return True
@@ -322,7 +349,8 @@ class JointStateMapper:
     def _spread_whole(self) -> None:
         """Enter the last of a run of regular messages into the records of the single joints."""
         if self._whole > NEVER:
-            self._seen[:] = self._whole
+            self._measured[:] = self._whole_values
+            self._seen[:] = self._heard[:] = self._whole
             for values in self._fields:
                 values.measured[:] = self._whole
                 values.usable[:] = True

@@ -225,15 +225,15 @@ def test_partial_messages_are_merged():
 def test_source_whose_clock_is_behind_does_not_turn_time_back():
     states = mapper()
     feed(states, message(('shoulder', 'elbow'), stamp=0.100))
-    feed(states, message(('wrist',), stamp=0.050))
+    assert feed(states, message(('wrist',), [0], stamp=0.050))
     stamps = [states.stamp]
     for step in range(1, 20):
-        feed(states, message(('shoulder', 'elbow'), stamp=0.100 + 0.01 * step))
+        assert feed(states, message(('shoulder', 'elbow'), stamp=0.100 + 0.01 * step))
         stamps.append(states.stamp)
-        if not feed(states, message(('wrist',), [step], stamp=0.050 + 0.01 * step)):
-            assert states.stamp == stamps[-1]
-        assert states.q[2] == step or step == 0
-    assert (np.diff(stamps) >= 0).all()
+        assert not feed(states, message(('wrist',), [step], stamp=0.050 + 0.01 * step))
+        assert states.stamp == stamps[-1]
+        assert states.q[2] == step - 1  # it shows with the next state
+    assert (np.diff(stamps) > 0).all()
     assert count(states, Reason.OUT_OF_ORDER) == 0
 
 
@@ -482,6 +482,66 @@ def test_repeated_stamp_is_refused():
     assert not feed(states, message(position=[9, 9, 9], stamp=1.0))
     assert states.q[0] == 0.1
     assert count(states, Reason.DUPLICATE_STAMP) == 1
+
+
+def test_stamp_of_a_message_with_a_missing_position_is_not_free_again():
+    """Its other joints may have been told, with that stamp."""
+    states = mapper()
+    assert feed(states, message(stamp=1.0))
+    assert not feed(states, message(position=[1, NAN, 3], stamp=1.1))
+    assert not feed(states, message(position=[9, 9, 9], stamp=1.1))
+    assert count(states, Reason.DUPLICATE_STAMP) == 1
+    assert not feed(states, message(('elbow',), [2], [2], [2], stamp=1.1))
+    assert states.records[Reason.INCOMPLETE].detail == 'newest message refused: shoulder, wrist'
+    assert feed(states, message(stamp=1.2))
+
+
+def test_message_without_positions_leaves_its_stamp_free():
+    """Some drivers send efforts by themselves."""
+    states = mapper()
+    assert not feed(states, message(position=[], stamp=1.0))
+    assert feed(states, message(stamp=1.0))
+
+
+def test_fault_in_a_state_frees_no_stamp():
+    states = mapper()
+    for stamp in (1.0, 1.1):  # the first one is taken carefully, the other by the short way
+        assert feed(states, message(stamp=stamp))
+        states.reset()
+        assert not feed(states, message(position=[9, 9, 9], stamp=stamp))
+    assert count(states, Reason.DUPLICATE_STAMP) == 2
+    assert feed(states, message(stamp=1.2))
+
+
+@pytest.mark.parametrize(
+    'other',
+    [
+        message(('wrist',), [9], [9], [9], stamp=1.0),  # another source of the same stamp
+        message(('wrist',), [9], [9], [9], stamp=9.0),  # makes no state: the others are missed
+        message(('wrist',), [NAN], stamp=-9.0),  # makes none, and time goes back
+    ],
+    ids=['same stamp', 'incomplete', 'time goes back'],
+)
+def test_state_stays_as_it_is_until_there_is_a_new_one(other):
+    states = mapper()
+    assert not feed(states, message(('wrist',), [3], [3], [3], stamp=0.9))
+    assert feed(states, message(('shoulder', 'elbow'), [1, 2], [1, 2], [1, 2], stamp=1.0))
+    before = states.stamp, states.has_velocity, states.has_effort, states.state.tolist()
+    assert not feed(states, other)
+    assert before == (
+        states.stamp,
+        states.has_velocity,
+        states.has_effort,
+        states.state.tolist(),
+    )
+
+
+def test_first_state_before_1970_without_limits_has_velocities():
+    states = mapper(state_timeout=0.0)
+    sent = message()
+    sent.stamp = -5 * SECOND
+    assert feed(states, sent)
+    assert states.has_velocity
 
 
 def test_message_out_of_order_is_refused():

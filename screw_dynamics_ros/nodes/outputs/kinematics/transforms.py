@@ -132,6 +132,8 @@ class TransformPublisher:
         if not is_of_use or channel is None or not channel.listened or self._reported is None:
             return
         stamp, names = message.stamp or mapper.clock(), mapper.maps[message.layout]
+        if stamp <= mapper.newest and not in_any_order:
+            return  # a state has told all frames of that time
         encoded = self._reported.encoded(message, names, stamp, in_any_order=in_any_order)
         if encoded is not None:
             channel.send(encoded)
