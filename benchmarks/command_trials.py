@@ -33,6 +33,11 @@ from command_client import PATIENCE, RESULTS, ROOT, Client, Instance, wait
 ACTIONS = ('hold', 'gravity', 'ramp_to_zero', 'stop')
 PAYLOAD = {'payload_link': 'panda_hand_tcp', 'payload_mass': 3.0}
 AMPLITUDE, FREQUENCY = 0.3, 0.2  # rad, Hz of the reference
+#: Where the arm moves about: gravity acts on most joints.
+BENT = {
+    'initial_joints': [f'panda_joint{k}' for k in range(1, 8)],
+    'initial_positions': [0.0, 0.0, 0.0, -1.57, 0.0, 1.87, 0.0],
+}
 UNDESCRIBED = ['-r', 'robot_description:=/unused']  # descriptions come from the trials only
 
 # Those that end the node come last: a new one takes its place.
@@ -63,7 +68,7 @@ class Lane:
         self.heavy = 0
         self.describe(urdf)
         self.number = 0
-        self.driver = self.client.start('simulator', {}, UNDESCRIBED)
+        self.driver = self.client.start('simulator', BENT, UNDESCRIBED)
         self.reference_start: float | None = None
         self.trials: list[Facts] = []
         self.pictures: dict[str, dict[str, Any]] = {}
@@ -253,7 +258,7 @@ class Lane:
         self.driver.wait()
         self.run(self.rng.uniform(0.0, 0.5))
         facts.over = time.time_ns()
-        self.driver = self.client.start('simulator', {}, UNDESCRIBED)
+        self.driver = self.client.start('simulator', BENT, UNDESCRIBED)
         self.until_followed()
 
     def node_stopped(self, facts: Facts) -> None:

@@ -36,6 +36,13 @@ LOAD = f"""
 </robot>"""
 
 
+#: Where the arm moves about: gravity acts on most joints.
+BENT = {
+    'initial_joints': [f'panda_joint{k}' for k in range(1, 8)],
+    'initial_positions': [0.0, 0.0, 0.0, -1.57, 0.0, 1.87, 0.0],
+}
+
+
 class Trial:
     """Both nodes, and what has been heard of them."""
 
@@ -46,7 +53,11 @@ class Trial:
 
         self.rclpy = rclpy
         self.processes = [
-            self.start(folder, 'simulator', {'robot_description': loaded, 'motion_amplitude': 0.3}),
+            self.start(
+                folder,
+                'simulator',
+                {'robot_description': loaded, 'motion_amplitude': 0.3, **BENT},
+            ),
             self.start(
                 folder,
                 'dynamics',

@@ -19,6 +19,7 @@ from robots_compared import NAMES, PANDA
 from timing import Run, Times, loop, measure, one_core
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description import Limits, RobotDescription, read_urdf
 from screw_dynamics_ros.core.simulation import (
     ContactPoint,
@@ -74,10 +75,10 @@ def in_contact(robot: Robot, name: str, stiffness: float, steps: int) -> Figure:
     points = [
         ContactPoint('panda_hand', [x, y, 0.06], 0.01) for x in (-0.02, 0.02) for y in (-0.1, 0.1)
     ]
-    start = SimulatedRobot(robot).q
+    start = middle_of_range(robot)
     height = robot.link_pose(start, 'panda_hand')[2, 3] - 0.06
     table = Plane([0, 0, height], [0, 0, 1], stiffness=stiffness, damping=1.0, friction=0.4)
-    simulated = SimulatedRobot(robot, planes=[table], contact_points=points)
+    simulated = SimulatedRobot(robot, start, planes=[table], contact_points=points)
     posture, push = (
         Posture(robot, start, amplitude=0.05, period=3.0),
         np.array([0, 0, 0, 0, 0, 30.0]),
@@ -106,7 +107,8 @@ def in_contact(robot: Robot, name: str, stiffness: float, steps: int) -> Figure:
 
 def single(robot: Robot, name: str, ours: str, theirs: str, quick: bool) -> Iterator[Figure]:
     """Compare steps of one arm."""
-    simulated, tau = SimulatedRobot(robot, integrator=ours), np.zeros(robot.nv)
+    simulated = SimulatedRobot(robot, middle_of_range(robot), ours)
+    tau = np.zeros(robot.nv)
     runs: dict[str, Run] = {'ours': loop('step(tau, dt)', step=simulated.step, tau=tau, dt=DT)}
     peer = Peer(robot, theirs, 1)
     if peer.found:

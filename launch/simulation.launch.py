@@ -28,7 +28,6 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.control.joint_gains import joint_gains
-from screw_dynamics_ros.core.simulation import middle_of_range
 from screw_dynamics_ros.ros import launch_arguments as check
 from screw_dynamics_ros.ros.ros2_control.command_interfaces import EXPECTED
 from screw_dynamics_ros.ros.ros2_control.controllers import Controllers, controllers_for
@@ -298,7 +297,7 @@ def effort_gains(path: str, model: str, rate: int) -> dict[str, dict[str, float]
     """Return gains for controllers that command efforts."""
     robot = Robot.from_urdf(model, backend='reference')
     try:
-        return joint_gains(robot, middle_of_range(robot), min(SERVO_FREQUENCY, 0.06 * rate))
+        return joint_gains(robot, None, min(SERVO_FREQUENCY, 0.06 * rate))
     except ArgumentError as error:
         raise check.refusal('model', path, str(error), 'a robot that can be simulated') from None
 

@@ -26,7 +26,6 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
-from screw_dynamics_ros.core.simulation import middle_of_range
 
 MEASURED, REFUSED, BROKEN = 0, 1, 3
 SAMPLES = 4096
@@ -100,7 +99,7 @@ def rows(robot: Robot, functions: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Measure one function after the other."""
     random = np.random.default_rng(0)
     states = {
-        'q': np.tile(middle_of_range(robot), (SAMPLES, 1)),
+        'q': np.tile(robot.home(), (SAMPLES, 1)),
         'v': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv)),
         'a': random.uniform(-1.0, 1.0, (SAMPLES, robot.nv)),
     }

@@ -19,7 +19,6 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.simulation import middle_of_range
 
 README = (ROOT / 'README.md').read_text(encoding='utf-8')
 RECIPE = README[README.index('## Recipe') : README.index('## From Python')]
@@ -51,7 +50,7 @@ def test_the_proof(start, connect):
     client.expect('dynamics: outputs', OK)
     client.call(SetBool, '/dynamics/enable', SetBool.Request(data=True))
     robot = Robot.from_urdf(urdf_path('panda'))
-    expected = robot.gravity_torques(middle_of_range(robot))[:7]
+    expected = robot.gravity_torques(robot.home())[:7]
     received = client.received['/gravity_compensation/commands']
     client.wait(
         lambda: received and np.allclose(received[-1].data, expected, atol=0.05), what='gravity'

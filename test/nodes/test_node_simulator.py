@@ -14,12 +14,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.simulation import middle_of_range
 from support.node_bench import NodeBench
 from support.robots import urdf_path
 from support.ros_harness import DIRECT, LATCHED, stamp_of
 
 TOOL = 'panda_hand_tcp'
+BENT = [0.0, 0.0, 0.0, -1.57, 0.0, 1.87, 0.0, 0.02]  # an arm that can move to all sides
 PERIOD = 5_000_000  # ns
 
 
@@ -42,8 +42,19 @@ def make(ros_domain, monkeypatch):
 
 
 @pytest.fixture
-def bench(make):
-    return make(motion_amplitude=0.0)
+def bench(make, robot):
+    return make(
+        motion_amplitude=0.0, initial_joints=list(robot.joint_names), initial_positions=BENT
+    )
+
+
+def test_it_begins_at_home_and_stays_there(make, robot):
+    """With the elbow and the fingers on their stops."""
+    _, q, v, tau = make(motion_amplitude=0.0).states(30)
+    np.testing.assert_array_equal(q[0], robot.home())
+    np.testing.assert_allclose(q, np.tile(q[0], (30, 1)), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(v, 0.0, atol=1e-9)
+    np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=1e-5)
 
 
 def test_it_holds_still_against_gravity(bench, robot):
@@ -82,7 +93,7 @@ def test_push_and_release(bench, robot):
 
 def test_it_moves_as_forward_dynamics_says(bench, robot):
     """Driven by commands: velocities between states follow from the accelerations of the model."""
-    command = robot.gravity_torques(middle_of_range(robot))
+    command = robot.gravity_torques(BENT)
     command[[0, 3, 6]] += [2.0, -3.0, 0.2]
     _, q, v, tau = bench.states(12, lambda: bench.command(*command))
     np.testing.assert_allclose(tau, np.tile(command, (12, 1)), atol=1e-12)
@@ -253,7 +264,7 @@ def test_initial_positions_and_motion(make, robot):
         integrator='semi_implicit',
     )
     _, q, _, _ = bench.states(160)
-    center = middle_of_range(robot)
+    center = robot.home()
     center[[0, 1]] = -0.25, 0.5
     assert (np.abs(q - center)[:, :7] < 0.2).all()
     assert (np.ptp(q, axis=0)[:7] > 0.02).all()

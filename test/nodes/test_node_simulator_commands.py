@@ -14,10 +14,9 @@ from std_msgs.msg import Float64MultiArray, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
-from support.lock_step import JOINTS, PERIOD, LockStep, arm
+from support.lock_step import JOINTS, PERIOD, START, LockStep, arm
 
 ALL_NAMES = [*JOINTS, 'other_finger']
-MIDDLE = np.array([0.0, 0.0, 0.05])
 
 
 @pytest.fixture(scope='module')
@@ -53,23 +52,23 @@ def joint_command(names=ALL_NAMES, **arrays):
 
 def test_it_begins_at_rest_against_gravity(driver, robot):
     q, v, tau = driver.last
-    np.testing.assert_array_equal(q, MIDDLE)
+    np.testing.assert_array_equal(q, START)
     np.testing.assert_array_equal(v, 0.0)
     np.testing.assert_allclose(tau, robot.gravity_torques(q), atol=1e-12)
     assert driver.messages[0].name == list(JOINTS)
 
 
 def test_efforts_are_exactly_those_of_the_command(driver, robot):
-    tau = robot.gravity_torques(MIDDLE) + [1.0, -2.0, 3.0]
+    tau = robot.gravity_torques(START) + [1.0, -2.0, 3.0]
     driver.command('effort', *tau)
     _, v, effort = driver.command('effort', *tau)
     np.testing.assert_array_equal(effort, tau)
-    assert (np.sign(v) == np.sign(robot.forward_dynamics(MIDDLE, np.zeros(3), tau))).all()
+    assert (np.sign(v) == np.sign(robot.forward_dynamics(START, np.zeros(3), tau))).all()
 
 
 def test_efforts_time_out_and_the_posture_is_held(driver, robot):
     """In time of the simulation: a command on one joint only lets the others go on."""
-    driver.command('effort', *robot.gravity_torques(MIDDLE) + [100.0, 0.0, 0.0])
+    driver.command('effort', *robot.gravity_torques(START) + [100.0, 0.0, 0.0])
     message = joint_command(['elbow'], position=[0.0])
     driver.answer(JointState, 'joint_commands', message)
     q, v, _ = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))
@@ -230,7 +229,7 @@ def test_bad_commands_are_refused_and_the_simulation_goes_on(driver, topic, kind
     driver.send(kind, topic, message)
     driver.report(1, f'refused {topic.replace("simulator", "~")}', reason)
     good = {
-        Float64MultiArray: Float64MultiArray(data=MIDDLE.tolist()),
+        Float64MultiArray: Float64MultiArray(data=START),
         JointState: joint_command(['elbow'], position=[0.0]),
         JointTrajectory: trajectory(['elbow'], (0.1, [0.0], [0.0])),
     }[kind]
@@ -242,7 +241,7 @@ def test_bad_commands_are_refused_and_the_simulation_goes_on(driver, topic, kind
 def test_frozen_commands_answer_and_do_nothing(driver):
     assert driver.switch('freeze_commands', True).success
     q = repeat(10, lambda: driver.command('position', 1.0, 1.0, 0.0))[0]
-    np.testing.assert_allclose(q, MIDDLE, atol=1e-9)
+    np.testing.assert_allclose(q, START, atol=1e-9)
     values = driver.report(1, 'commands are ignored, on purpose')
     assert values['driven by'] == 'gravity compensation'
     driver.switch('freeze_commands', False)
@@ -253,7 +252,7 @@ def test_frozen_commands_answer_and_do_nothing(driver):
 def test_an_answer_with_an_old_stamp_is_none(driver):
     """That of a state before, as a controller sends it that has not yet heard of the last one."""
     message = joint_command(['elbow'], position=[0.0])
-    driver.command('position', *MIDDLE)
+    driver.command('position', *START)
     now = driver.stamps[-1]
     message.header.stamp = Time(sec=0, nanosec=now - PERIOD)
     driver.send(JointState, 'joint_commands', message)
@@ -272,7 +271,7 @@ def test_wrenches_on_several_links_and_the_true_external_torques(driver, robot):
     truth, state = (driver.client.received[topic] for topic in topics)
 
     def is_listened():
-        driver.command('position', *MIDDLE)
+        driver.command('position', *START)
         return truth and state
 
     driver.client.wait(is_listened, what='the truth')
@@ -283,7 +282,7 @@ def test_wrenches_on_several_links_and_the_true_external_torques(driver, robot):
         driver.client.wait(
             lambda link=link: link in driver.report(0)['pushed at'], what='a wrench in force'
         )
-    driver.command('position', *MIDDLE)  # time has stood still since the wrenches came
+    driver.command('position', *START)  # time has stood still since the wrenches came
     stamp = driver.stamps[-1]
     tau, q = (
         driver.client.wait(partial(driver.client.with_stamp, topic, stamp), what=topic)

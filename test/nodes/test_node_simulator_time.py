@@ -8,10 +8,8 @@ pytest.importorskip('rclpy')
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from support.lock_step import JOINTS, PERIOD, LockStep, Responder, arm
+from support.lock_step import JOINTS, PERIOD, START, LockStep, Responder, arm
 from support.ros_harness import stamp_of
-
-MIDDLE = [0.0, 0.0, 0.05]
 
 #: One step of the integration for each state, and servos that are stable with that.
 QUICK = {'step': 0.01, 'servo_frequency': 15.0, 'posture_frequency': 15.0}
@@ -93,7 +91,7 @@ def test_several_senders(driver):
     driver.trigger('reset')
     driver.wait_for_states(2)
     commands = driver.commands
-    driver.command_without_waiting('position', *MIDDLE)
+    driver.command_without_waiting('position', *START)
     driver.until_commands(commands + 1)
     assert driver.stamps == [PERIOD] * 2
     driver.command('effort', 0.0, 0.0, 0.0)
@@ -120,7 +118,7 @@ def test_two_runs_are_equal_byte_for_byte(driver, start, connect, path):
 
 def test_single_steps_during_a_pause(driver):
     assert driver.switch('pause', True).success
-    driver.command_without_waiting('position', *MIDDLE)
+    driver.command_without_waiting('position', *START)
     driver.set(steps_per_request=7)
     answer = driver.trigger('step')
     assert answer.success
@@ -129,7 +127,7 @@ def test_single_steps_during_a_pause(driver):
     assert driver.stamps == [PERIOD * k for k in range(1, 9)]
     assert driver.report(0)['state'] == 'paused'
     assert driver.switch('pause', False).success
-    driver.command('position', *MIDDLE)
+    driver.command('position', *START)
     assert len(driver.stamps) == 9
 
 
@@ -147,7 +145,7 @@ def test_reset_leads_back_to_the_beginning_of_time(driver):
     assert driver.trigger('reset').message == 'the initial state, at 0.01 s'
     driver.wait_for_states(1)
     assert driver.stamps == [PERIOD]
-    np.testing.assert_array_equal(driver.last[0], MIDDLE)
+    np.testing.assert_array_equal(driver.last[0], START)
     driver.command('effort', 0.0, 0.0, 0.0)
     assert driver.stamps == [PERIOD, 2 * PERIOD]
 
@@ -185,7 +183,7 @@ def test_a_state_is_set_by_name(driver):
 def test_impossible_states_are_refused(driver, fields, reason):
     set_state(driver, **fields)
     driver.report(1, 'refused ~/set_state', reason)
-    np.testing.assert_array_equal(driver.last[0], MIDDLE)
+    np.testing.assert_array_equal(driver.last[0], START)
     set_state(driver, name=['elbow'], position=[0.0])
     driver.report(0)
     driver.wait_for_states(2)
@@ -207,8 +205,8 @@ def test_a_divergence_stops_it_until_it_has_another_state(driver):
     set_state(driver, name=['elbow'], velocity=[0.0])
     driver.wait_for_states(3)
     driver.switch('pause', False)
-    np.testing.assert_array_equal(driver.last[:2], [MIDDLE, [0.0] * 3])
-    driver.command('position', *MIDDLE)
+    np.testing.assert_array_equal(driver.last[:2], [START, [0.0] * 3])
+    driver.command('position', *START)
     driver.report(0)
 
 

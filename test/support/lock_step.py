@@ -21,6 +21,7 @@ from support.robots import UNIT_INERTIA, joint, robot
 from support.ros_harness import DEADLINE, stamp_of
 
 JOINTS = ('shoulder', 'elbow', 'finger')
+START = [0.0, 0.0, 0.05]  # where it starts [rad, rad, m]
 RATE = 100.0
 PERIOD = 10_000_000  # ns
 
@@ -128,6 +129,8 @@ class LockStep:
             'real_time_factor': 0.0,
             'lock_step_timeout': 0.0,
             'motion_amplitude': 0.0,
+            'initial_joints': str(list(JOINTS)),
+            'initial_positions': str(START),
             'command_timeout': 0.05,
             'wrench_timeout': 0.05,
             'diagnostic_updater.period': 0.1,

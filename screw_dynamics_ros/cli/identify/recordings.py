@@ -95,7 +95,7 @@ def of_robot(
 ) -> tuple[JointRecording, list[str]]:
     """Return the recording in the order of the robot's joints, and what had to be left out.
 
-    Joints that were not recorded stand still in the middle of their range, without effort. States
+    Joints that were not recorded stand still at `Robot.home`, without effort. States
     that repeat the stamp before, or lack the position of a joint that others have, are left out.
 
     Raises UnknownNameError if the recording has none of the joints.
@@ -129,20 +129,12 @@ def of_robot(
         if count:
             notes.append(f'{count} of {len(states.t)} states {reason}')
     rows = complete & ~repeated
-    q = np.tile(_middle(robot), (int(rows.sum()), 1))
+    q = np.tile(robot.home(), (int(rows.sum()), 1))
     v, tau = np.full((2, *q.shape), np.nan)
     columns = [robot.joint_names.index(name) for name in known]
     for array, recorded in ((q, states.q), (v, states.v), (tau, states.tau)):
         array[:, columns] = recorded[rows][:, places]
     return JointRecording(states.t[rows], q, v, tau, payloads), notes
-
-
-def _middle(robot: Robot) -> Array:
-    lower, upper = robot.limits.lower, robot.limits.upper
-    limited = np.isfinite(lower) & np.isfinite(upper)
-    with np.errstate(invalid='ignore'):
-        middle: Array = np.where(limited, (lower + upper) / 2, 0.0)
-    return middle
 
 
 def descriptions(recorded: Sequence[RecordedStates]) -> str | None:

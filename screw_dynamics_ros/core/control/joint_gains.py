@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
+from screw_dynamics_ros.core.types import Array
 
 SINGULAR = 1e14  # condition of a mass matrix of joints that move no mass
 
 
-def joint_gains(robot: Robot, q: ArrayLike, frequency: float) -> dict[str, dict[str, float]]:
+def joint_gains(robot: Robot, q: ArrayLike | None, frequency: float) -> dict[str, dict[str, float]]:
     """Return {joint: {'p': ..., 'i': ..., 'd': ...}} of joints of one freedom.
 
     With the inertia m_i = 1 / (M^-1)_ii that a joint feels while the others are free: p = m w^2,
@@ -31,8 +33,10 @@ def joint_gains(robot: Robot, q: ArrayLike, frequency: float) -> dict[str, dict[
     Parameters
     ----------
     robot : Robot
-    q : (nq,)
-        Configuration in which the inertia is taken [rad, m].
+    q : (nq,) or None
+        Configuration in which the inertia is taken [rad, m]; None for the middle of the joint
+        limits, 0 where there are none. At `Robot.home` many arms are stretched out: with the
+        inertias of there, those of a Panda are unstable in other configurations.
     frequency : float
         w [rad/s]; with a controller that runs every T seconds at most 0.06 / T.
 
@@ -57,6 +61,7 @@ def joint_gains(robot: Robot, q: ArrayLike, frequency: float) -> dict[str, dict[
     """
     if not (is_number(frequency) and 0.0 < frequency < math.inf):
         raise ArgumentError(f'joint_gains: frequency must be positive [rad/s], got {frequency!r}')
+    q = middle_of_range(robot) if q is None else q
     M = np.asarray(robot.mass_matrix(q))
     if not np.isfinite(M).all() or np.linalg.cond(M) > SINGULAR:
         raise ArgumentError(
@@ -77,3 +82,13 @@ def joint_gains(robot: Robot, q: ArrayLike, frequency: float) -> dict[str, dict[
                 'd': 2.0 * inertia * w,
             }
     return gains
+
+
+def middle_of_range(robot: Robot) -> Array:
+    """Return the configuration (nq,) in the middle of the joint limits, 0 where there are none."""
+    lower = of_coordinates(robot, robot.limits.lower, np.inf)
+    upper = of_coordinates(robot, robot.limits.upper, np.inf)
+    limited = np.isfinite(lower) & np.isfinite(upper)
+    middle = robot.neutral()
+    middle[limited] = (lower[limited] + upper[limited]) / 2
+    return middle

@@ -40,6 +40,14 @@ def neutral(tree: Tree) -> Array:
     return q
 
 
+def home(tree: Tree) -> Array:
+    """Return the configuration (nq,) within the joint limits that is nearest to `neutral`."""
+    lower = of_coordinates(tree, tree.limits.lower, -np.inf)
+    upper = of_coordinates(tree, tree.limits.upper, np.inf)
+    q: Array = np.clip(neutral(tree), lower, upper)
+    return q
+
+
 def random_configurations(tree: Tree, rng: np.random.Generator, size: Sequence[int] = ()) -> Array:
     """Return configurations (*size, nq), uniform within the joint limits.
 

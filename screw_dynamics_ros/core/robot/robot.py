@@ -408,6 +408,16 @@ class Robot(CompiledFunctions):
         """Return the configuration (nq,) of zeros, free bodies in the pose of the root frame."""
         return configurations.neutral(self.tree)
 
+    def home(self) -> Array:
+        """Return the configuration (nq,) within the joint limits that is nearest to `neutral`.
+
+        A place to begin: 0 wherever the limits of a joint contain it, otherwise the limit next to
+        it, exactly, as for the elbow of a Panda. Such a joint rests on its stop, and can move to
+        one side only. Mimic joints follow, joints without limits are at 0, free bodies and planar
+        joints at neutral. Like neutral, it is a singular configuration of many arms.
+        """
+        return configurations.home(self.tree)
+
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, size: int | tuple[int, ...] = ()
     ) -> Array:

@@ -7,7 +7,6 @@ from screw_dynamics_ros.core.simulation.simulated_robot import (
     INTEGRATORS,
     SavedState,
     SimulatedRobot,
-    middle_of_range,
 )
 from screw_dynamics_ros.core.simulation.simulated_stack import SimulatedStack
 from screw_dynamics_ros.core.simulation.springs import Spring
@@ -22,5 +21,4 @@ __all__ = [
     'SimulatedRobot',
     'SimulatedStack',
     'Spring',
-    'middle_of_range',
 ]

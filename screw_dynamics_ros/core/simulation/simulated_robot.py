@@ -28,7 +28,6 @@ from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
 from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.springs import Spring
 from screw_dynamics_ros.core.simulation.stepping import Stepping
-from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.types import Array
 
 #: Integrators by their names; momentum is preserved only on floating bases.
@@ -78,7 +77,7 @@ class SimulatedRobot:
     robot : Robot
         Fixed or floating base, any joints.
     q : (nq,) array, optional
-        Where it starts, at rest [rad, m]; `middle_of_range` if not given.
+        Where it starts, at rest [rad, m]; `Robot.home` if not given.
     integrator : str
         One of `INTEGRATORS`.
     planes : sequence of Plane
@@ -135,7 +134,7 @@ class SimulatedRobot:
         self.robot = robot
         self.environment = Environment(robot, planes, contact_points, springs)
         self.stepping = Stepping(robot, kind(robot), self.environment)
-        self.q = middle_of_range(robot) if q is None else vector('q', robot.nq, q).copy()
+        self.q = robot.home() if q is None else vector('q', robot.nq, q).copy()
         self.v = np.zeros(robot.nv)
         self.stop_torques = np.zeros(robot.nv)
         check_robot(robot, self.q)
@@ -261,17 +260,3 @@ class SimulatedRobot:
         """Return what planes and springs do now."""
         environment = self.environment
         return None if environment.is_empty else environment.effects(self.q, self.v, self._memory)
-
-
-def middle_of_range(robot: Robot) -> Array:
-    """Return the configuration (nq,) in the middle of the joint limits, 0 where there are none.
-
-    Free bodies stand at the origin, not turned.
-    """
-    lower, upper = (
-        of_coordinates(robot, limit, np.inf) for limit in (robot.limits.lower, robot.limits.upper)
-    )
-    limited = np.isfinite(lower) & np.isfinite(upper)
-    middle = robot.neutral()
-    middle[limited] = (lower[limited] + upper[limited]) / 2
-    return middle

@@ -23,7 +23,6 @@ from screw_dynamics_ros.core.simulation.environment import Environment
 from screw_dynamics_ros.core.simulation.simulated_robot import (
     INTEGRATORS,
     SavedState,
-    middle_of_range,
 )
 from screw_dynamics_ros.core.simulation.springs import Spring
 from screw_dynamics_ros.core.simulation.stack_stops import StackStops
@@ -46,7 +45,7 @@ class SimulatedStack:
     count : int
         N, at least 1.
     q : (nq,) or (N, nq) array, optional
-        Where they start, at rest [rad, m]; `middle_of_range` if not given.
+        Where they start, at rest [rad, m]; `Robot.home` if not given.
     integrator : str
         One of `INTEGRATORS`.
     planes, contact_points, springs
@@ -90,7 +89,7 @@ class SimulatedStack:
         self.robot, self.count, self.integrator = robot, int(count), kind(robot)
         self.environment = Environment(robot, planes, contact_points, springs)
         self._stops = StackStops(robot)
-        start = middle_of_range(robot) if q is None else q
+        start = robot.home() if q is None else q
         self.q = self._rows('q', robot.nq, start)
         self.v = np.zeros((self.count, robot.nv))
         self.stop_torques = np.zeros((self.count, robot.nv))

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core import (
     files,
 )
 from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.simulation import SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
@@ -82,7 +82,7 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
     joints, positions = (parameters[f'initial_{what}'] for what in ('joints', 'positions'))
     if len(joints) != len(positions):
         raise ArgumentError(f'{len(positions)} initial_positions for {len(joints)} initial_joints')
-    q, scalar = middle_of_range(robot), ScalarJoints(robot)
+    q, scalar = robot.home(), ScalarJoints(robot)
     for name, position in zip(joints, positions):
         if name not in scalar.joints:
             raise UnknownNameError(

@@ -94,7 +94,7 @@ INTEGRATION = (
         'initial_positions',
         [],
         'Initial positions [rad, m] for each of initial_joints, within their limits; other '
-        'joints start in the middle of their range.',
+        'joints start at 0, or at the limit next to it.',
         rule='empty, or one for each of initial_joints',
         read_only=True,
     ),

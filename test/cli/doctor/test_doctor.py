@@ -20,8 +20,8 @@ from screw_dynamics_ros.cli.doctor.description_report import carried_masses
 from screw_dynamics_ros.cli.doctor.efforts import Efforts, efforts_section
 from screw_dynamics_ros.cli.doctor.running_parameters import Configuration
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.simulation import middle_of_range
 from screw_dynamics_ros.entry import INTERRUPTED
 from support.robots import UNIT_INERTIA, joint, robot, urdf_path
 from support.xacro_files import needs_xacro
@@ -334,7 +334,9 @@ class TestRunningRobot:
         return start
 
     def test_simulator(self, run, start):
-        start('simulator', {'rate': 100.0, 'motion_amplitude': 0.0}, ['-r', '__ns:=/sound'])
+        leaning = {'initial_joints': "['panda_joint2']", 'initial_positions': '[0.8]'}
+        still = {'rate': 100.0, 'motion_amplitude': 0.0}
+        start('simulator', {**still, **leaning}, ['-r', '__ns:=/sound'])
         process = run('/sound')
         report, _ = process.communicate(timeout=2 * DEADLINE)
         assert process.returncode == HEALTHY, report

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.control.joint_gains import joint_gains
-from screw_dynamics_ros.core.simulation import SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.control.joint_gains import joint_gains, middle_of_range
+from screw_dynamics_ros.core.simulation import SimulatedRobot
 from support.robots import one_joint, urdf_path
 
 FREQUENCY = 30.0  # rad/s
@@ -47,6 +47,12 @@ def test_poles_of_the_whole_arm(name):
     poles = np.linalg.eigvals(system)
     assert poles.real.max() < 0.0
     assert np.abs(poles).max() < 2.0 * n * FREQUENCY
+
+
+def test_without_a_configuration_it_is_the_middle_of_the_limits(panda):
+    middle = middle_of_range(panda)
+    assert middle[3] == pytest.approx((panda.limits.lower[3] + panda.limits.upper[3]) / 2)
+    assert joint_gains(panda, None, FREQUENCY) == joint_gains(panda, middle, FREQUENCY)
 
 
 def test_an_arm_that_is_held(panda):

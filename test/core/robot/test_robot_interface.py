@@ -229,6 +229,45 @@ def test_neutral_and_random_configurations(description):
     assert (np.ptp(many, axis=0) > 0.9 * (upper - lower)).all()
 
 
+AT_HOME = {  # joints, their limits, and where home is
+    'both_sides': (('revolute', -1.0, 2.0), 0.0),
+    'positive': (('revolute', 0.5, 2.0), 0.5),
+    'negative': (('prismatic', -2.0, -0.25), -0.25),
+    'at_zero': (('prismatic', 0.0, 0.04), 0.0),
+    'none': (('continuous', None, None), 0.0),
+}
+
+
+@pytest.mark.parametrize('floating_base', [False, True])
+def test_home_is_the_nearest_configuration_within_the_limits(floating_base):
+    """Mimic joints follow, whatever their own range is; free and planar joints are at neutral."""
+    links, joints = ['base'], []
+
+    def joint(name, kind, more=''):
+        joints.append(
+            f'<joint name="{name}" type="{kind}"><parent link="{links[-1]}"/>'
+            f'<child link="of_{name}"/><axis xyz="0 0 1"/>{more}</joint>'
+        )
+        links.append(f'of_{name}')
+
+    def limit(lower, upper):
+        return f'<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'
+
+    for name, ((kind, lower, upper), _) in AT_HOME.items():
+        joint(name, kind, '' if lower is None else limit(lower, upper))
+    joint('follower', 'revolute', '<mimic joint="positive" multiplier="2"/>' + limit(-0.1, 0.1))
+    joint('cart', 'planar')
+    joint('ball', 'floating')
+    text = ''.join(f'<link name="{link}"/>' for link in links) + ''.join(joints)
+    robot = Robot.from_urdf(f'<robot name="r">{text}</robot>', floating_base=floating_base)
+    q, expected = robot.home(), robot.neutral()
+    for name, (_, position) in AT_HOME.items():
+        expected[robot.joint_coordinates(name)[0]] = position
+    np.testing.assert_array_equal(q, expected)
+    turn = robot.link_pose(q, 'of_none')[:3, :3].T @ robot.link_pose(q, 'of_follower')[:3, :3]
+    assert np.arctan2(turn[1, 0], turn[0, 0]) == pytest.approx(2 * 0.5)
+
+
 @pytest.mark.parametrize('increments', ['body', 'spatial', 'mixed', 'hybrid'])
 @pytest.mark.parametrize('stack', [(), (5,)])
 def test_difference_is_the_inverse_of_integrate(robot, increments, stack):

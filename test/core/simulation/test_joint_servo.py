@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.simulation import JointServo, SimulatedRobot
 from support.models import random_description
@@ -49,7 +50,7 @@ def test_accelerations_are_those_of_the_law(seed, floating):
 def test_step_response(panda):
     """A critically damped oscillator, q = 1 - (1 + w t) exp(-w t), in all joints at once."""
     w, step, dt = 20.0, 0.05, 1e-3
-    servo, simulated = JointServo(panda, w), SimulatedRobot(panda)
+    servo, simulated = JointServo(panda, w), SimulatedRobot(panda, middle_of_range(panda))
     start, target = simulated.q.copy(), simulated.q + step * np.array([1.0] * 7 + [0.01])
     zero = np.zeros(8)
     for k in range(1, 400):
@@ -63,7 +64,7 @@ def test_step_response(panda):
 
 def test_a_velocity_is_reached_and_an_effort_joint_swings_freely(panda):
     modes = [VELOCITY, POSITION, EFFORT, *[POSITION] * 5]
-    servo, simulated = JointServo(panda, 30.0), SimulatedRobot(panda)
+    servo, simulated = JointServo(panda, 30.0), SimulatedRobot(panda, middle_of_range(panda))
     hold, zero = simulated.q.copy(), np.zeros(8)
     velocities = 0.4 * np.eye(8)[0]
     for _ in range(400):
@@ -78,7 +79,7 @@ def test_a_velocity_is_reached_and_an_effort_joint_swings_freely(panda):
 def test_stiffness_is_frequency_squared_times_inertia(panda):
     """A force held by one servo: the deflection it is stated to have."""
     w = 15.0
-    servo, simulated = JointServo(panda, w), SimulatedRobot(panda)
+    servo, simulated = JointServo(panda, w), SimulatedRobot(panda, middle_of_range(panda))
     hold, zero = simulated.q.copy(), np.zeros(8)
     load = np.array([0, 0, 0, 0, 0, 0, 0.05, 0])
     for _ in range(1500):
@@ -91,7 +92,7 @@ def test_stiffness_is_frequency_squared_times_inertia(panda):
 
 def test_efforts_are_bounded_for_servos_only(panda):
     servo, zero = JointServo(panda, 50.0), np.zeros(8)
-    q = SimulatedRobot(panda).q
+    q = middle_of_range(panda)
     far, modes = q + 3.0, [POSITION] * 7 + [EFFORT]
     tau = servo.torques(q, zero, modes, far, zero, np.full(8, 1e4))
     assert (np.abs(tau[:7]) <= panda.limits.effort[:7]).all()
@@ -101,7 +102,7 @@ def test_efforts_are_bounded_for_servos_only(panda):
 
 def test_what_a_mode_does_not_read_may_be_anything(panda):
     servo, zero, nan = JointServo(panda), np.zeros(8), np.full(8, np.nan)
-    q = SimulatedRobot(panda).q
+    q = middle_of_range(panda)
     assert np.isfinite(servo.torques(q, zero, [EFFORT] * 8, nan, nan, zero)).all()
     assert np.isfinite(servo.torques(q, zero, [VELOCITY] * 8, nan, zero, nan)).all()
     assert np.isfinite(servo.torques(q, zero, [POSITION] * 8, q, zero, nan)).all()

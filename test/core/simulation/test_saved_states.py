@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import (
     ContactPoint,
@@ -27,7 +28,8 @@ def panda():
 
 def pressed(panda, kind=SimulatedRobot, *count):
     """Return a robot whose hand falls on a table and slides there."""
-    return kind(panda, *count, planes=[TABLE], contact_points=POINTS, springs=[SPRING])
+    q = middle_of_range(panda)
+    return kind(panda, *count, q=q, planes=[TABLE], contact_points=POINTS, springs=[SPRING])
 
 
 def drive(simulated, steps, seed):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError, UnknownNameError
 from screw_dynamics_ros.core.integration import RungeKutta
 from screw_dynamics_ros.core.simulation import (
@@ -30,7 +31,7 @@ def panda():
 def starts(robot, seed):
     """Return states (N, nq), (N, nv) in the middle third of the ranges."""
     rng = np.random.default_rng(seed)
-    middle = SimulatedRobot(robot).q
+    middle = middle_of_range(robot)
     q = middle + (robot.random_configuration(rng, COUNT) - middle) / 3
     return q, 0.3 * rng.normal(size=(COUNT, robot.nv))
 
@@ -155,7 +156,7 @@ def test_joints_come_to_rest_at_their_limits():
 
 def test_a_joint_that_leaves_its_stop_is_not_held(panda):
     """Its torque would bring it back later than in this step."""
-    q = SimulatedRobot(panda).q
+    q = middle_of_range(panda)
     q[6] = panda.limits.upper[6]
     v, tau = -0.5 * np.eye(8)[6], panda.gravity_torques(q) + 0.1 * np.eye(8)[6]
     stack = SimulatedStack(panda, 2, q)
@@ -171,7 +172,7 @@ def test_a_joint_that_leaves_its_stop_is_not_held(panda):
 
 def test_a_stack_thrown_into_its_stops_gains_no_energy(panda):
     """Impacts come late in a step, and the work of the torques beyond a stop is taken back."""
-    stack, rng = SimulatedStack(panda, COUNT), np.random.default_rng(4)
+    stack, rng = SimulatedStack(panda, COUNT, middle_of_range(panda)), np.random.default_rng(4)
     stack.v = rng.normal(size=(COUNT, 8)) * ([3.0] * 7 + [0.1])
     before, hit = sum(stack.energy), np.zeros(COUNT, dtype=bool)
     for _ in range(300):

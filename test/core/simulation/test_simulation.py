@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation import Posture, SimulatedRobot
 from support.models import random_description
 from support.robots import urdf_path
 
@@ -51,7 +52,7 @@ def test_energy_is_kept_in_free_fall(name, tolerance):
 def test_work_of_torques_and_wrenches_is_the_change_of_energy():
     """Power balance: dE = tau . v + W . V, integrated along the motion."""
     panda = without_stops('panda')
-    simulated, dt, tool = SimulatedRobot(panda), 0.0005, 'panda_hand_tcp'
+    simulated, dt, tool = SimulatedRobot(panda, middle_of_range(panda)), 0.0005, 'panda_hand_tcp'
     wrench = np.array([0.1, -0.2, 0.3, 4.0, 5.0, -6.0])
     before, work = energy(simulated), 0.0
     for _ in range(600):
@@ -65,7 +66,7 @@ def test_work_of_torques_and_wrenches_is_the_change_of_energy():
 
 
 def test_external_wrench_accelerates_as_forward_dynamics_says(panda):
-    simulated, tool = SimulatedRobot(panda), 'panda_hand_tcp'
+    simulated, tool = SimulatedRobot(panda, middle_of_range(panda)), 'panda_hand_tcp'
     wrench, tau, dt = np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0]), np.arange(8.0), 1e-7
     expected = panda.forward_dynamics(simulated.q, simulated.v, tau, {tool: wrench})
     simulated.step(tau, dt, {tool: wrench})
@@ -75,7 +76,7 @@ def test_external_wrench_accelerates_as_forward_dynamics_says(panda):
 def test_it_is_deterministic(panda):
     runs = []
     for _ in range(2):
-        simulated = SimulatedRobot(panda)
+        simulated = SimulatedRobot(panda, middle_of_range(panda))
         posture = Posture(panda, simulated.q, amplitude=0.3)
         run(simulated, 0.1, 0.001, posture.torques)
         runs.append(simulated.q.tobytes() + simulated.v.tobytes())
@@ -83,14 +84,14 @@ def test_it_is_deterministic(panda):
 
 
 def test_posture_holds_against_gravity(panda):
-    simulated = SimulatedRobot(panda)
+    simulated = SimulatedRobot(panda, middle_of_range(panda))
     start = simulated.q.copy()
     run(simulated, 0.5, 0.001, Posture(panda, start).torques)
     np.testing.assert_allclose(simulated.q, start, atol=1e-9)
 
 
 def test_posture_springs_back(panda):
-    simulated = SimulatedRobot(panda)
+    simulated = SimulatedRobot(panda, middle_of_range(panda))
     posture, start = Posture(panda, simulated.q), simulated.q.copy()
     simulated.q = start + 0.05
     run(simulated, 2.0, 0.001, posture.torques)
@@ -98,7 +99,7 @@ def test_posture_springs_back(panda):
 
 
 def test_posture_follows_a_motion_within_the_limits(panda):
-    simulated = SimulatedRobot(panda)
+    simulated = SimulatedRobot(panda, middle_of_range(panda))
     posture = Posture(panda, simulated.q, amplitude=0.4, period=4.0)
     np.testing.assert_array_equal(posture.reference(0.0)[0], simulated.q)
     np.testing.assert_array_equal(posture.reference(0.0)[1], 0.0)
@@ -119,12 +120,6 @@ def test_velocity_of_the_reference_is_its_derivative(panda):
     for t in (0.1, 1.0, 7.3):
         difference = (posture.reference(t + h)[0] - posture.reference(t - h)[0]) / (2 * h)
         np.testing.assert_allclose(difference, posture.reference(t)[1], atol=1e-8)
-
-
-def test_middle_of_range(panda):
-    middle = middle_of_range(panda)
-    assert middle[3] == pytest.approx((panda.limits.lower[3] + panda.limits.upper[3]) / 2)
-    assert middle[3] < -1.0
 
 
 def brick(

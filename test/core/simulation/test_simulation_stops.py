@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.integration import RungeKutta, SemiImplicitEuler
-from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation import INTEGRATORS, Posture, SimulatedRobot
 from screw_dynamics_ros.core.simulation.stops import CLOSE, Stops
 from support.models import random_description
 from support.robots import urdf_path
@@ -72,7 +73,7 @@ def complementary(A, b):
 @pytest.mark.parametrize('integrator', FIXED)
 def test_effort_at_the_joint_limits_for_seconds_stays_finite(panda, integrator, part):
     """All joints are driven into their stops and rest there, whatever the step was before."""
-    simulated = SimulatedRobot(panda, integrator=integrator)
+    simulated = SimulatedRobot(panda, middle_of_range(panda), integrator)
     for _ in range(1500):
         simulated.step(part * panda.limits.effort, 0.002)
         assert is_within(simulated)
@@ -88,7 +89,7 @@ def test_effort_at_the_joint_limits_for_seconds_stays_finite(panda, integrator, 
 @pytest.mark.parametrize('integrator', FIXED)
 def test_a_kilonewton_for_half_a_second_stays_finite(panda, integrator):
     """After 0.4 s of it the posture is held again."""
-    simulated = SimulatedRobot(panda, integrator=integrator)
+    simulated = SimulatedRobot(panda, middle_of_range(panda), integrator)
     posture, limit = Posture(panda, simulated.q), panda.limits.effort
     for k in range(2500):
         tau = posture.torques(k * 0.002, simulated.q, simulated.v)
@@ -101,7 +102,8 @@ def test_a_kilonewton_for_half_a_second_stays_finite(panda, integrator):
 @pytest.mark.parametrize('integrator', FIXED)
 def test_random_torques_up_to_the_effort_limits(panda, integrator):
     """No divergence either: whatever motors of this arm do is followed."""
-    simulated, rng = SimulatedRobot(panda, integrator=integrator), np.random.default_rng(7)
+    simulated = SimulatedRobot(panda, middle_of_range(panda), integrator)
+    rng = np.random.default_rng(7)
     at_stops = 0
     for k in range(1500):
         if k % 25 == 0:
@@ -123,6 +125,25 @@ def test_random_torques_on_a_floating_base():
         assert np.isfinite(simulated.v).all()
         assert (robot.limits.lower <= simulated.q[7:]).all()
         assert (simulated.q[7:] <= robot.limits.upper).all()
+
+
+@pytest.mark.parametrize('integrator', FIXED)
+def test_a_robot_rests_at_home_where_it_begins(panda, integrator):
+    """Joints may be on a stop there, as the elbow of a Panda: no jump, and free to leave it."""
+    simulated = SimulatedRobot(panda, integrator=integrator)
+    home = panda.home()
+    np.testing.assert_array_equal(simulated.q, home)
+    assert (home[3], home[7]) == (panda.limits.upper[3], panda.limits.lower[7])
+    simulated.set_state(home, simulated.v)
+    for _ in range(500):
+        simulated.step(panda.gravity_torques(simulated.q), 0.002)
+        assert is_within(simulated)
+    np.testing.assert_allclose(simulated.q, home, rtol=0.0, atol=1e-9)
+    push = np.zeros(8)
+    push[3] = -5.0
+    for _ in range(100):
+        simulated.step(panda.gravity_torques(simulated.q) + push, 0.002)
+    assert simulated.q[3] < home[3] - 0.01
 
 
 # --- impacts --------------------------------------------------------------------------------------
@@ -207,7 +228,7 @@ def test_loads_of_stops_at_rest_are_those_of_the_complementarity_problem(seed):
 def test_an_arm_thrown_into_its_stops_never_gains_energy(panda):
     rng = np.random.default_rng(0)
     for _ in range(5):
-        simulated = SimulatedRobot(panda)
+        simulated = SimulatedRobot(panda, middle_of_range(panda))
         simulated.v = rng.normal(size=8) * np.array([3.0] * 7 + [0.1])
         before, hit = energy(simulated), False
         for _ in range(200):
@@ -241,7 +262,7 @@ def test_stops_do_not_move_a_floating_base(panda):
 
 def test_between_its_stops_it_moves_as_the_integrator_does(panda):
     for name, kind in (('runge_kutta', RungeKutta), ('semi_implicit', SemiImplicitEuler)):
-        simulated, step = SimulatedRobot(panda, integrator=name), kind(panda).step
+        simulated, step = SimulatedRobot(panda, middle_of_range(panda), name), kind(panda).step
         posture = Posture(panda, simulated.q, amplitude=0.3, period=3.0)
         q, v = simulated.q, simulated.v
         for k in range(1000):
@@ -304,7 +325,7 @@ def test_one_sided_limits_and_none_at_all():
 
 def test_it_is_deterministic_at_the_stops(panda):
     def run():
-        simulated, rng = SimulatedRobot(panda), np.random.default_rng(5)
+        simulated, rng = SimulatedRobot(panda, middle_of_range(panda)), np.random.default_rng(5)
         for k in range(300):
             if k % 25 == 0:
                 tau = rng.uniform(-1.0, 1.0, 8) * panda.limits.effort
@@ -357,7 +378,7 @@ def test_divergence_leaves_the_state_as_it_was(integrator):
 
 
 def test_what_cannot_be_simulated_is_told(panda):
-    simulated = SimulatedRobot(panda)
+    simulated = SimulatedRobot(panda, middle_of_range(panda))
     simulated.q = np.full(8, np.nan)
     with pytest.raises(DivergenceError, match='not finite: q = '):
         simulated.step(np.zeros(8), 0.002)

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
@@ -28,7 +29,7 @@ class Arm:
 
     def __init__(self, name, frequency=60.0, amplitude=0.0):
         self.robot = robot = Robot.from_urdf(urdf_path(name))
-        self.simulated = SimulatedRobot(robot)
+        self.simulated = SimulatedRobot(robot, middle_of_range(robot))
         limits, joints = robot.limits, ScalarJoints(robot)
         self.targets = JointTargets(joints.joints, limits.lower, limits.upper, limits.velocity)
         self.motors = Motors(

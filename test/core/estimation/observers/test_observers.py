@@ -7,12 +7,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.observers.filtered_dynamics import filtered_step
 from screw_dynamics_ros.core.estimation.observers.generalized_momentum import momentum_step
 from screw_dynamics_ros.core.estimation.observers.kalman import Noise, kalman_size, kalman_step
 from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
-from screw_dynamics_ros.core.simulation import SimulatedRobot, middle_of_range
+from screw_dynamics_ros.core.simulation import SimulatedRobot
 from support.models import random_description
 from support.paths import URDF
 from support.robots import urdf_path
