@@ -78,15 +78,29 @@ class Outlier:
     factor: float
     message: str
 
+    @property
+    def quantity(self) -> str:
+        """What stands out, as findings of the reader name it."""
+        return self.message.removeprefix('its ').split(' is ')[0]
+
 
 Rule = Callable[[Body], Iterator[Outlier]]
 
 
 def outliers(description: RobotDescription) -> Iterator[Finding]:
-    """Yield a finding for each kind of value that stands out, with all links that have it."""
+    """Yield a finding for each kind of value that stands out, with all links that have it.
+
+    Without values that reading the description has reported.
+    """
     bodies = moving_bodies(description)
+    reported = {(each.subject, each.message.split(' is ')[0]) for each in description.findings}
     for rule, severity, kind, remedy in RULES:
-        found = [outlier for body in bodies for outlier in rule(body)]
+        found = [
+            outlier
+            for body in bodies
+            for outlier in rule(body)
+            if (f'{kind} {outlier.subject}', outlier.quantity) not in reported
+        ]
         if found:
             worst = max(found, key=lambda each: each.factor)
             others = [each.subject for each in found if each is not worst]

@@ -185,6 +185,15 @@ def test_limits(name, joint, factor, count):
         assert message.startswith(f'joint forearm: its {name} limit is {value:.4g} ')
 
 
+def test_what_reading_reports_is_not_reported_again():
+    """Beyond a meter, as the whole arm is no longer."""
+    for change, quantity in (({'matrix': 1e4}, 'radius of gyration'), ({'com': 10}, 'center of')):
+        far = read_urdf(write_urdf(with_inertia(arm(), 'forearm', **change)))
+        assert [quantity in each.message for each in far.findings].count(True) == 1
+        assert found(far) == []
+        assert len(found(replace(far, findings=()))) == 1
+
+
 def test_links_with_the_same_fault_share_a_finding():
     description = arm()
     for name in ('upper_arm', 'forearm', 'wrist'):
