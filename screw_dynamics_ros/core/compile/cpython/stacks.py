@@ -10,6 +10,7 @@ share. While it computes for long, other Python threads run.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -29,6 +30,8 @@ from screw_dynamics_ros.core.compile.cpython.layout import (
 from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter, Shape
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.types import Array
+
+_compiling = threading.Lock()
 
 NOT_A_STACK = 1  # returned instead of the address of an object
 MOST_ARRAYS, MOST_AXES, MOST_FIXED = 64, 4, 8
@@ -121,10 +124,10 @@ def elements(shape: Shape) -> int:
     return count
 
 
-@cache
 def stack_function() -> int:
     """Return the address of the compiled function; it is compiled when first asked for."""
-    return _library().address('stacks')
+    with _compiling:  # a second one would be unloaded while tables have its address
+        return _library().address('stacks')
 
 
 @cache
