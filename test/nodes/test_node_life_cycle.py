@@ -4,15 +4,12 @@ The host of a node `dynamics` runs in this process. Descriptions are compiled in
 thread, but only when the sequence says so: whatever comes meanwhile comes in any order.
 """
 
-import os
-
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy')
 
 import rclpy
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -20,7 +17,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -30,10 +26,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
-
-FEW = 40
-#: Sequences; `LIFE_CYCLE_SEQUENCES=10000 pytest test/nodes/test_node_life_cycle.py` tries others.
-SEQUENCES = int(os.environ.get('LIFE_CYCLE_SEQUENCES', FEW))
+from support.sequences import run_sequences
 
 PLANAR = urdf_path('planar_2r').read_text()
 ROBOTS = {
@@ -315,14 +308,4 @@ def bench(monkeypatch, ros_domain):
 
 
 def test_what_is_in_force_is_what_was_asked_for_last(bench):
-    run_state_machine_as_test(
-        LifeCycle,
-        settings=settings(
-            max_examples=SEQUENCES,
-            stateful_step_count=30,
-            deadline=None,
-            derandomize=SEQUENCES == FEW,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(LifeCycle, 30, 'LIFE_CYCLE_SEQUENCES')

@@ -5,7 +5,6 @@ whatever is repeated, late, incomplete, not a number or too large, and whenever 
 """
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ pytest.importorskip('rclpy')
 pytest.importorskip('tf2_msgs.msg')
 
 import rclpy
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -27,10 +25,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from support.host_bench import Bench, serialized
-
-#: Sequences; `REPEATED_STAMPS_SEQUENCES=10000 pytest ...` tries others.
-FEW = 40
-SEQUENCES = int(os.environ.get('REPEATED_STAMPS_SEQUENCES', FEW))
+from support.sequences import run_sequences
 
 JOINTS = ('shoulder', 'elbow', 'finger')
 SOURCES = (JOINTS, JOINTS, JOINTS[:2], JOINTS[2:], JOINTS[1:])
@@ -271,14 +266,4 @@ def bench(monkeypatch, ros_domain):
 
 
 def test_one_stamp_has_one_state(bench):
-    run_state_machine_as_test(
-        RepeatedStamps,
-        settings=settings(
-            max_examples=SEQUENCES,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=SEQUENCES == FEW,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(RepeatedStamps, 40, 'REPEATED_STAMPS_SEQUENCES')

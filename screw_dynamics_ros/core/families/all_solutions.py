@@ -138,6 +138,7 @@ ROUNDING = 1e-28
 
 
 LAST_ROW = [0.0, 0.0, 0.0, 1.0]
+NO_POSITIONS = np.empty(0)  # of joints that are locked between others
 
 
 def check_last_row(C: Array) -> None:
@@ -317,6 +318,8 @@ class _LockedArm:
 
     def inner_positions(self, positions: tuple[float, ...]) -> Array:
         """Return the positions of the locked joints between free ones."""
+        if not self._order:
+            return NO_POSITIONS
         return np.array([positions[self._inner[n][0]] for n in self._order])
 
     def limits(self, images: bool, respect_limits: bool) -> LimitImages:

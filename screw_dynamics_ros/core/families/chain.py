@@ -106,6 +106,11 @@ class SerialChain:
         return len(self.joint_names)
 
     @property
+    def identity(self) -> str:
+        """All of the chain that decides what is recorded of its kinematics."""
+        return repr((self.screws.tolist(), self.home.tolist()))
+
+    @property
     def length(self) -> float:
         """Unit of length [m] of about the size of the arm: the largest lever at q = 0, or 1."""
         levers = np.abs(self.screws[:, 3:]).max(), np.abs(self.home[:3, 3]).max()

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.families.general_6r import compiled_elimination, sc
 from screw_dynamics_ros.core.families.pieper import Pieper
 from screw_dynamics_ros.core.families.spherical_wrist import SphericalWrist
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.linear import cross, zeros
+from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import norm, sine_cosine
 from screw_dynamics_ros.core.types import Array
 
@@ -90,13 +90,8 @@ class HeldArm(Generic[Arm]):
         return arm
 
     def branches(self, C: Array, *positions: Any) -> Array:
-        """Return all solutions (8, n), held joints at their positions; see `Pieper.branches`."""
-        found = cast(Pieper, self.at(*positions)).branches(C)
-        q = zeros((len(found), len(self.chain)), found)
-        q[:, [k for k in range(len(self.chain)) if k not in self.held]] = found
-        for k, position in zip(self.held, positions):
-            q[:, k] = position
-        return q
+        """Return all solutions (8, 6) for positions of the held joints; see `Pieper.branches`."""
+        return cast(Pieper, self.at(*positions)).branches(C)
 
 
 def sine_between(S: Array, k: int, m: int) -> float:

@@ -122,14 +122,13 @@ class SerialSolver:
         if held:
             chain = chain.with_held(held)
         n = len(chain)
-        identity = repr((chain.screws.tolist(), chain.home.tolist()))
         if n <= 6 and self._always_singular(held):
             return None
         if not held:
             known = classify(chain, GEOMETRY)
             if known.arm is not None:
                 further = (('swivel', 1),) if n == 7 else ()
-                return ClosedForm(known.name, known.arm, identity, self.backend, further)
+                return ClosedForm(known.name, known.arm, chain.identity, self.backend, further)
         if n > 6:
             raise ArgumentError(
                 f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
@@ -138,7 +137,7 @@ class SerialSolver:
         arm = Pieper.recognized(chain, GEOMETRY)
         if arm is not None:  # not compiled for each position of a joint that is held in between
             backend = 'reference' if held else self.backend
-            return ClosedForm('pieper', arm, identity, backend)
+            return ClosedForm('pieper', arm, chain.identity, backend)
         if set(chain.kinds) != {REVOLUTE}:
             return None
         if n < 6:
@@ -222,8 +221,10 @@ class SerialSolver:
             start, q, checks = np.empty((m, n)), np.empty((m, n)), np.empty((m, CHECKS))
             if count:
                 branches(swivel[:, None], target, start.reshape(count, -1, n))
-            elif len(held):
-                branches(held, target, start)
+            elif self.held:
+                free = np.empty((m, 6))
+                branches(held, target, free)
+                start = self._configurations(free, held)
             else:
                 branches(target, start)
             exact(start, target, q, checks)
@@ -261,7 +262,7 @@ class SerialSolver:
         if known.arm is None:
             return None
         arm = nearest_arm(known.arm, self.chain)
-        identity = repr((self.chain.screws.tolist(), self.chain.home.tolist(), 'nearby'))
+        identity = repr((self.chain.identity, 'nearby'))
         method = ClosedForm(known.name, arm, identity, self.backend)
         deviation = self._deviation(method)
         unit = min(1.0, self.length)
@@ -301,7 +302,7 @@ class SerialSolver:
         arm = HeldArm.recognized(Pieper, self.chain, self.held, GEOMETRY)
         if arm is None:
             return None
-        identity = repr((self.chain.screws.tolist(), self.chain.home.tolist(), self.held))
+        identity = repr((self.chain.identity, self.held))
         return ClosedForm('pieper', arm, identity, self.backend, (('held', len(self.held)),))
 
     def _direct_elimination(
@@ -365,7 +366,7 @@ class SerialSolver:
             C = self.chain.pose(q)
             held = [q[list(self.held)]] if self.held else []
             (branches,) = method.kernel.single([*held, C.reshape(16)])
-            poses = self.chain.pose(branches)
+            poses = self.chain.pose(self._configurations(branches, q[list(self.held)]))
             largest = max(largest, min(float(squared_distance(each, C)) for each in poses) ** 0.5)
         return largest
 
@@ -620,7 +621,7 @@ class SerialSolver:
         for k, value in positions.items():
             q[:, k] = value
         target = np.ascontiguousarray(C).reshape(16)
-        q, _ = self._stepped(30, q, target)
+        q, _ = self._stepped(10 * MORE, q, target)
         return self._polished(C, q, np.zeros(len(q), dtype=int), MORE)
 
 

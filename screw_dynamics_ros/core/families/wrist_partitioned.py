@@ -109,7 +109,6 @@ class WristPartitioned:
     def __init__(self, arm: HeldArm[SphericalWrist], backend: str) -> None:
         chain, held = arm.chain, arm.held
         inputs = *((('held', len(held)),) if held else ()), ('target', 16)
-        identity = repr((chain.screws.tolist(), chain.home.tolist(), held))
 
         def specification(
             name: str, own: Sequence[tuple[str, int]], build: Any
@@ -118,7 +117,7 @@ class WristPartitioned:
                 f'{name} of a partitioned arm',
                 (*own, *inputs),
                 build,
-                repr((name, 'partitioned', identity)),
+                repr((name, 'partitioned', chain.identity, held)),
                 frozenset(name for name, _ in inputs) if own else frozenset(),
                 (arm,),
             )

@@ -1,0 +1,30 @@
+"""Random sequences of steps through a state machine: the same few in each run, or many others."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+FEW = 40
+
+
+def run_sequences(machine: type[RuleBasedStateMachine], steps: int, variable: str) -> None:
+    """Run sequences of up to so many steps.
+
+    As many sequences as an environment variable says, other ones each time; `FEW` if it is not set,
+    always the same.
+    """
+    count = int(os.environ.get(variable, FEW))
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=count,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=count == FEW,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
