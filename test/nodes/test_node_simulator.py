@@ -182,7 +182,13 @@ def test_commands_of_the_dynamics_node_balance_the_robot(start, connect, robot):
     """
     start(
         'simulator',
-        {'rate': 200.0, 'motion_amplitude': 0.0, 'clock': 'lock_step'},
+        {
+            'rate': 200.0,
+            'motion_amplitude': 0.0,
+            'clock': 'lock_step',
+            'initial_joints': str(list(robot.joint_names)),
+            'initial_positions': str(BENT),
+        },
         ['-r', '__ns:=/floating'],
     )
     node = start(
