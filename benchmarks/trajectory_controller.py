@@ -18,7 +18,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
-from screw_dynamics_ros.ros.messages.trajectories import NANOSECONDS, read_trajectory, stamp_of
+from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 
 Array = np.ndarray
 SETTLING = 0.2  # s after the end of a trajectory in which it is still recorded

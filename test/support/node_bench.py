@@ -23,8 +23,6 @@ from screw_dynamics_ros.nodes.simulation import outputs, simulator, status, time
 from support.host_bench import Bench, Clock
 from support.ros_harness import stamp_of
 
-NANOSECONDS = 10**9
-
 
 class NodeBench:
     """One node, its clock and what it has sent, by topic without its namespace.

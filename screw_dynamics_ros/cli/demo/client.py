@@ -17,6 +17,7 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.cli.demo.push import Push
 from screw_dynamics_ros.cli.demo.recording import DRIVER, OUTPUTS, STAMPED, Contents, Recording
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
@@ -158,7 +159,7 @@ class Client:
             self._recording.series['applied'].add(now, (now, (x, y, z)))
         message = WrenchStamped(wrench=Wrench(force=Vector3(x=x, y=y, z=z)))
         message.header.frame_id = self._tool
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 1_000_000_000)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, NANOSECONDS)
         self._applied.publish(message)
 
 
@@ -205,7 +206,7 @@ def transform_contents(frames: Sequence[str], data: bytes) -> Contents:
 
 def nanoseconds(message: Any) -> int:
     """Return the stamp of a message [ns]."""
-    return int(message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec)
+    return int(message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec)
 
 
 def pose_numbers(message: TransformStamped) -> tuple[float, ...]:

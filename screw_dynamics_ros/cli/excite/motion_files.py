@@ -9,8 +9,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.identification.dynamics.fourier_motion import FourierMotion
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 
-NANOSECONDS = 1_000_000_000
 KINDS = ('position', 'velocity', 'acceleration')
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 
 #: The rows of a measurement.
 QUANTITIES = ('position', 'velocity', 'effort')
 
-NANOSECONDS = 1_000_000_000
 
 Numbers = tuple[float, ...]
 

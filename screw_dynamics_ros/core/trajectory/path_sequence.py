@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.types import Array
-
-NANOSECONDS = 1_000_000_000
+from screw_dynamics_ros.core.units import NANOSECONDS
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.core.absolute_coordinates import AbsoluteSystem
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shown
 

@@ -13,6 +13,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechanism
 from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, Loads
 from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
@@ -22,7 +23,7 @@ from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.nodes.simulation.outputs import Topic
 from screw_dynamics_ros.nodes.simulation.parameters import WALL, check
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
 from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages import templates

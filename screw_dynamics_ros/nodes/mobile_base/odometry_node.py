@@ -14,13 +14,14 @@ from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.mobile_base import messages
 from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
 from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter
 from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
 from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
 from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
-from screw_dynamics_ros.nodes.mobile_base.wheel_readings import NANOSECONDS, WheelReadings
+from screw_dynamics_ros.nodes.mobile_base.wheel_readings import WheelReadings
 from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status

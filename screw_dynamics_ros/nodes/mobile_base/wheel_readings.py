@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.mobile_base.assembly import MobileBase
-
-NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True)

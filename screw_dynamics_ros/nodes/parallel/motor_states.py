@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import shorten, shown
 
 

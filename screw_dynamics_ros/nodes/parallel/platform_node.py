@@ -12,12 +12,12 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.parallel.pose_tracking import PoseTracker
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.parallel.motor_states import MotorState, motor_state
 from screw_dynamics_ros.nodes.parallel.outputs import ParallelOutputs
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
 from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.nodes.simulation.events import Events
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, shown

@@ -25,6 +25,7 @@ from screw_dynamics_ros.core.trajectory import (
 from screw_dynamics_ros.core.trajectory.motion import with_rates
 from screw_dynamics_ros.core.trajectory.payload_capacity import payload_capacity as largest_payload
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import velocity_labels
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.comparison_service import compare_model
@@ -36,7 +37,6 @@ from screw_dynamics_ros.nodes.services.requests import (
     requested_state,
 )
 from screw_dynamics_ros.ros.messages.trajectories import (
-    NANOSECONDS,
     JointTrajectory,
     read_trajectory,
     set_duration,

@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.description.ros2_control import HardwareComponent, 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.simulation.joint_targets import (
     EFFORT,
     INTERFACES,
@@ -19,7 +20,6 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     Command,
     Trajectory,
 )
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory
 from screw_dynamics_ros.ros.names import check_joint_names, shorten, shown
 

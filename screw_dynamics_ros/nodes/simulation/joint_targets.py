@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+from screw_dynamics_ros.core.units import NANOSECONDS
 
 POSITION, VELOCITY, EFFORT = INTERFACES = ('position', 'velocity', 'effort')
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.nodes.simulation.motors import Motors
 from screw_dynamics_ros.nodes.simulation.pushes import Pushes
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
 
 
 @dataclass(frozen=True)

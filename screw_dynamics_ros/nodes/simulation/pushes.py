@@ -11,7 +11,7 @@ import numpy as np
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-NANOSECONDS = 1_000_000_000
+from screw_dynamics_ros.core.units import NANOSECONDS
 
 
 class SimulationTime:

@@ -11,6 +11,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.nodes.simulation import parameters, world_parameters
 from screw_dynamics_ros.nodes.simulation.assembly import (
@@ -28,7 +29,7 @@ from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP, WALL
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.nodes.simulation.pushes import Pushes
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
 from screw_dynamics_ros.nodes.simulation.status import Report
 from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status

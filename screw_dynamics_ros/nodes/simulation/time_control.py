@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import NANOSECONDS, Pace, SimulationTime
+from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
 
 
 class TimeControl:

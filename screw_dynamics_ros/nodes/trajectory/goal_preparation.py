@@ -18,12 +18,12 @@ from screw_dynamics_ros.core.trajectory.completed_path import completed_path, re
 from screw_dynamics_ros.core.trajectory.feedforward_efforts import held_at_end
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.trajectory.motion import Motion
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
 from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
 from screw_dynamics_ros.nodes.services.requests import QueriedRobot, Situation, robot_of
 from screw_dynamics_ros.ros.messages.trajectories import (
-    NANOSECONDS,
     JointTrajectory,
     duration_stamp,
     read_trajectory,

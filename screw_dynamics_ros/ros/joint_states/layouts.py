@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP, STAMP_FORMAT, align
@@ -56,9 +57,9 @@ class Layout:
     def parse(self, data: bytes) -> JointStateMessage:
         """Return the contents of data that match: valid until the next call."""
         sec, nanosec = STAMP_FORMAT.unpack_from(data, STAMP)
-        if nanosec >= 1_000_000_000:
+        if nanosec >= NANOSECONDS:
             return invalid_stamp(sec, nanosec)
-        self._message.stamp = sec * 1_000_000_000 + nanosec
+        self._message.stamp = sec * NANOSECONDS + nanosec
         for start, end, first, last in self._copies:
             self._target[start:end] = data[first:last]
         return self._message

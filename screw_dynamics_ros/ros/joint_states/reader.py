@@ -10,6 +10,7 @@ import struct
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.layouts import (
     MOST_NAMES,
@@ -77,14 +78,14 @@ def too_large(data: bytes) -> str:
 def from_message(message: JointState) -> JointStateMessage:
     """Return the contents of a sensor_msgs/JointState object."""
     stamp = message.header.stamp
-    if stamp.nanosec >= 1_000_000_000:
+    if stamp.nanosec >= NANOSECONDS:
         return invalid_stamp(stamp.sec, stamp.nanosec)
     return JointStateMessage.of(
         tuple(message.name),
         message.position,
         message.velocity,
         message.effort,
-        stamp.sec * 1_000_000_000 + stamp.nanosec,
+        stamp.sec * NANOSECONDS + stamp.nanosec,
     )
 
 

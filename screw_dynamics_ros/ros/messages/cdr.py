@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 
 STAMP_FORMAT = struct.Struct('=iI')
 STAMP = 4  # offset of the stamp, and of the origin that alignment counts from
 
 #: First and last stamp that builtin_interfaces/Time can carry [ns].
-EARLIEST, LATEST = -(2**31) * 1_000_000_000, 2**31 * 1_000_000_000 - 1
+EARLIEST, LATEST = -(2**31) * NANOSECONDS, 2**31 * NANOSECONDS - 1
 
 #: How counts are written in plain encodings, by the kind of encapsulation (CDR and XCDR2).
 PLAIN = {
@@ -33,7 +34,7 @@ def align(offset: int, size: int) -> int:
 
 def packed(stamp: int) -> bytes:
     """Return a stamp [ns] as the bytes of builtin_interfaces/Time, the nearest that there is."""
-    return STAMP_FORMAT.pack(*divmod(min(max(stamp, EARLIEST), LATEST), 1_000_000_000))
+    return STAMP_FORMAT.pack(*divmod(min(max(stamp, EARLIEST), LATEST), NANOSECONDS))
 
 
 def find_all(data: bytes, pattern: bytes) -> list[int]:

@@ -13,6 +13,7 @@ from builtin_interfaces.msg import Time
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.cdr import EARLIEST, LATEST
 from screw_dynamics_ros.ros.messages.transformations import (
     quaternion_from_matrix,
@@ -47,7 +48,7 @@ def time_message(stamp: int) -> Time:
     >>> time_message(-1)
     builtin_interfaces.msg.Time(sec=-1, nanosec=999999999)
     """
-    sec, nanosec = divmod(min(max(stamp, EARLIEST), LATEST), 1_000_000_000)
+    sec, nanosec = divmod(min(max(stamp, EARLIEST), LATEST), NANOSECONDS)
     return Time(sec=sec, nanosec=nanosec)
 
 

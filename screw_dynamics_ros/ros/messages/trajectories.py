@@ -12,9 +12,8 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import check_joint_names
-
-NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.cdr import (
     STAMP_FORMAT,
     find_all,
@@ -23,10 +24,8 @@ from screw_dynamics_ros.ros.messages.cdr import (
 )
 from screw_dynamics_ros.ros.recordings.storage import rosbags_module
 
-NANO = 1_000_000_000
-
 #: Stamp and numbers that do not occur in names or lengths.
-STAMP = 0x5EC05EC0 * NANO + 0x2A0B1C0D
+STAMP = 0x5EC05EC0 * NANOSECONDS + 0x2A0B1C0D
 
 
 @cache
@@ -73,7 +72,7 @@ class Form:
         self.kind, self.count = kind, count
         numbers = -1.7e-200 * np.arange(1.0, count + 1.0)
         self.data = bytes(type_store().serialize_cdr(build(STAMP, numbers), kind))
-        self._stamps = find_all(self.data, STAMP_FORMAT.pack(*divmod(STAMP, NANO)))
+        self._stamps = find_all(self.data, STAMP_FORMAT.pack(*divmod(STAMP, NANOSECONDS)))
         self._offsets = number_offsets(self.data, numbers)
 
     def fill(self, rows: NDArray[np.uint8], start: int, stamps: Array, numbers: Array) -> None:
@@ -106,7 +105,7 @@ def column(rows: NDArray[np.uint8], offset: int, kind: str, count: int) -> Array
 
 def packed_stamps(stamps: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return stamps [ns] as the bytes of builtin_interfaces/Time, little endian."""
-    seconds, nanoseconds = np.divmod(stamps, NANO)
+    seconds, nanoseconds = np.divmod(stamps, NANOSECONDS)
     return (seconds & 0xFFFFFFFF).astype(np.uint64) | (
         nanoseconds.astype(np.uint64) << np.uint64(32)
     )
@@ -117,7 +116,7 @@ def packed_stamps(stamps: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 def header(stamp: int, frame: str = '') -> Any:
     """Return a std_msgs/Header."""
-    sec, nanosec = divmod(stamp, NANO)
+    sec, nanosec = divmod(stamp, NANOSECONDS)
     time = make('builtin_interfaces/msg/Time', sec=sec, nanosec=nanosec)
     return make('std_msgs/msg/Header', stamp=time, frame_id=frame)
 

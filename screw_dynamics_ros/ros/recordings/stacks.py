@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.layouts import located
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.messages.cdr import STAMP
 from screw_dynamics_ros.ros.recordings.storage import Block
 
-NANO = 1_000_000_000
 MOST_LAYOUTS = 64  # in one block that are compared with all its messages
 
 Bytes = NDArray[np.uint8]
@@ -137,7 +137,7 @@ def stamps_of(found: Bytes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return header.stamp [ns] of messages (k, size), and which of them are valid times."""
     parts = np.ascontiguousarray(found[:, STAMP : STAMP + 8])
     seconds, nanoseconds = parts.view('<i4')[:, 0], parts.view('<u4')[:, 1]
-    return seconds.astype(np.int64) * NANO + nanoseconds, nanoseconds < NANO
+    return seconds.astype(np.int64) * NANOSECONDS + nanoseconds, nanoseconds < NANOSECONDS
 
 
 def doubles(found: Bytes, start: int, count: int) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.faults import FAULTS
 
@@ -81,7 +82,7 @@ class OtherTransforms:
         """Note whose frames a message on /tf_static has."""
         if message.transforms:
             stamp = message.transforms[0].header.stamp
-            is_own = stamp.sec * 1_000_000_000 + stamp.nanosec in self._own_stamps
+            is_own = stamp.sec * NANOSECONDS + stamp.nanosec in self._own_stamps
         else:
             is_own = self._own_empty > 0
             self._own_empty -= is_own

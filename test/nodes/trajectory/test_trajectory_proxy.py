@@ -25,11 +25,12 @@ from rclpy.parameter import Parameter
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.trajectory import goal_relay, trajectory_proxy
 from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED, Phase
 from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
-from screw_dynamics_ros.ros.messages.trajectories import NANOSECONDS, duration_stamp, set_duration
+from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration
 from support.host_bench import Clock
 from support.recording_controller import RecordingController
 from support.robots import urdf_path

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages.reference import (
@@ -19,7 +20,7 @@ from screw_dynamics_ros.ros.messages.reference import (
     Reference,
     read_controller_state,
 )
-from screw_dynamics_ros.ros.messages.trajectories import NANOSECONDS, stamp_of
+from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS

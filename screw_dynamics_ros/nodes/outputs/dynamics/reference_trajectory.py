@@ -11,12 +11,12 @@ from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.trajectory.path_sequence import PathSequence, TimedPath
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import REFERENCE, Reference, read_reference
 from screw_dynamics_ros.ros.messages.trajectories import (
-    NANOSECONDS,
     read_trajectory,
     stamp_of,
 )
