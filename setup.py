@@ -62,7 +62,6 @@ setup(
                 'replay',
                 'compile',
                 'bench',
-                'integration_study',
                 'rviz',
             )
         ],

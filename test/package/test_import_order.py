@@ -72,7 +72,7 @@ ORDER = """
     cli.doctor  cli.parity  cli.calibrate  cli.rviz  cli.identify  cli.excite
     cli.annotate  cli.replay
     cli
-    cli.demo  cli.integration_study
+    cli.demo
 """
 
 RANKS = {place: rank for rank, line in enumerate(ORDER.split('\n')) for place in line.split()}

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.reference import top_motion
-from screw_dynamics_ros.cli.integration_study.runs import GROUPS, STEP
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.absolute_coordinates.history import record
 from screw_dynamics_ros.core.integration import GeneralizedAlpha, RungeKutta, Variational
+from studies.integration.reference import top_motion
+from studies.integration.runs import GROUPS, STEP
 
 METHODS = {
     'classical Runge-Kutta': RungeKutta,

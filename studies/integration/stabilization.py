@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.cli.integration_study.runs import EVERY, STEP
 from screw_dynamics_ros.core.absolute_coordinates import (
     SE3,
     AbsoluteSystem,
@@ -21,6 +20,7 @@ from screw_dynamics_ros.core.absolute_coordinates.history import History, record
 from screw_dynamics_ros.core.integration import RungeKutta
 from screw_dynamics_ros.core.integration.integrator import Torques
 from screw_dynamics_ros.core.types import Array
+from studies.integration.runs import EVERY, STEP
 
 #: alpha and beta of the study [1/s].
 GAINS = Stabilization(50.0, 50.0)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.runs import GROUPS, STEP
 from screw_dynamics_ros.core.absolute_coordinates import (
     CYLINDRICAL,
     GROUND,
@@ -31,6 +30,7 @@ from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     started,
 )
 from screw_dynamics_ros.core.absolute_coordinates.history import record
+from studies.integration.runs import GROUPS, STEP
 
 PAIRS = (REVOLUTE, PRISMATIC, lower_pair('helical', 0.1), CYLINDRICAL, SPHERICAL, PLANAR)
 #: Axis of the joints, and where they are in the body frame [m].

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.constraint_forms import CONSTANT_ARM
-from screw_dynamics_ros.cli.integration_study.lower_pairs import TO_GROUND
-from screw_dynamics_ros.cli.integration_study.runs import GROUPS, EnergyUnit, energy_drift
-from screw_dynamics_ros.cli.integration_study.study import Study
 from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
+from studies.integration.constraint_forms import CONSTANT_ARM
+from studies.integration.lower_pairs import TO_GROUND
+from studies.integration.runs import GROUPS, EnergyUnit, energy_drift
+from studies.integration.study import Study
 
 REPRODUCED, PARTLY, NOT = 'reproduced', 'partly', 'not reproduced'
 EXACT, SIMILAR, MUCH = 1e-11, 3.0, 100.0

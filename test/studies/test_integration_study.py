@@ -13,32 +13,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.integration_study import command, pictures
-from screw_dynamics_ros.cli.integration_study.claims import (
+from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
+from screw_dynamics_ros.core.absolute_coordinates.example_systems import WEIGHT, heavy_top
+from screw_dynamics_ros.core.errors import ArgumentError
+from studies.integration import command, pictures
+from studies.integration.claims import (
     EXACT,
     NOT,
     PARTLY,
     REPRODUCED,
     all_claims,
 )
-from screw_dynamics_ros.cli.integration_study.constraint_forms import (
+from studies.integration.constraint_forms import (
     ACTUAL_ARM,
     CONSTANT_ARM,
     INERTIAL,
     top_in_form,
 )
-from screw_dynamics_ros.cli.integration_study.lower_pairs import BETWEEN
-from screw_dynamics_ros.cli.integration_study.reference import (
+from studies.integration.lower_pairs import BETWEEN
+from studies.integration.reference import (
     OF_THE_PAPER,
     TIGHT,
     top_motion,
 )
-from screw_dynamics_ros.cli.integration_study.stabilization import BAUMGARTE, NONE, PROJECTION
-from screw_dynamics_ros.cli.integration_study.study import QUICK, Study, carry_out
-from screw_dynamics_ros.cli.integration_study.tables import Table, all_tables
-from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
-from screw_dynamics_ros.core.absolute_coordinates.example_systems import WEIGHT, heavy_top
-from screw_dynamics_ros.core.errors import ArgumentError
+from studies.integration.stabilization import BAUMGARTE, NONE, PROJECTION
+from studies.integration.study import QUICK, Study, carry_out
+from studies.integration.tables import Table, all_tables
 from support.paths import DOC
 
 
@@ -266,7 +266,7 @@ def test_command(study, tmp_path, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr(command, 'carry_out', lambda extent, say: asked.append(extent) or study)
     monkeypatch.setattr(pictures, 'RESOLUTION', 20)  # nobody looks at them here
-    assert command.main(['--quick', '--out', str(tmp_path), '--ros-args', '-r', 'x:=y']) == 0
+    assert command.main(['--quick', '--out', str(tmp_path)]) == 0
     assert asked == [QUICK]
     numbers = (2, 3, 5, 6, 7, 9, 10, 12, 13, 14, 15)
     names = {f'figure_{n:02d}.png' for n in numbers}

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.runs import GROUPS, STEP
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.integration import RungeKutta
 from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
 from screw_dynamics_ros.core.lie import se3, so3xr3
 from screw_dynamics_ros.core.types import Array
+from studies.integration.runs import GROUPS, STEP
 
 RUNS = 9
 #: The Lie layer of each group, and what `reconstruction` calls its increments.

@@ -7,11 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.reference import (
-    OF_THE_PAPER,
-    TIGHT,
-    top_motion,
-)
 from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
     WEIGHT,
@@ -23,6 +18,11 @@ from screw_dynamics_ros.core.absolute_coordinates.example_systems import (
 )
 from screw_dynamics_ros.core.absolute_coordinates.history import History, record
 from screw_dynamics_ros.core.types import Array
+from studies.integration.reference import (
+    OF_THE_PAPER,
+    TIGHT,
+    top_motion,
+)
 
 #: The groups that are compared, in the order of tables and pictures.
 GROUPS = (SE3, SO3xR3)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.runs import STEP
 from screw_dynamics_ros.core.absolute_coordinates.example_systems import NO_WEIGHT, box, started
 from screw_dynamics_ros.core.absolute_coordinates.history import record
+from studies.integration.runs import STEP
 
 
 def deviation_from_line(group: str, duration: float) -> float:

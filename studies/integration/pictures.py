@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.constraint_forms import (
-    ACTUAL_ARM,
-    CONSTANT_ARM,
-)
-from screw_dynamics_ros.cli.integration_study.orders import Convergence
-from screw_dynamics_ros.cli.integration_study.runs import CASES, GROUPS, EnergyUnit, energy_drift
-from screw_dynamics_ros.cli.integration_study.study import Study
 from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.history import History
 from screw_dynamics_ros.core.types import Array
+from studies.integration.constraint_forms import (
+    ACTUAL_ARM,
+    CONSTANT_ARM,
+)
+from studies.integration.orders import Convergence
+from studies.integration.runs import CASES, GROUPS, EnergyUnit, energy_drift
+from studies.integration.study import Study
 
 #: Colors that the color-blind can tell apart (Okabe and Ito), and marks beside them.
 COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000')

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study.claims import all_claims
-from screw_dynamics_ros.cli.integration_study.lower_pairs import BETWEEN, CENTRAL, TO_GROUND
-from screw_dynamics_ros.cli.integration_study.orders import Convergence
-from screw_dynamics_ros.cli.integration_study.runs import GROUPS, TIMES, EnergyUnit, energy_drift
-from screw_dynamics_ros.cli.integration_study.study import Study
 from screw_dynamics_ros.core.absolute_coordinates import SE3, SO3xR3
 from screw_dynamics_ros.core.absolute_coordinates.history import History
 from screw_dynamics_ros.core.types import Array
+from studies.integration.claims import all_claims
+from studies.integration.lower_pairs import BETWEEN, CENTRAL, TO_GROUND
+from studies.integration.orders import Convergence
+from studies.integration.runs import GROUPS, TIMES, EnergyUnit, energy_drift
+from studies.integration.study import Study
 
 
 class Table(NamedTuple):

@@ -7,30 +7,30 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from screw_dynamics_ros.cli.integration_study import body_frames, lower_pairs, orders, runs
-from screw_dynamics_ros.cli.integration_study.constraint_forms import (
+from screw_dynamics_ros.core.absolute_coordinates.history import History, record
+from screw_dynamics_ros.core.integration import RK4, TABLEAUS, Tableau
+from screw_dynamics_ros.core.types import Array
+from studies.integration import body_frames, lower_pairs, orders, runs
+from studies.integration.constraint_forms import (
     ACTUAL_ARM,
     CONSTANT_ARM,
     INERTIAL,
     top_in_form,
 )
-from screw_dynamics_ros.cli.integration_study.cost import Cost, all_costs
-from screw_dynamics_ros.cli.integration_study.free_flight import deviation_from_line
-from screw_dynamics_ros.cli.integration_study.implicit import MethodResult, all_methods
-from screw_dynamics_ros.cli.integration_study.lower_pairs import PairResult
-from screw_dynamics_ros.cli.integration_study.orders import Convergence
-from screw_dynamics_ros.cli.integration_study.runs import (
+from studies.integration.cost import Cost, all_costs
+from studies.integration.free_flight import deviation_from_line
+from studies.integration.implicit import MethodResult, all_methods
+from studies.integration.lower_pairs import PairResult
+from studies.integration.orders import Convergence
+from studies.integration.runs import (
     CASES,
     GROUPS,
     STEP,
     ReferenceErrors,
     Runs,
 )
-from screw_dynamics_ros.cli.integration_study.slow_base import pair_with_heavy_base
-from screw_dynamics_ros.cli.integration_study.stabilization import all_ways
-from screw_dynamics_ros.core.absolute_coordinates.history import History, record
-from screw_dynamics_ros.core.integration import RK4, TABLEAUS, Tableau
-from screw_dynamics_ros.core.types import Array
+from studies.integration.slow_base import pair_with_heavy_base
+from studies.integration.stabilization import all_ways
 
 Result = TypeVar('Result')
 

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
-from screw_dynamics_ros.cli.command_line import own_arguments
-from screw_dynamics_ros.cli.integration_study.study import FULL, QUICK, Study, carry_out
-from screw_dynamics_ros.cli.integration_study.tables import Table, all_tables
 from screw_dynamics_ros.core import ScrewDynamicsError
+from studies.integration.study import FULL, QUICK, Study, carry_out
+from studies.integration.tables import Table, all_tables
 
 DONE, NOT_SAVED, BROKEN = 0, 1, 3
 EXIT_STATUS = f'exit status: {DONE} done, {NOT_SAVED} results could not be saved, {BROKEN} failed'
@@ -54,7 +53,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         '--quick', action='store_true', help='1 s instead of 10 s of each example, fewer tableaus'
     )
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)
 
 
 def say(what: str) -> None:
@@ -77,7 +76,7 @@ def save(study: Study, tables: Sequence[Table], folder: Path) -> int:
         }
         (folder / 'tables.json').write_text(json.dumps(content, indent=1) + '\n', encoding='utf-8')
         print(f'tables: {folder / "tables.md"}, {folder / "tables.json"}')
-        from screw_dynamics_ros.cli.integration_study.pictures import save_pictures
+        from studies.integration.pictures import save_pictures
 
         pictures = save_pictures(study, folder)
         print(f'pictures: {len(pictures)} in {folder}, {pictures[0].name} to {pictures[-1].name}')
@@ -87,7 +86,3 @@ def save(study: Study, tables: Sequence[Table], folder: Path) -> int:
         print(f'integration_study: not saved: {error}; choose another --out', file=sys.stderr)
         return NOT_SAVED
     return DONE
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Studies of papers, run by path; they are not installed."""
