@@ -22,6 +22,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import joint_command
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
@@ -366,7 +367,8 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(fo
             control.show()
         return control.torques.round(9).tolist()
 
-    states.consume(stand_still)
+    stages = states.stages
+    states.stages = [*stages, Stage(consume=stand_still)]
     gravity, zero = GRAVITY.round(9).tolist(), [0.0] * len(JOINTS)
     try:
         assert show(0.9 * AGE_LIMIT) == 3 * [gravity]
@@ -377,7 +379,7 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(fo
         assert show(1.1 * AGE_LIMIT, ramp_time=10.0, enabled=True) == []  # a ramp begins with zero
         assert show(0.0)[0] == zero
     finally:
-        states._consumers.remove(stand_still)
+        states.stages = stages
 
 
 # --- processes ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from support.host_bench import Bench, serialized
@@ -58,13 +59,47 @@ def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
         if fail[0]:
             raise FloatingPointError('nobody thought of this')
 
-    bench.host.states.consume(consume)
+    bench.host.states.stages = [*bench.host.states.stages, Stage(consume=consume)]
     assert not send(bench)
     status = FAULTS.status()
     assert status.level == Level.ERROR
     assert 'FloatingPointError' in status.values['a joint state']
     fail[0] = False
     assert 'gravity' in send(bench)
+
+
+def test_stages_act_in_the_order_in_which_they_are_listed(bench):
+    describe(bench)
+    states, seen = bench.host.states, []
+    evaluate, published = bench.host.model.evaluate, states.publish
+    bench.host.model.evaluate = lambda: seen.append('evaluate') or evaluate()
+    states.publish = lambda: seen.append('publish') or published()
+
+    def stage(name):
+        return Stage(
+            *(
+                lambda *_, phase=phase: seen.append(f'{phase} {name}')
+                for phase in ('prepare', 'consume', 'observe', 'use_refused')
+            )
+        )
+
+    states.stages = [*states.stages, stage('a'), stage('b')]
+    send(bench)
+    assert seen == [
+        *('prepare a', 'prepare b', 'evaluate', 'consume a', 'consume b', 'publish'),
+        *('observe a', 'observe b'),
+    ]
+    seen.clear()
+    send(bench, (float('nan'), 0.0))
+    assert seen == ['use_refused a', 'use_refused b']
+
+
+def test_the_stages_of_a_group_come_after_those_of_the_host(bench):
+    stages = bench.host.states.stages
+    assert [stage for stage in stages if stage.consume == bench.part.commands.consume] == [
+        stages[-1]
+    ]
+    assert stages[0].prepare == bench.host.payloads.prepare
 
 
 @pytest.mark.parametrize('stamp', [2147483647 * 10**9 + 10**9 - 1, -1, -(2**31) * 10**9])

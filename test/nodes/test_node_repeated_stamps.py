@@ -22,6 +22,7 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from support.host_bench import Bench, serialized
@@ -246,7 +247,7 @@ def bench(monkeypatch, ros_domain):
     made.finish()
     made.host._groups[0]._transforms.look()
     made.host.states.look_for_listeners()
-    made.host.states.observe(observe)
+    made.host.states.stages = [*made.host.states.stages, Stage(observe=observe)]
     update = made.host.mapper.update
 
     def taken(message, arrival):

@@ -59,6 +59,11 @@ class ToolPoses:
     parameters : Parameters
         With the values of `parameters.TABLE`; bias and tool are set there.
     sensor : SensorMessages
+
+    Attributes
+    ----------
+    rest : RestStates
+        Observes the joint states.
     """
 
     def __init__(
@@ -67,12 +72,11 @@ class ToolPoses:
         self._node, self._host = node, host
         self._parameters, self._sensor = parameters, sensor
         self._poses: list[RestingPose] = []
-        self._rest = RestStates()
+        self.rest = RestStates()
         self._frame, self._text = '', ''
         self._model: Model | None = None
         self._mapper: JointStateMapper | None = None
         self._motion: Formula | None = None
-        host.states.observe(self._rest.observe)
         triggers = ControlServices(node)
         triggers.add_trigger('~/tare', self._tare)
         triggers.add_trigger('~/record_pose', self._record)
@@ -85,7 +89,7 @@ class ToolPoses:
     ) -> None:
         """Take over a new model; poses of another robot or frame are forgotten."""
         if mapper is not self._mapper:
-            self._rest.forget()
+            self.rest.forget()
         if (model.text, frame) != (self._text, self._frame):
             self._poses.clear()
         self._model, self._mapper, self._motion = model, mapper, motion
@@ -108,7 +112,7 @@ class ToolPoses:
         self._known_motion()
         assert mapper is not None
         samples = self._sensor.samples
-        q = self._rest.positions(
+        q = self.rest.positions(
             mapper,
             samples,
             value['rest_velocity_limit'],

@@ -30,7 +30,7 @@ from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
 from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters
@@ -119,8 +119,6 @@ class WristSensor:
         self._check({})
         self._follow()
         self._publishers.get(WrenchStamped, OUTPUT)  # there before its frame is known
-        host.states.prepare(self._advance)
-        host.states.consume(lambda mapper, sent: self._keep_motion(mapper))
         node.create_subscription(
             WrenchStamped,
             INPUT,
@@ -156,6 +154,13 @@ class WristSensor:
             motion=motion,
             acceleration=acceleration,
         )
+
+    def stages(self) -> list[Stage]:
+        """Return what acts on each joint state."""
+        return [
+            Stage(observe=self._poses.rest.observe),
+            Stage(prepare=self._advance, consume=lambda mapper, sent: self._keep_motion(mapper)),
+        ]
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: SensorPlan) -> list[Channel]:
         """Take over a new model; return the topics."""

@@ -55,7 +55,6 @@ class GravitySource:
         self._looked = -math.inf
         self._chain: FrameChain | None = None
         self._has_imu = False
-        states.prepare(self.prepare)
         self.follow()
 
     def follow(self) -> None:

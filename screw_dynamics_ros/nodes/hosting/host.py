@@ -24,7 +24,13 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
-from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, Channel, OutputGroup, planned
+from screw_dynamics_ros.nodes.hosting.output_group import (
+    BoundPlan,
+    Channel,
+    OutputGroup,
+    Stage,
+    planned,
+)
 from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
 from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
@@ -91,9 +97,7 @@ class ModelHost:
             JumpThreshold(min_forward=None, min_backward=None), post_callback=self._on_clock_change
         )
         self.payloads = Payloads()
-        self.states.prepare(self.payloads.prepare)
         self.link_inertias = LinkInertias()
-        self.states.prepare(self.link_inertias.prepare)
         self._model_parameters = ModelParameters(
             node,
             lambda: self.states.model,
@@ -130,10 +134,20 @@ class ModelHost:
             lambda: self.situation({}),
             self.effort_shares,
         )
-        self.states.observe(self._estimation.recording.observe)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
         self.drawing = DrawingProcess()
+        self.states.stages = self.stages()
+
+    def stages(self) -> list[Stage]:
+        """Return what acts on each joint state besides the kernel, in this order."""
+        return [
+            Stage(prepare=self.payloads.prepare),
+            Stage(prepare=self.link_inertias.prepare),
+            Stage(prepare=self.gravity_source.prepare),
+            Stage(observe=self._estimation.recording.observe),
+            *(stage for group in self._groups for stage in group.stages()),
+        ]
 
     @property
     def parameters(self) -> Parameters:
@@ -165,6 +179,7 @@ class ModelHost:
     def add(self, group: OutputGroup[Any], node: Node) -> None:
         """Host a group whose topics belong to `node`."""
         self._groups.append(group)
+        self.states.stages = self.stages()
         self.diagnostics.add(group.status, node)
 
     def on_step(self, callback: Callable[[], None]) -> None:

@@ -12,6 +12,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.topics.publishers import raw_publish
@@ -104,11 +105,40 @@ class Plan:
     parameters: Mapping[str, Array] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Stage:
+    """What acts on each joint state besides the kernel, in the phases that it takes part in.
+
+    `ModelHost.stages` has the order in which stages act.
+
+    Attributes
+    ----------
+    prepare : callable, optional
+        Called before anything is computed for a state that has subscribers.
+    consume : callable, optional
+        ``consume(mapper, sent)`` is called with its results, before they are published. `sent` is
+        when the state was sent, on the monotonic clock of this process [s].
+    observe : callable, optional
+        ``observe(mapper)`` is called with every state after that, even without subscribers.
+    use_refused : callable, optional
+        ``use_refused(mapper, message)`` is called with messages that are refused:
+        `mapper.refused`.
+    """
+
+    prepare: Callable[[], None] | None = None
+    consume: Callable[[JointStateMapper, float], None] | None = None
+    observe: Callable[[JointStateMapper], None] | None = None
+    use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None
+
+
 P = TypeVar('P', bound=Plan)
 
 
 class OutputGroup(Protocol[P]):
     """A group of outputs; one of these makes a node."""
+
+    def stages(self) -> Sequence[Stage]:
+        """Return what acts on each joint state, in this order."""
 
     def plan(self, robot: Robot) -> P:
         """Return what to compute for a robot. Runs in another thread; may compile kernels."""

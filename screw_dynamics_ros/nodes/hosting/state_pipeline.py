@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
@@ -16,9 +16,8 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -73,10 +72,7 @@ class StatePipeline:
         self.load = Load()
         self.deferred_work = DeferredWork(node)
         self._listened: list[Channel] = []
-        self._observers: list[Callable[[JointStateMapper], None]] = []
-        self._preparations: list[Callable[[], None]] = []
-        self._consumers: list[Callable[[JointStateMapper, float], None]] = []
-        self._rest: list[Callable[[JointStateMapper, JointStateMessage], None]] = []
+        self.stages = ()
         self._reader = JointStateReader()
         self._delay = TransportDelay()
         self._gaps = SequenceGaps()
@@ -84,24 +80,18 @@ class StatePipeline:
         self._waiting: float | None = None  # when the state that is to be answered was sent
         self._free_since = self._turn = -math.inf
 
-    def observe(self, observer: Callable[[JointStateMapper], None]) -> None:
-        """Call `observer` with every state after its processing, even without subscribers."""
-        self._observers.append(observer)
+    @property
+    def stages(self) -> Sequence[Stage]:
+        """What acts on each joint state besides the kernel, in this order."""
+        return self._stages
 
-    def prepare(self, preparation: Callable[[], None]) -> None:
-        """Call `preparation` before anything is computed for a state."""
-        self._preparations.append(preparation)
-
-    def consume(self, consumer: Callable[[JointStateMapper, float], None]) -> None:
-        """Call ``consumer(mapper, time)`` with the results of a state, before they are published.
-
-        `time` is when the state was sent, on the monotonic clock of this process [s].
-        """
-        self._consumers.append(consumer)
-
-    def use_refused(self, user: Callable[[JointStateMapper, JointStateMessage], None]) -> None:
-        """Call ``user(mapper, message)`` with messages that are refused: `mapper.refused`."""
-        self._rest.append(user)
+    @stages.setter
+    def stages(self, stages: Sequence[Stage]) -> None:
+        self._stages = tuple(stages)
+        self._prepare = [stage.prepare for stage in stages if stage.prepare]
+        self._consume = [stage.consume for stage in stages if stage.consume]
+        self._observe = [stage.observe for stage in stages if stage.observe]
+        self._use_refused = [stage.use_refused for stage in stages if stage.use_refused]
 
     def subscribe(self) -> None:
         """Receive joint states from now on."""
@@ -205,7 +195,7 @@ class StatePipeline:
                 if mapper.update(message, arrival):
                     return True
             if mapper.refused is not None and delay <= self.longest_delay:
-                for use in self._rest:
+                for use in self._use_refused:
                     use(mapper, message)
             return False
         except Exception as error:
@@ -241,18 +231,18 @@ class StatePipeline:
         assert model is not None
         assert mapper is not None
         if self._listened:
-            for prepare in self._preparations:
+            for prepare in self._prepare:
                 prepare()
             if self.suspended:
                 pass
             elif model.evaluate():
-                for consume in self._consumers:
+                for consume in self._consume:
                     consume(mapper, sent)
                 self.publish()
             else:
                 self.load.overflowed(time.monotonic())
-        for observer in self._observers:
-            observer(mapper)
+        for observe in self._observe:
+            observe(mapper)
 
     def publish(self) -> None:
         """Publish all messages with subscribers, those of the other process last."""

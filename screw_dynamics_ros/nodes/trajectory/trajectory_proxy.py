@@ -13,7 +13,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.services.requests import pickled
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
@@ -98,6 +98,10 @@ class TrajectoryProxy:
         host.endings.append(self)
 
     # --- model ------------------------------------------------------------------------------------
+
+    def stages(self) -> list[Stage]:
+        """Return nothing: joint states are not used."""
+        return []
 
     def plan(self, robot: Robot) -> Plan:
         """Return nothing to compute for joint states."""

@@ -87,7 +87,6 @@ class Commands:
         node.create_service(SetBool, '~/enable', self._on_enable)
         every(node, WATCH, self.watch)
         host.on_step(self.blend)
-        host.states.consume(self._consume)
         host.diagnostics.add(self.status, node)
 
     def bind(
@@ -231,7 +230,7 @@ class Commands:
     def _listened(self) -> list[CommandChannel]:
         return [channel for channel in self._channels if channel.listeners]
 
-    def _consume(self, mapper: JointStateMapper, sent: float) -> None:
+    def consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Make the command of a state."""
         self._is_ready = False
         listened = self._listened

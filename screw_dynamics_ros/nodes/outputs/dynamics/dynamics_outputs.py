@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.closed_loops import (
     closed_of,
@@ -167,6 +167,10 @@ class Dynamics:
             parameters={'shares': self.shares, 'reference': outputs.reference},
             chosen=outputs,
         )
+
+    def stages(self) -> list[Stage]:
+        """Return what acts on each joint state: the reference first, the command last."""
+        return [Stage(prepare=self.reference.update), Stage(consume=self.commands.consume)]
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: DynamicsPlan) -> list[Channel]:
         """Take over a new model."""

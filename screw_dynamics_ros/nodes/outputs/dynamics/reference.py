@@ -61,7 +61,6 @@ class FollowedReference:
             FAULTS.guarded('a reference', self.receive),
             qos.COMMAND,
         )
-        host.states.prepare(self.update)
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a trajectory_msgs/JointTrajectory, or refuse it."""

@@ -145,7 +145,6 @@ class ContactLocation:
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
         self._is_new, self._found_at = False, 0  # whether in the present state, stamp [ns]
-        host.states.consume(self._consume)
 
     def plan(self, robot: Robot) -> LocationPlan:
         """Compile what is needed for a robot."""
@@ -207,7 +206,8 @@ class ContactLocation:
         else:
             status.values['contact'] = described(found.contact)
 
-    def _consume(self, mapper: JointStateMapper, sent: float) -> None:
+    def consume(self, mapper: JointStateMapper, sent: float) -> None:
+        """Find the contact in the results of a state."""
         with FAULTS.caught('localization of a contact'):  # the other outputs go on
             self._locate(mapper)
 

@@ -11,7 +11,7 @@ from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of
 from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -144,7 +144,6 @@ class OutputFilters:
     ----------
     parameters : Parameters
         With the values of `TABLE`.
-    states : StatePipeline
 
     Attributes
     ----------
@@ -152,14 +151,12 @@ class OutputFilters:
         Dead bands of torques, forces and moments; always the same array.
     """
 
-    def __init__(self, parameters: Parameters, states: StatePipeline) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
         self._active: list[tuple[Signal, LowPassSteps, Array, Callable[[], bool]]] = []
         self._pending = False  # a step whose results have not been taken over
-        states.prepare(self._advance)
-        states.consume(lambda mapper, sent: self._take_over())
 
     def bind(
         self,
@@ -186,6 +183,10 @@ class OutputFilters:
             steps.set_cutoff(value['wrench_cutoff' if number else 'torque_cutoff'])
         filters = zip(plan.signals, plan.steps, self._states, self._is_valid)
         self._active = [each for each in filters if each[1].cutoff]
+
+    def stage(self) -> Stage:
+        """Return what acts on each joint state."""
+        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._take_over())
 
     def _advance(self) -> None:
         """Take the steps to the present state, before anything is computed for it."""

@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import external_torque
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_offsets import ResidualOffsets
@@ -33,7 +33,6 @@ class Tare:
     node : rclpy.node.Node
     parameters : Parameters
         With the values of `tare.TABLE`.
-    states : StatePipeline
     reset : callable
         What `~/reset` does besides.
     effort_terms : callable
@@ -48,7 +47,6 @@ class Tare:
         self,
         node: Node,
         parameters: Parameters,
-        states: StatePipeline,
         reset: Callable[[], None],
         effort_terms: Callable[[], Sequence[str]],
     ) -> None:
@@ -60,8 +58,6 @@ class Tare:
             node, parameters, self.mean_torque, self._on_map, effort_terms
         )
         self._states = TareStates(parameters)
-        states.observe(self._states.observe)
-        states.prepare(self._follow_pose)
         node.create_service(Trigger, '~/tare', self._on_tare)
         node.create_service(Trigger, '~/reset', self._on_reset)
 
@@ -74,6 +70,10 @@ class Tare:
             self._states.forget()
         self.residuals.bind(model, mapper)
         self._set_offset()
+
+    def stage(self) -> Stage:
+        """Return what acts on each joint state."""
+        return Stage(prepare=self._follow_pose, observe=self._states.observe)
 
     def _follow_pose(self) -> None:
         """Take the residual of the present pose, before anything is computed for it."""

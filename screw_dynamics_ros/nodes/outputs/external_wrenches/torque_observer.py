@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.estimation.noise_propagation import (
 )
 from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import (
@@ -104,15 +104,12 @@ class TorqueObserver:
     ----------
     parameters : Parameters
         With the values of `TABLE`.
-    states : StatePipeline
     """
 
-    def __init__(self, parameters: Parameters, states: StatePipeline) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
         self._pending = False  # a step whose result has not been taken over
-        states.prepare(self._advance)
-        states.consume(lambda mapper, sent: self._take_over())
 
     def plan(self, robot: Robot) -> ObserverPlan:
         """Return the chosen observer for a robot, the static one where that is not possible."""
@@ -169,6 +166,10 @@ class TorqueObserver:
         numbers = plan.steps.numbers
         decay, rate = float(numbers[0]), float(numbers[-3])
         return [torque_stage(decay)], [momentum_stage(decay, rate)]
+
+    def stage(self) -> Stage:
+        """Return what acts on each joint state."""
+        return Stage(prepare=self._advance, consume=lambda mapper, sent: self._take_over())
 
     def _advance(self) -> None:
         """Take the step to the present state, before anything is computed for it."""

@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.estimation import smallest_singular_value
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import (
@@ -100,14 +100,13 @@ class WrenchEstimator:
         self._topics: WrenchTopics | None = None
         self._options = np.zeros(3)  # damping, characteristic length, threshold
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        self._observer = TorqueObserver(self._parameters, host.states)
-        self._filters = OutputFilters(self._parameters, host.states)
+        self._observer = TorqueObserver(self._parameters)
+        self._filters = OutputFilters(self._parameters)
         self._flags = ContactFlags(self._parameters)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
         self._tare = Tare(
             node,
             self._parameters,
-            host.states,
             self._flags.reset,
             lambda: host.parameters['effort_terms'],
         )
@@ -126,6 +125,15 @@ class WrenchEstimator:
             options=self._options,
             effort_shares=self._host.effort_shares,
         )
+
+    def stages(self) -> list[Stage]:
+        """Return what acts on each joint state: the filters use what the observer has settled."""
+        return [
+            self._observer.stage(),
+            self._filters.stage(),
+            Stage(consume=self._location.consume),
+            self._tare.stage(),
+        ]
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: WrenchPlan) -> list[Channel]:
         """Take over a new model; another robot starts without tare."""

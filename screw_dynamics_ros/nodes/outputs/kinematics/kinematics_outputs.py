@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan
+from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
 from screw_dynamics_ros.nodes.model.closed_loops import (
     closed_of,
     mass_matrix_of_motors,
@@ -147,7 +147,6 @@ class Kinematics:
         self._transforms = TransformPublisher(
             node, host.parameters['frame_prefix'], self._parameters
         )
-        host.states.use_refused(self._transforms.use_refused)
         self._description = DescriptionTopic(
             node, host.source, lambda: self._parameters['publish_description']
         )
@@ -187,6 +186,10 @@ class Kinematics:
             links=links,
             inertia=inertia,
         )
+
+    def stages(self) -> list[Stage]:
+        """Return what acts on each joint state."""
+        return [Stage(use_refused=self._transforms.use_refused)]
 
     def bind(self, model: Model, mapper: JointStateMapper, plan: KinematicsPlan) -> list[Channel]:
         """Take over a new model."""
