@@ -1,8 +1,9 @@
-"""The sources of this package at the time of its import.
+"""The sources of the core at the time of its import, and those of formulas outside it.
 
-They decide what a function of the package records, and how a program becomes machine code. They are
-read when this module is imported, not when something is first compiled: an upgrade may replace the
-files while a process that loaded the old ones waits for its robot.
+They decide what a function of the package records, and how a program becomes machine code. Those of
+the core are read when this module is imported, not when something is first compiled: an upgrade may
+replace the files while a process that loaded the old ones waits for its robot. A file outside the
+core counts only for the formulas it defines, and is read when the first of them is looked up.
 """
 
 from __future__ import annotations
@@ -10,55 +11,103 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 PACKAGE = Path(__file__).parents[2]
+CORE = PACKAGE / 'core'
+STARTED = time.time()  # s; nothing that is imported later is older
 
 
-def contents(package: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes]:
     """Return a hash of each source file below a folder; nothing if one cannot be read."""
+    hashes = {}
     try:
-        return {
-            str(path): hashlib.sha256(path.read_bytes()).digest()
-            for path in sorted(package.rglob('*.py'))
-            if path.is_file()
-        }
+        for place, _, names in os.walk(folder):
+            for name in names:
+                if name.endswith('.py'):
+                    path = f'{place}{os.sep}{name}'
+                    with open(path, 'rb', buffering=0) as file:
+                        hashes[path] = hashlib.sha256(file.read()).digest()
     except OSError:
         return {}
+    return dict(sorted(hashes.items()))
 
 
 def digest(folder: Path) -> str:
-    """Return a hash of the files in a folder of this package."""
+    """Return a hash of the files in a folder of the core."""
     start = f'{folder}{os.sep}'
     found = [(path[len(start) :], FILES[path]) for path in FILES if path.startswith(start)]
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
-#: Hashes of all source files by path; empty if the package is an archive, or byte code only.
-FILES = contents(PACKAGE)
+#: Hashes of the files of the core by path; empty if the package is an archive, or byte code only.
+FILES = contents(CORE)
 if __file__ not in FILES:
     FILES = {}
 #: What decides how a program becomes machine code.
 COMPILING = digest(Path(__file__).parent)
-#: What decides what a function of this package records, but for its arguments.
-RECORDING = f'{digest(PACKAGE)} {sys.version} {np.__version__}'
+#: What decides what a function of the core records, but for its arguments.
+RECORDING = f'{digest(CORE)} {sys.version} {np.__version__}'
+
+
+@cache
+def text_hash(path: str) -> str | None:
+    """Return a hash of a file outside the core.
+
+    None if it cannot be read, or may have been replaced since this process loaded it.
+    """
+    try:
+        if os.stat(path).st_ctime >= STARTED:
+            return None
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def origin(function: Callable[..., Any]) -> str | None:
     """Return file and name of a function of this package, of which `RECORDING` says everything.
 
-    None for any other: from elsewhere, with values of a scope around it, or with the name of a
-    function it is not.
+    Outside the core it does not: there the hashes of its own file and of those of the functions it
+    calls follow. None for any other function: from elsewhere, with values of a scope around it, or
+    with the name of a function it is not.
     """
+    file = file_of(function)
+    if file is None or not FILES:
+        return None
+    place = f'{Path(file).relative_to(PACKAGE)} {function.__name__}'
+    if file in FILES:
+        return place
+    hashes = [text_hash(each) for each in sorted(files_outside(function, set()))]
+    return None if None in hashes else f'{place} {" ".join(map(str, hashes))}'
+
+
+def file_of(function: Any) -> str | None:
+    """Return the file of this package in which a function is found by its name."""
     if not isinstance(function, FunctionType) or function.__closure__:
         return None
     names = vars(sys.modules.get(function.__module__, sys))
     if function.__globals__ is not names or names.get(function.__name__) is not function:
         return None
     file = names.get('__file__')  # the name of a module may be __main__
-    return f'{Path(file).relative_to(PACKAGE)} {function.__name__}' if file in FILES else None
+    return file if isinstance(file, str) and file.startswith(f'{PACKAGE}{os.sep}') else None
+
+
+def files_outside(function: Any, seen: set[FunctionType]) -> set[str]:
+    """Return the files outside the core of a function and of the functions it names."""
+    file = file_of(function)
+    if file is None or file in FILES or function in seen:
+        return set()
+    seen.add(function)
+    codes, found = [function.__code__], {file}
+    for code in codes:
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        for name in code.co_names:
+            found |= files_outside(function.__globals__.get(name), seen)
+    return found

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
@@ -239,6 +241,94 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
     assert np.abs(torques[0]).max() > 0.1
     np.testing.assert_allclose(torques[1], -np.array(torques[0]), rtol=1e-12)
     np.testing.assert_allclose(torques[0][0], torques[0][1], rtol=1e-12)
+
+
+IDENTITIES = """
+    from screw_dynamics_ros.core.compile import sources
+    from screw_dynamics_ros.core.inverse import position
+    from screw_dynamics_ros.nodes.model import closed_loops, torque_terms
+    from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import wrench_there
+    print(sources.COMPILING)
+    print(sources.RECORDING.split()[0], sources.origin(position.program))
+    for formula in (torque_terms.added, closed_loops.projected, wrench_there):
+        print(sources.origin(formula))
+"""
+
+
+def test_programs_depend_on_the_core_and_on_the_files_of_their_formulas(tmp_path):
+    """A change of a node's text leaves all programs but those of its own formulas."""
+    pytest.importorskip('rclpy')
+    path = copied_package(tmp_path / 'installed')
+    before = python(IDENTITIES, path, tmp_path)
+    assert 'None' not in before
+    for file, changed in (
+        ('core/compile/cache.py', {0, 1}),
+        ('core/inverse/force.py', {1}),
+        ('nodes/hosting/host.py', set()),
+        ('cli/progress.py', set()),
+        ('nodes/model/torque_terms.py', {2}),
+        ('nodes/model/closed_loops.py', {3}),
+        ('ros/messages/conversions.py', {4}),  # `wrench_there` calls a function of it
+    ):
+        module = path / 'screw_dynamics_ros' / file
+        module.write_text(module.read_text() + '\n')
+        after = python(IDENTITIES, path, tmp_path)
+        assert {i for i, line in enumerate(after) if line != before[i]} == changed, file
+        before = after
+
+
+def test_formulas_of_a_file_that_was_replaced_meanwhile_are_recorded(monkeypatch):
+    pytest.importorskip('rclpy')
+    from screw_dynamics_ros.nodes.model import torque_terms
+
+    sources.text_hash.cache_clear()
+    monkeypatch.setattr(sources, 'STARTED', 0.0)
+    assert origin(torque_terms.added) is None
+    sources.text_hash.cache_clear()
+    monkeypatch.undo()
+    assert origin(torque_terms.added) is not None
+
+
+def test_formulas_of_the_nodes_use_functions_only_of_other_files_outside_the_core():
+    """Constants, classes and modules of other files would not be in the names of programs."""
+    pytest.importorskip('rclpy')
+    outside = f'{sources.PACKAGE.name}.'
+    found = []
+    for path in sorted(sources.PACKAGE.rglob('*.py')):
+        text = path.read_text()
+        if sources.CORE in path.parents or 'Formula' not in text:
+            continue
+        module = importlib.import_module(
+            '.'.join(path.relative_to(sources.PACKAGE.parent).with_suffix('').parts)
+        )
+        names = {
+            alias.asname or alias.name
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.ImportFrom)
+            and str(node.module).startswith(outside)
+            and not str(node.module).startswith(f'{outside}core')
+            for alias in node.names
+        }
+        todo = [
+            getattr(module, argument.id, None)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Call)
+            and getattr(node.func, 'id', '') in ('Formula', 'along_loops')
+            for argument in node.args
+            if isinstance(argument, ast.Name)
+        ]
+        known = []
+        for function in todo:
+            if not isinstance(function, FunctionType) or function in known:
+                continue
+            known.append(function)
+            for name in function.__code__.co_names:
+                used = getattr(module, name, None)
+                if name in names and function.__module__ == module.__name__:
+                    assert isinstance(used, FunctionType), (path, function.__name__, name)
+                todo.append(used)
+        found += known
+    assert len(found) > 20
 
 
 NUMBERS = st.floats(-4.0, 4.0).map(lambda x: round(x, 1)).filter(bool)
