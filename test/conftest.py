@@ -26,6 +26,8 @@ ORDER = 131926  # of a run that is not asked for another one
 
 LONGEST = 'test/core/robot/test_pinocchio.py'  # all real robots: a minute
 
+collect_ignore = ['endurance']  # programs, run by path
+
 ENVIRONMENT = pytest.StashKey[pytest.MonkeyPatch]()
 
 # Nothing fails for being slow.

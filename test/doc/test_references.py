@@ -20,7 +20,7 @@ from support.paths import ROOT
 SPECIFICATION = ROOT / 'doc' / 'spec'
 
 #: Where IDs and pages are cited.
-FOLDERS = ('screw_dynamics_ros', 'test', 'doc', 'examples', 'benchmarks')
+FOLDERS = ('screw_dynamics_ros', 'test', 'doc', 'examples', 'benchmarks', 'studies')
 
 #: Digits of the numbers of an ID.
 DIGITS = {'K': 2, 'D': 2, 'I': 2, 'E': 2, 'B': 3, 'C': 3}
@@ -33,7 +33,7 @@ SHORT_NAMES = ('Müller 2018a', 'Müller 2018b', 'Müller and Terze', 'Bruyninck
 PAGE = re.compile(r'(?<![\w/.])((?:[\w.]+/)*\w+\.md)(?:#([\w-]+))?')
 
 FILE = re.compile(
-    r'(?<![\w/.~-])((?:benchmarks|config|doc|launch|requirements|rviz|screw_dynamics_ros|test|tools|urdf)'
+    r'(?<![\w/.~-])((?:benchmarks|config|doc|launch|requirements|rviz|screw_dynamics_ros|studies|test|tools|urdf)'
     r'/[\w./-]*\.(?:csv|json|md|png|py|rviz|toml|txt|urdf|xacro|xml|yaml))\b'
 )
 

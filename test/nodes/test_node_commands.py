@@ -1,7 +1,7 @@
 """Torques that controllers act on: when they come and how they end.
 
 Those of a node in this process, whose time is in our hands, and over DDS what a process does.
-`benchmarks/command_trials.py` does the same a thousand times against a driver at 500 Hz.
+`test/endurance/command_trials.py` does the same a thousand times against a driver at 500 Hz.
 """
 
 import signal

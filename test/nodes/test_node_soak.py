@@ -1,7 +1,7 @@
 """Listeners come and go while the frames change: nothing that can still be called is destroyed.
 
 A listener that wants latched messages does not match our outputs, which makes the middleware call
-into the publisher. `benchmarks/soak.py` does this and more for half an hour.
+into the publisher. `test/endurance/soak.py` does this and more for half an hour.
 """
 
 import random

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-URDF = Path(__file__).resolve().parents[1] / 'urdf'
+URDF = Path(__file__).resolve().parents[2] / 'urdf'
 PANDA = (URDF / 'panda.urdf').read_text()
 DESCRIPTIONS = {
     'panda': PANDA,

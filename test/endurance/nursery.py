@@ -1,6 +1,6 @@
 """Nodes that start quickly: forked from a process that has imported them.
 
-    python benchmarks/nursery.py
+    python test/endurance/nursery.py
 
 reads commands, ``[module, argument, ...]`` as JSON, one a line, and answers each one with the
 process id; it says ``[pid, status]`` when one of them has ended.

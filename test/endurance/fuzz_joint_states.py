@@ -8,7 +8,7 @@ the condition number of a singular configuration), no output may carry a stamp t
 or was sent too long ago, and the memory must stay as it is. With `--services`, every service gets
 garbage, too.
 
-    python benchmarks/fuzz_joint_states.py --states 100000 --services 2000
+    python test/endurance/fuzz_joint_states.py --states 100000 --services 2000
 
 Prints a table; the exit status is 1 after a violation.
 """
@@ -28,9 +28,17 @@ from typing import Any
 
 import numpy as np
 from garbage import SECOND, Garbage
-from node_latency import description, has_own_rate, outputs_of, publish_description
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / 'benchmarks'))
+
+from node_latency import (  # noqa: E402
+    description,
+    has_own_rate,
+    outputs_of,
+    publish_description,
+)
+
 BURST = 50
 DEADLINE = 2.0  # s within which a good message is answered on all topics
 OLDEST = 3.0  # s from a state to an output of it; both longer on a busy machine, see --patience

@@ -1,4 +1,6 @@
-"""Folders of recordings under attack: `python benchmarks/recording_folders.py [--recordings 50]`.
+"""Folders of recordings under attack.
+
+    python test/endurance/recording_folders.py [--recordings 50]
 
 Annotates a folder of recordings, one of which is truncated, kills all processes at random moments
 and starts again, until nothing is left to do; compares the outputs byte by byte with those of a run
@@ -18,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
 from screw_dynamics_ros.cli.annotate.command import PARTLY  # noqa: E402

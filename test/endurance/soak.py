@@ -1,4 +1,4 @@
-"""A soak of `bringup`: `python benchmarks/soak.py [--minutes 30] [--starts 200]`.
+"""A soak of `bringup`: `python test/endurance/soak.py [--minutes 30] [--starts 200]`.
 
 Subscribers of every durability and reliability come and go, some in processes that are killed,
 while frames, descriptions and parameters change and services are asked. Nothing may die, nothing
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 
 from soak_actions import (  # noqa: E402

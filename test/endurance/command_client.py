@@ -13,7 +13,7 @@ import numpy as np
 from command_checks import AGE_LIMIT, RATE_FACTOR, Facts
 from nursery import Child, Nursery
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / 'results'
 PATIENCE = 60.0  # s; only something that is broken, or a very busy machine, takes that long
 RAMP_TIME, BLEND_TIME = 0.3, 0.2  # s
