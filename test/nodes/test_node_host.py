@@ -131,6 +131,17 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
     assert 'later than max_delay' in status.summary
 
 
+def test_policies_of_parameters_hold_at_once_and_for_the_next_robot(bench):
+    describe(bench)
+    bench.node.set_parameters([Parameter('max_delay', value=0.5)])
+    bench.node.set_parameters([Parameter('max_stamp_age', value=2.0)])
+    for text in (BOUNDED, BOUNDED.replace('joint2', 'elbow')):
+        describe(bench, text)
+        assert bench.host.states.policies.max_delay == 0.5
+        assert bench.host.mapper.policies is bench.host.states.policies
+        assert bench.host.mapper.policies.max_stamp_age == 2.0
+
+
 # --- references -----------------------------------------------------------------------------------
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 from rclpy.node import Node
@@ -75,7 +75,7 @@ class HostedNode:
         ]
         for channel in self.channels:
             listen(channel, send)
-        self.host.states.longest_delay = math.inf
+        self.host.states.policies = replace(self.host.states.policies, max_delay=0.0)
         self.host.states.look_for_listeners()
         self.mapper = self.host.mapper
         self.mapper.clock = lambda: self._now

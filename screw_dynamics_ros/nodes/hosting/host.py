@@ -105,7 +105,7 @@ class ModelHost:
             self._check_parameters,
             self._apply_parameters,
         )
-        self.states.longest_delay = self._model_parameters.longest_delay
+        self.states.policies = self._model_parameters.policies
         self._drives = DriveParameters(
             node, self.parameters['drive_joints'], self._check_drives, self.reload
         )
@@ -278,7 +278,6 @@ class ModelHost:
         )
         mapper = joint_state_mapper(
             robot,
-            policies=shared_parameters.policies(self.parameters),
             calibration=shared_parameters.effort_calibration(
                 self.parameters, measured_joints(robot)
             ),
@@ -311,7 +310,7 @@ class ModelHost:
         if not is_new and self.mapper is not None:
             mapper = self.mapper
         try:  # parameters may have changed since it was built
-            self._model_parameters.set_up(mapper)
+            self._model_parameters.calibrate(mapper)
         except ScrewDynamicsError as error:
             descriptions.reason = str(error)
             return
@@ -363,9 +362,9 @@ class ModelHost:
             drives(self.model.robot.description)
 
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
-        self.states.longest_delay = self._model_parameters.longest_delay
+        self.states.policies = self._model_parameters.policies
         if values.keys() & GRAVITY:
             self.gravity_source.follow()
         if self.mapper is not None:
-            self._model_parameters.set_up(self.mapper)
+            self._model_parameters.calibrate(self.mapper)
         self.source.follow_parameter('robot_description' in values)

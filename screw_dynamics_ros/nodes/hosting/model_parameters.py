@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters import payload_parameters, shared_parameters
 from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.parameters import Parameters
 
 PAYLOAD = {specification.name for specification in payload_parameters.TABLE}
@@ -46,8 +46,8 @@ class ModelParameters:
         Always the same array.
     effort_shares : (5,) array
         1 for each of `TERMS` that is part of the measured efforts, else 0; always the same array.
-    longest_delay : float
-        Up to which states are answered [s].
+    policies : Policies
+        How joint states are treated.
     """
 
     def __init__(
@@ -64,11 +64,10 @@ class ModelParameters:
         self._payloads, self._transition = payloads, 0.0
         self.gravity = np.zeros(3)
         self.effort_shares = np.ones(len(TERMS))
-        self.longest_delay = math.inf
+        self.policies = Policies()
         self.declared = Parameters(node, shared_parameters.TABLE, self._check, self._apply)
         self._follow()
         self.gravity[:] = self.declared['gravity']
-        shared_parameters.policies(self.declared)
         payload_parameters.check(self.declared, {}, None)
         payload_parameters.put(self.declared, payloads)
 
@@ -77,10 +76,9 @@ class ModelParameters:
         self._payloads.on_step(callback)
         self._step_callbacks.append(callback)
 
-    def set_up(self, mapper: JointStateMapper) -> None:
-        """Let a mapper follow the parameters as they are now; raises `ScrewDynamicsError`."""
+    def calibrate(self, mapper: JointStateMapper) -> None:
+        """Set how a mapper makes torques of efforts; raises `ScrewDynamicsError`."""
         calibration = shared_parameters.effort_calibration(self.declared, mapper.measured_joints)
-        mapper.policies = shared_parameters.policies(self.declared)
         mapper.calibrate(*calibration)
 
     def set_payload(self, values: Mapping[str, Any], duration: float) -> str:
@@ -108,7 +106,7 @@ class ModelParameters:
         if self.declared['gravity_source'] == PARAMETER:
             self.gravity[:] = self.declared['gravity']
         self.effort_shares[:] = shared_parameters.effort_shares(self.declared)
-        self.longest_delay = self.declared['max_delay'] or math.inf
+        self.policies = shared_parameters.policies(self.declared)
 
     def _apply(self, values: dict[str, Any]) -> None:
         self._follow()

@@ -19,6 +19,7 @@ from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.nodes.hosting.output_group import Channel, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
@@ -51,8 +52,6 @@ class StatePipeline:
         All topics.
     model_since : float
         When this robot was taken over, on the monotonic clock [s].
-    longest_delay : float
-        States that come later than this after they were sent are not answered [s].
     suspended : bool
         Whether nothing is computed and published, as if no states came.
     load : Load
@@ -67,12 +66,11 @@ class StatePipeline:
         self.mapper: JointStateMapper | None = None
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
-        self.longest_delay = math.inf
         self.suspended = False
         self.load = Load()
         self.deferred_work = DeferredWork(node)
         self._listened: list[Channel] = []
-        self.stages = ()
+        self.stages, self.policies = (), Policies()
         self._reader = JointStateReader()
         self._delay = TransportDelay()
         self._gaps = SequenceGaps()
@@ -93,6 +91,17 @@ class StatePipeline:
         self._observe = [stage.observe for stage in stages if stage.observe]
         self._use_refused = [stage.use_refused for stage in stages if stage.use_refused]
 
+    @property
+    def policies(self) -> Policies:
+        """How joint states are treated that are incomplete, invalid or late."""
+        return self._policies
+
+    @policies.setter
+    def policies(self, policies: Policies) -> None:
+        self._policies = policies
+        if self.mapper is not None:
+            self.mapper.policies = policies
+
     def subscribe(self) -> None:
         """Receive joint states from now on."""
         subscribe(
@@ -111,6 +120,7 @@ class StatePipeline:
             self.model_since = time.monotonic()
             self._waiting = None
         self.model, self.mapper = model, mapper
+        mapper.policies = self.policies
 
     def look_for_listeners(self) -> None:
         """Determine which topics have subscribers, and whether there is a single driver."""
@@ -149,7 +159,10 @@ class StatePipeline:
         arrival = time.monotonic()
         if self._waiting is not None and arrival - self._turn < CATCH_UP:
             self._answer(self._waiting)
-        delay = self._delay.of(info.get('source_timestamp', 0), time.time_ns(), self.longest_delay)
+        policies = self._policies
+        delay = self._delay.of(
+            info.get('source_timestamp', 0), time.time_ns(), policies.longest_delay
+        )
         load = self.load
         load.arrived(arrival)
         load.lost += self._gaps.before(
@@ -163,7 +176,7 @@ class StatePipeline:
             load.lost += 1
         if (
             arrival - self._free_since > (TURN_LOST if waits else IDLE)
-            or self.longest_delay == math.inf
+            or not policies.may_merge
             or self._node.executor is None
         ):
             self._turn = arrival
@@ -194,7 +207,7 @@ class StatePipeline:
             with mapper.lock:  # services read the state in another thread
                 if mapper.update(message, arrival):
                     return True
-            if mapper.refused is not None and delay <= self.longest_delay:
+            if mapper.refused is not None and not self._policies.is_late(delay):
                 for use in self._use_refused:
                     use(mapper, message)
             return False
@@ -207,7 +220,7 @@ class StatePipeline:
         start = time.monotonic()
         self._waiting = None
         try:
-            if start - sent > self.longest_delay:
+            if self._policies.is_late(start - sent):
                 self.load.was_late(start, start - sent)
                 return
             self._evaluate(sent)

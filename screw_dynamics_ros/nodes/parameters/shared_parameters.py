@@ -166,7 +166,7 @@ TABLE = (
 
 
 def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> Policies:
-    """Return the joint-state policies, with some values changed."""
+    """Return the joint-state policies of the parameters, with some values changed."""
     values = changes or {}
 
     def value(name: str) -> Any:
@@ -178,6 +178,7 @@ def policies(parameters: Parameters, changes: dict[str, Any] | None = None) -> P
         effort=value('effort_policy'),
         state_timeout=value('state_timeout'),
         max_stamp_age=value('max_stamp_age'),
+        max_delay=value('max_delay'),
         velocity_cutoff=value('velocity_cutoff'),
     )
 

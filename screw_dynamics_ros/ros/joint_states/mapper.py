@@ -137,7 +137,6 @@ class JointStateMapper:
     def policies(self, policies: Policies) -> None:
         self._policies = policies
         self._timeout, self._jump = policies.timeout, policies.jump
-        self._max_age = policies.max_age
 
     def calibrate(self, scale: Array | None, offset: Array | None) -> None:
         """Take torque = scale * effort + offset [N m, N], (n,) each; None stands for 1 and 0.
@@ -192,7 +191,7 @@ class JointStateMapper:
         return (
             NEVER < self._whole == self.newest
             and 0 < stamp - self.newest <= self._timeout
-            and -self._max_age <= self._age <= self._max_age
+            and self._policies.admits(self._age)
             and math.isfinite(sum(message.numbers.tolist()))
         )  # no number is infinite or NaN
 
@@ -210,7 +209,7 @@ class JointStateMapper:
             numbers.take(whole, out=self._whole_target, mode='clip')
         if names.unknown:
             self._note(Reason.UNKNOWN_JOINTS, names.unknown)
-        if not -self._jump <= self._age <= self._jump:
+        if self._policies.is_offset(self._age):
             self._note_clock_offset()
         self._whole = message.stamp
         return True
@@ -246,7 +245,7 @@ class JointStateMapper:
         ):
             return nothing
         steps, ages = np.diff(stamps, prepend=self.newest), clocks - stamps
-        regular = (steps > 0) & (steps <= self._timeout) & (np.abs(ages) <= self._max_age)
+        regular = (steps > 0) & (steps <= self._timeout) & self._policies.admits(ages)
         regular &= np.isfinite(numbers @ np.ones(numbers.shape[1]))
         states = numbers[:, names.whole].reshape(-1, *self._measured.shape)
         if self._effort.is_calibrated:
@@ -369,13 +368,11 @@ class JointStateMapper:
                 return NEVER
             return now
         self._age = now - stamp
-        if self._age > self._max_age:
-            self._refuse(Reason.OLD, f'{self.age:.3f} s')
+        refusal = self._policies.age_refusal(self._age)
+        if refusal is not None:
+            self._refuse(refusal, f'{abs(self.age):.3f} s')
             return NEVER
-        if self._age < -self._max_age:
-            self._refuse(Reason.FUTURE, f'{-self.age:.3f} s')
-            return NEVER
-        if not -self._jump <= self._age <= self._jump:
+        if self._policies.is_offset(self._age):
             self._note_clock_offset()
         return stamp
 

@@ -1,4 +1,4 @@
-"""Policies for incomplete and invalid joint states, and the reasons they report."""
+"""Policies for incomplete, invalid and late joint states, and the reasons they report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from screw_dynamics_ros.core.errors import ArgumentError
 
@@ -73,6 +74,9 @@ class Policies:
         Longest age of a value that is merged, held or differentiated [s]; 0 for no limit.
     max_stamp_age : float
         Largest difference between stamp and clock [s]; 0 accepts any and only reports it.
+    max_delay : float
+        Longest time from the sending of a message to its processing [s]; 0 for any, and for states
+        that all have to be answered: recordings.
     velocity_cutoff : float
         Cut-off frequency of the first-order filter on differentiated velocities [Hz]; 0 for none.
     """
@@ -82,6 +86,7 @@ class Policies:
     effort: str = 'reject'
     state_timeout: float = 0.5
     max_stamp_age: float = 0.0
+    max_delay: float = 0.0
     velocity_cutoff: float = 0.0
 
     def __post_init__(self) -> None:
@@ -94,7 +99,7 @@ class Policies:
                 raise ArgumentError(
                     f'{name} policy {getattr(self, name)!r} is not one of {", ".join(choices)}'
                 )
-        for name in ('state_timeout', 'max_stamp_age', 'velocity_cutoff'):
+        for name in ('state_timeout', 'max_stamp_age', 'max_delay', 'velocity_cutoff'):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ArgumentError(
                     f'{name} must be a finite number >= 0, got {getattr(self, name)}'
@@ -105,15 +110,45 @@ class Policies:
         """`state_timeout` in ns, without limit a number no difference of stamps reaches."""
         return _nanoseconds(self.state_timeout) or -NEVER
 
-    @property
+    @cached_property
     def max_age(self) -> int:
         """`max_stamp_age` in ns, likewise."""
         return _nanoseconds(self.max_stamp_age) or -NEVER
 
-    @property
+    @cached_property
+    def longest_delay(self) -> float:
+        """`max_delay`, inf for any [s]."""
+        return self.max_delay or math.inf
+
+    @cached_property
     def jump(self) -> int:
         """By how much time must run back to have started anew [ns]."""
         return _nanoseconds(self.state_timeout or DEFAULT_JUMP)
+
+    # --- lateness: all of it is judged here ------------------------------------------------------
+
+    def admits(self, age: Any) -> Any:
+        """Whether a stamp of this age is used: clock minus stamp [ns], one or an array."""
+        return abs(age) <= self.max_age
+
+    def age_refusal(self, age: int) -> Reason | None:
+        """Return why a stamp of this age [ns] is not used, None if it is."""
+        if self.admits(age):
+            return None
+        return Reason.OLD if age > 0 else Reason.FUTURE
+
+    def is_offset(self, age: int) -> bool:
+        """Whether an age [ns] is too large for clocks that agree."""
+        return abs(age) > self.jump
+
+    def is_late(self, delay: float) -> bool:
+        """Whether a message that was sent `delay` before [s] is not answered any more."""
+        return delay > self.longest_delay
+
+    @property
+    def may_merge(self) -> bool:
+        """Whether a state that waits may be replaced by a newer one."""
+        return self.max_delay > 0.0
 
 
 def _nanoseconds(seconds: float) -> int:

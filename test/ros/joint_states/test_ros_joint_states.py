@@ -650,12 +650,30 @@ def test_message_the_reader_refuses_is_refused_with_its_reason():
         {'effort': 'differentiate'},
         {'state_timeout': -1.0},
         {'max_stamp_age': NAN},
+        {'max_delay': -1e-9},
         {'velocity_cutoff': np.inf},
     ],
 )
 def test_impossible_policies_are_refused(options):
     with pytest.raises(ArgumentError, match=next(iter(options))):
         Policies(**options)
+
+
+@pytest.mark.parametrize(
+    ('limit', 'delay', 'is_late', 'may_merge'),
+    [(0.02, 0.02, False, True), (0.02, 0.021, True, True), (0.0, 1e300, False, False)],
+)
+def test_late_states_by_max_delay(limit, delay, is_late, may_merge):
+    policies = Policies(max_delay=limit)
+    assert (policies.is_late(delay), policies.may_merge) == (is_late, may_merge)
+
+
+def test_ages_of_stamps_one_by_one_and_in_stacks():
+    policies = Policies(max_stamp_age=1.0)
+    ages = np.array([-SECOND - 1, -SECOND, 0, SECOND, SECOND + 1])
+    assert policies.admits(ages).tolist() == [False, True, True, True, False]
+    refusals = [policies.age_refusal(age) for age in ages.tolist()]
+    assert refusals == [Reason.FUTURE, None, None, None, Reason.OLD]
 
 
 values = st.lists(st.one_of(st.floats(-9, 9), st.sampled_from([NAN, np.inf, 1e308])), max_size=5)
