@@ -179,7 +179,9 @@ def table(measured: list[dict[str, Any]]) -> str:
         '|---' * (len(CASES) + 1) + '|',
     ]
     inside = [[each for each in case if each['name'].startswith(INSIDE)] for case in cases]
-    rows: list[tuple[str, list[str]]] = [('parameters told', [str(len(case)) for case in inside])]
+    rows: list[tuple[str, list[str]]] = [
+        ('parameters identified', [str(len(case)) for case in inside])
+    ]
     shares = [[each['ours'] for each in case] for case in inside]
     rows.append(('truth in the 95 % interval, mean', [f'{np.mean(x):.1f} %' for x in shares]))
     worst = [min(case, key=lambda each: each['ours']) for case in inside]

@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'doc/contact_localization.md'
 BEGIN, END = '<!-- table by tools/contact_table.py -->\n', '<!-- end of the table -->\n'
 HEAD = (
-    '| touched | joints before it | force | nothing told | link alone | place told | link right '
-    '| error along it, median | 95 % | stated deviation, median |',
+    '| touched | joints before it | force | nothing reported | link alone | place reported '
+    '| link right | error along it, median | 95 % | stated deviation, median |',
     '|---|---|---|---|---|---|---|---|---|---|',
 )
 TRIALS = 300
@@ -87,7 +87,7 @@ def planar(count: int) -> Robot:
 def errors(case: Case, force: float) -> tuple[list[tuple[float, float]], int, int, int]:
     """Return errors along the link and stated deviations [m], and three counts.
 
-    Trials in which nothing was told, in which only the link was told, and in which a wrong one was.
+    Trials in which nothing was reported, in which only the link was, and in which a wrong one was.
     """
     robot, rng = case.robot, np.random.default_rng(1)
     segments = link_segments(robot.description, robot.joint_names)

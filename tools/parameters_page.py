@@ -28,9 +28,9 @@ as templates;
 [nodes.md](nodes.md) explains their use.
 
 The type of a parameter never changes. Integers are accepted for doubles at startup and, except in
-humble, while the node runs. An empty list of strings is written `['']`. "Changes" tells whether a
-parameter can be changed while the node runs; a change is validated as a whole, and is either in
-force or refused with the reason. rclpy adds `use_sim_time`, `start_type_description_service` and
+humble, while the node runs. An empty list of strings is written `['']`. "Changes" states whether a
+parameter can be changed while the node runs; a change is validated as a whole, and is either active
+or refused with the reason. rclpy adds `use_sim_time`, `start_type_description_service` and
 `qos_overrides.<topic>.<publisher or subscription>.<policy>`.
 """
 

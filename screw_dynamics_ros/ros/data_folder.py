@@ -21,7 +21,7 @@ SPECIFICATION = Specification(
     'data_folder',
     '',
     'Folder of the files that other parameters name. Empty: screw_dynamics_ros in $XDG_DATA_HOME '
-    'or ~/.local/share. Nobody else may write there.',
+    'or ~/.local/share. No other user may write there.',
     rule='a path, or empty',
     read_only=True,
 )

@@ -223,7 +223,7 @@ COMMANDS = (
     Specification(
         'cmd_vel_timeout',
         0.5,
-        'Time for which a command is in force [s]; afterwards the platform stops.',
+        'Time for which a command is active [s]; afterwards the platform stops.',
         minimum=0.01,
         maximum=60.0,
     ),

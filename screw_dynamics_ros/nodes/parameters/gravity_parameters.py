@@ -39,7 +39,7 @@ TABLE = (
         'on_gravity_loss',
         HOLD,
         'What happens when the direction is out of date, or none has arrived. hold: the last one '
-        'stays in force, with an error on /diagnostics; stop: outputs stop.',
+        'stays active, with an error on /diagnostics; stop: outputs stop.',
         choices=ACTIONS,
     ),
 )

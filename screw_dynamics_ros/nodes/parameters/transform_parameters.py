@@ -30,7 +30,7 @@ TABLE = (
         'publish_description',
         'auto',
         'Publish the robot description that came by parameter on the topic robot_description. '
-        'auto: if nobody else does; always; never.',
+        'auto: if no other node does; always; never.',
         choices=DESCRIPTION_CHOICES,
     ),
 )

@@ -29,7 +29,7 @@ TABLE = (
     Specification(
         'observer',
         'static',
-        'How external torques are told from motion and efforts. static: as if nothing accelerated; '
+        'How external torques are estimated. static: as if nothing accelerated; '
         'filtered: inverse dynamics with a filtered acceleration; momentum: by the generalized '
         'momentum; kalman: by a Kalman filter on the generalized momentum.',
         choices=OBSERVERS,

@@ -45,7 +45,7 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
-    frame_parameters.specification('the wrench of a contact there is'),
+    frame_parameters.specification('a contact wrench is'),
     Specification(
         'damping',
         0.001,

@@ -1,0 +1,97 @@
+"""Plain language: phrases with a standard term, and the width of pages (CONTRIBUTING.md)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+# Phrase as a regular expression, and the better word; the glossary of CONTRIBUTING.md.
+PHRASES = {
+    r'told': 'estimated, identified, reported or informed',
+    r'in force': 'active, current',
+    r'(?<!there\s)(?:are|is|was|were) none': 'is not one, is missing',
+    r'be it': 'whether',
+    r'of late': 'recently',
+    r'to be had': 'available',
+    r'whoever': 'the node that, the program that',
+    r'somebody': 'a node, a user, another program',
+    r'anew': 'again',
+    r'(?:take|taken|takes|taking|took)(?: it| them)? over': 'adopt',
+    r'(?:take|taken|takes|taking|took)(?: it| them)? off': 'remove, subtract',
+    r'nobody (?:asks|else|listens|looks|reads|subscribes|wants)': 'no subscribers, no other node',
+    r'whole turns?': 'multiples of 2 pi',
+    r'what (?:is left )?of (?:it|them) is left': 'the residual, the remainder',
+    r'just if': 'if and only if',
+    r'(?:for )?want of': 'without',
+}
+PAGE_PHRASES = {r'peers?': 'other libraries', r'nobody': 'no node, no user, no subscribers'}
+PAGES = ('*.md', '*.rst', 'doc/**/*.md', 'package.xml', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
+FILES = (*PAGES, 'screw_dynamics_msgs/package.xml')
+# The only places that name the phrases.
+EXEMPT = ('CONTRIBUTING.md', 'test/package/test_language.py')
+PAGE_WIDTH = 120  # columns of prose
+
+
+def files(globs: tuple[str, ...]) -> list[Path]:
+    """Return the files of these globs, without virtual environments and builds."""
+    return sorted({path for glob in globs for path in ROOT.glob(glob)})
+
+
+def findings(path: Path, phrases: dict[str, str]) -> Iterator[str]:
+    """Yield each banned phrase with its line and the better word; phrases may cross lines."""
+    text = path.read_text()
+    for phrase, better in phrases.items():
+        pattern = phrase.replace(' ', r'(?:\s|[#*"\'])+')
+        for match in re.finditer(rf'(?<![\w`-]){pattern}(?![\w`-])', text, re.IGNORECASE):
+            if 'None' in match[0]:  # the object of Python
+                continue
+            line = text.count('\n', 0, match.start()) + 1
+            yield f'{path.relative_to(ROOT)}:{line}: "{match[0]}": {better}'
+
+
+def prose(page: Path) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines that are not table, code, formula, HTML or written by a tool."""
+    closing = None
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        text = line.strip()
+        if closing:
+            closing = None if closing in text else closing
+        elif text.startswith('```'):
+            closing = '```'
+        elif text.startswith('<!-- table'):
+            closing = '<!-- end of'
+        elif text.startswith('$$'):
+            closing = None if text.endswith('$$') and len(text) > 2 else '$$'
+        elif not text.startswith(('|', '<')) and not line.startswith('    '):
+            yield number, line
+
+
+@pytest.mark.parametrize('path', files(FILES), ids=lambda path: str(path.relative_to(ROOT)))
+def test_standard_terms(path):
+    if str(path.relative_to(ROOT)) in EXEMPT:
+        return
+    phrases = PHRASES | PAGE_PHRASES if path in files(PAGES) else PHRASES
+    assert not list(findings(path, phrases))
+
+
+@pytest.mark.parametrize(
+    'path', files(('*.md', '*.rst', 'doc/**/*.md')), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_width_of_pages(path):
+    """Links and code that cannot be broken may be longer."""
+    wide = [
+        f'{path.relative_to(ROOT)}:{number}'
+        for number, line in prose(path)
+        if len(line) > PAGE_WIDTH and len(re.sub(r'`[^`]*`|\]\([^)]*\)', '', line)) > PAGE_WIDTH
+    ]
+    assert not wide
+
+
+def test_a_phrase_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(f'{__name__}.ROOT', tmp_path)
+    page = tmp_path / 'page.md'
+    page.write_text('The map that is in\nforce, untold, `not_told`, is None; there is none.\n')
+    assert list(findings(page, PHRASES)) == ['page.md:1: "in\nforce": active, current']
