@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
-from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import joint_command
+from screw_dynamics_ros.nodes.outputs.dynamics.command_message import joint_command
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

@@ -15,7 +15,7 @@ import rclpy
 from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting import drawing
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.diagnostics import Level
@@ -136,9 +136,9 @@ def process(monkeypatch):
 
 
 def drawn(name, sent, process, *arrays, maker=None):
-    made = DrawnChannel(publisher(name, sent), process)
+    made = DrawnTopic(publisher(name, sent), process)
     made.draw(maker or Sum(), [lambda array=array: array for array in arrays], rate=1e6)
-    return made
+    return made.channel
 
 
 def test_the_numbers_of_the_moment_count(process, sent):

@@ -15,13 +15,13 @@ from std_msgs.msg import Float64MultiArray, String
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.estimation.low_pass import weights
-from screw_dynamics_ros.nodes.hosting import output_group
 from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     observable_wrenches,
     torque_covariance,
 )
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
+from screw_dynamics_ros.ros.topics import channel
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -237,7 +237,7 @@ def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch)
     """No decomposition and no variance for topics without subscribers."""
     listened = {'external_torque', 'wrench'}
     monkeypatch.setattr(
-        output_group.Channel,
+        channel.Channel,
         'count_listeners',
         lambda channel: setattr(channel, 'listeners', channel.topic.split('/')[3] in listened),
     )

@@ -14,8 +14,9 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.nodes.hosting import host, output_group
+from screw_dynamics_ros.nodes.hosting import host
 from screw_dynamics_ros.nodes.outputs.dynamics import dynamics_outputs
+from screw_dynamics_ros.ros.topics import channel
 
 DEADLINE = 240.0  # s; only a failing test waits that long
 
@@ -71,13 +72,13 @@ class Bench:
         self.clock.rule(monkeypatch)
         monkeypatch.setattr(host, 'settle', lambda: None)
         monkeypatch.setattr(
-            output_group,
+            channel,
             'raw_publish',
             lambda publisher: (
                 lambda data, topic=publisher.topic_name: self.sent.append((topic, data))
             ),
         )
-        monkeypatch.setattr(output_group.Channel, 'count_listeners', listened)
+        monkeypatch.setattr(channel.Channel, 'count_listeners', listened)
         parameters = {'backend': 'reference', **parameters}
         self.node = Node(
             name,

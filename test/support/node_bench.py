@@ -19,7 +19,8 @@ from std_srvs.srv import SetBool, Trigger
 from screw_dynamics_ros.nodes.mechanism import simulator as mechanism_simulator
 from screw_dynamics_ros.nodes.mobile_base import odometry_node
 from screw_dynamics_ros.nodes.parallel import platform_node
-from screw_dynamics_ros.nodes.simulation import outputs, simulator, status, time_control
+from screw_dynamics_ros.nodes.simulation import simulator, status, time_control
+from screw_dynamics_ros.ros.topics import channel
 from support.host_bench import Bench, Clock
 from support.ros_harness import stamp_of
 
@@ -44,9 +45,8 @@ class NodeBench:
             patch.setattr(module, 'time', self.clock)
         for module in nodes:
             patch.setattr(module, 'every', self._every)
-        patch.setattr(outputs, 'raw_publish', raw_publish)
-        always = property(lambda topic: True, lambda topic, value: None)
-        patch.setattr(outputs.Topic, 'listened', always, raising=False)
+        patch.setattr(channel, 'raw_publish', raw_publish)
+        patch.setattr(channel.Channel, 'listened', True)
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = rclpy.create_node(

@@ -11,17 +11,12 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.nodes.hosting.drawing import DrawnChannel
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.node_process import OutputGroupFactory
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
-from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import CommandChannel
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 LONGEST = 600.0  # s that compiling may take
 TURN = 0.01  # s between two looks whether it is done
-
-#: Topics that depend on more than joint states: on the pace of another process, on controllers.
-LEFT_OUT = (DrawnChannel, CommandChannel)
 
 Send = Callable[[str, bytes], None]
 
@@ -70,7 +65,7 @@ class HostedNode:
         self.channels = [
             channel
             for channel in self.host.states.channels
-            if not isinstance(channel, LEFT_OUT)
+            if channel.follows_states
             and (not wanted or set(wanted) & set(channel.topic.split('/')))
         ]
         for channel in self.channels:

@@ -30,19 +30,19 @@ from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
 from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 INPUT, OUTPUT = 'wrench', '~/wrench'
@@ -83,20 +83,6 @@ class SensorPlan(Plan):
     acceleration: FilteredAcceleration = field(kw_only=True)
 
 
-class SensorChannel(Channel):
-    """A topic that is published for messages of the sensor, not for joint states."""
-
-    def __init__(self, publisher: Any, frame_id: str) -> None:
-        template = templates.wrench(frame_id)
-        super().__init__(publisher, template, {}, velocity=True, is_valid=lambda: False)
-        self._numbers = template.array(0)
-
-    def put(self, wrench: Array, stamp: bytes) -> None:
-        """Publish moment and force (6,)."""
-        self._numbers[:] = swap_linear_angular(wrench)
-        self.publish(stamp)
-
-
 class WristSensor:
     """`~/wrench`, `~/wrench_at/<frame>`, and the services that tell tool and bias.
 
@@ -111,7 +97,7 @@ class WristSensor:
         self._sensor = SensorMessages()
         self._plan: SensorPlan | None = None
         self._model: Model | None = None
-        self._channels: list[SensorChannel] = []
+        self._channels: list[Channel] = []
         self._motions = StampedValues(KEPT)
         self._refused: dict[str, Refusal] = {}  # by kind
         self._frame = self._parameters['sensor_frame']
@@ -178,7 +164,9 @@ class WristSensor:
 
     def _add(self, topic: str, frame_id: str) -> None:
         publisher = self._publishers.get(WrenchStamped, topic)
-        self._channels.append(SensorChannel(publisher, frame_id))
+        template = templates.wrench(frame_id)
+        # Published for messages of the sensor, not for joint states.
+        self._channels.append(Channel(publisher, template, velocity=True, is_valid=lambda: False))
 
     # --- joint states ---------------------------------------------------------------------------
 
@@ -221,7 +209,6 @@ class WristSensor:
             self._refuse(str(error))
             return
         wrench = external_wrench(sample.wrench, self._bias, self._inertia, motion[:12])
-        stamp = packed(sample.stamp)
         if not np.isfinite(wrench).all():
             self._refuse('the compensated wrench is not finite')
             return
@@ -229,7 +216,7 @@ class WristSensor:
         at_frames = (screws.transform_wrench(C, wrench) for C in poses)
         for channel, numbers in zip(self._channels, (wrench, *at_frames)):
             if channel.listened:
-                channel.put(numbers, stamp)
+                channel.put(swap_linear_angular(numbers), sample.stamp)
 
     def _motion_at(self, stamp: int) -> Array:
         """Return what was kept of a time [ns]; raises `ArgumentError` if there is none."""

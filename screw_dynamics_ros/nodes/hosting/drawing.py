@@ -20,10 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.timers import at_most
 from screw_dynamics_ros.ros.process.worker import RECENT, Worker, WorkerError
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 #: Returns present numbers in the thread that answers joint states: always of the same shape.
 Source = Callable[[], Array]
@@ -44,20 +44,22 @@ class Maker(Protocol):
         """Return a serialized message with a stamp, as `packed` makes it; None if there is none."""
 
 
-class DrawnChannel(Channel):
+class DrawnTopic:
     """A topic whose messages are computed in another process.
 
     Parameters
     ----------
     publisher : rclpy.publisher.Publisher
     process : DrawingProcess
+
+    Attributes
+    ----------
+    channel : Channel
     """
 
-    rank = 2  # computed elsewhere
-
     def __init__(self, publisher: Any, process: DrawingProcess) -> None:
-        super().__init__(publisher, None, {})
         self._process = process
+        self.channel = Channel(publisher, self._offer, rank=2, follows_states=False)
         self.draw(None, (), 1.0)
 
     def draw(self, maker: Maker | None, sources: Sequence[Source], rate: float) -> None:
@@ -69,12 +71,12 @@ class DrawnChannel(Channel):
         self._sources = tuple(sources)
         shapes = [source().shape for source in sources]
         self._maker = pickle.dumps((maker, shapes))
-        self.is_valid = at_most(rate) if maker is not None else never
+        self.channel.is_valid = at_most(rate) if maker is not None else never
 
-    def publish(self, stamp: bytes) -> None:
-        """Have a message made of the present numbers."""
+    def _offer(self, stamp: bytes) -> None:
+        """Have a message made of the present numbers; the process publishes it."""
         numbers = b''.join([source().tobytes() for source in self._sources])
-        self._process.offer(self, (self._maker, stamp, numbers))
+        self._process.offer(self.channel, (self._maker, stamp, numbers))
 
 
 class DrawingProcess:
@@ -89,7 +91,7 @@ class DrawingProcess:
     def __init__(self) -> None:
         self.is_used = False
         self.worker = Worker('draws')
-        self._waiting: dict[DrawnChannel, tuple[Task, float]] = {}  # and since when
+        self._waiting: dict[Channel, tuple[Task, float]] = {}  # and since when
         self._came = threading.Condition()
         self._publishing = threading.Lock()
         self._era = 0  # rises when messages under way must not be published any more
@@ -97,7 +99,7 @@ class DrawingProcess:
         self._drawn = self._left_out = 0
         self._fault, self._last_fault = '', 0.0
 
-    def offer(self, channel: DrawnChannel, task: Task) -> None:
+    def offer(self, channel: Channel, task: Task) -> None:
         """Have a message made and published; one that still waits to be made is dropped."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name='drawing', daemon=True)
@@ -131,7 +133,7 @@ class DrawingProcess:
                 self._note(f'{type(error).__name__}: {error}')
 
     def _publish(
-        self, channels: dict[DrawnChannel, float], made: Sequence[bytes | str | None], era: int
+        self, channels: dict[Channel, float], made: Sequence[bytes | str | None], era: int
     ) -> None:
         """Publish what came back, unless it is out of date."""
         for (channel, since), message in zip(channels.items(), made):
@@ -145,7 +147,7 @@ class DrawingProcess:
                 elif message is not None:
                     self._send(channel, message)
 
-    def _send(self, channel: DrawnChannel, message: bytes) -> None:
+    def _send(self, channel: Channel, message: bytes) -> None:
         try:
             channel.send(message)
         except Exception as error:  # of one topic: the others are published

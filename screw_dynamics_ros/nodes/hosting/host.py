@@ -26,7 +26,6 @@ from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
 from screw_dynamics_ros.nodes.hosting.output_group import (
     BoundPlan,
-    Channel,
     OutputGroup,
     Stage,
     planned,
@@ -55,6 +54,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 HOUSEKEEPING = 0.1  # s between looks at listeners and new descriptions
 

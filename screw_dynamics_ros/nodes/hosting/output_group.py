@@ -1,10 +1,10 @@
-"""Output groups: what a host expects of them, and the topics they consist of."""
+"""Output groups: what a host expects of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.functions import Output
@@ -14,74 +14,7 @@ from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.serialized import Template
-from screw_dynamics_ros.ros.topics.publishers import raw_publish
-
-
-class Channel:
-    """One topic: its subscribers, its inputs, and the message that holds its results.
-
-    Parameters
-    ----------
-    publisher : rclpy.publisher.Publisher
-    template : Template or None
-    targets : mapping
-        Which output of the kernel goes into which array of the template.
-    velocity, effort : bool
-        Whether the state must have velocities, efforts.
-    is_valid : callable, optional
-        Whether the numbers may be published.
-
-    Attributes
-    ----------
-    topic : str
-    listeners : int
-        When they were last counted.
-    published : int
-        Messages so far.
-    rank : int
-        Channels of a lower rank are published first.
-    """
-
-    rank = 0
-
-    def __init__(
-        self,
-        publisher: Any,
-        template: Template | None,
-        targets: Mapping[Output | Formula, Array],
-        *,
-        velocity: bool = False,
-        effort: bool = False,
-        is_valid: Callable[[], bool] | None = None,
-    ) -> None:
-        self.publisher, self.topic = publisher, publisher.topic_name
-        self.send = raw_publish(publisher)
-        self.targets = targets
-        self.velocity, self.effort = velocity, effort
-        self._encode = template.encode if template is not None else nothing
-        self.is_valid = is_valid
-        self.enabled = True
-        self.listeners = self.published = 0
-
-    def publish(self, stamp: bytes) -> None:
-        """Publish the present numbers with a stamp, as `packed` makes it."""
-        self.send(self._encode(stamp))
-        self.published += 1
-
-    def count_listeners(self) -> None:
-        """See how many subscriptions there are."""
-        self.listeners = self.publisher.get_subscription_count()
-
-    @property
-    def listened(self) -> bool:
-        """Whether there was anybody to publish for."""
-        return self.enabled and self.listeners > 0
-
-
-def nothing(stamp: bytes) -> bytes:
-    """Return no message: that of a channel without template is made elsewhere."""
-    return b''
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 
 @dataclass(frozen=True)

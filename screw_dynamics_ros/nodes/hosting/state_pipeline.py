@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.load import Load
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
@@ -26,6 +26,7 @@ from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.subscriptions import subscribe
 from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
 

@@ -9,13 +9,13 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
 from screw_dynamics_ros.nodes.hosting.load import Load
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.description import DescriptionSource
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.names import printable, shorten
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 RECENT = 3.0  # s for which an incident stays on /diagnostics
 SHORT_OF_FIELD = {Reason.VELOCITY_MISSING: 'velocity', Reason.EFFORT_MISSING: 'effort'}

@@ -13,10 +13,10 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.absolute_coordinates.simulated_mechanism import SimulatedMechanism
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.simulation.outputs import Topic
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import topic_tokens
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 try:
@@ -66,7 +66,7 @@ class MechanismOutputs:
         mechanism = self._mechanism
         self._start = mechanism.system.energy(mechanism.q, mechanism.v)
 
-    def _numbers_of_state(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _numbers_of_state(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         mechanism, system = self._mechanism, self._mechanism.system
         moving = list(system.joint_positions(mechanism.q))
 
@@ -94,16 +94,16 @@ class MechanismOutputs:
         publishers = self._publishers
         if moving:
             template = templates.joint_states(moving)
-            yield Topic(publishers, JointState, 'joint_states', template), joint_states
+            yield Channel(publishers.get(JointState, 'joint_states'), template), joint_states
         labels = ('kinetic', 'potential', 'total', 'relative change')
         template = templates.matrix(labels)
-        yield Topic(publishers, Float64MultiArray, '~/energy', template), energy
+        yield Channel(publishers.get(Float64MultiArray, '~/energy'), template), energy
         if system.joints:
             names = [joint.name for joint in system.joints]
             template = templates.matrix(names, ('gap', 'rate'))
-            yield Topic(publishers, Float64MultiArray, '~/violation', template), violation
+            yield Channel(publishers.get(Float64MultiArray, '~/violation'), template), violation
 
-    def _reactions(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _reactions(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         system = self._mechanism.system
         tokens = topic_tokens([joint.name for joint in system.joints])
         for joint in system.joints:
@@ -114,7 +114,7 @@ class MechanismOutputs:
 
             name = f'~/reaction/{tokens[joint.name]}'
             template = templates.wrench(joint.child)
-            yield Topic(self._publishers, WrenchStamped, name, template), numbers
+            yield Channel(self._publishers.get(WrenchStamped, name), template), numbers
 
     def _wrenches_at(self, now: int) -> dict[str, Array]:
         """Return what all joints exert, solved for once for all of their topics."""
@@ -123,13 +123,13 @@ class MechanismOutputs:
             self._wrenches = mechanism.system.reactions(mechanism.q, mechanism.v, forces)
         return self._wrenches
 
-    def _transforms(self, world_frame: str) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _transforms(self, world_frame: str) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         if TFMessage is None:
             return
         mechanism = self._mechanism
         frames = [(world_frame, body.name) for body in mechanism.system.bodies]
         template = templates.transforms(frames)
-        yield Topic(self._publishers, TFMessage, '/tf', template), lambda now: mechanism.q
+        yield Channel(self._publishers.get(TFMessage, '/tf'), template), lambda now: mechanism.q
 
     def count_listeners(self) -> None:
         """Look for the subscribers of all topics."""
@@ -141,4 +141,4 @@ class MechanismOutputs:
         self._wrenches = None
         for topic, numbers in self._topics:
             if topic.listened:
-                topic.publish(numbers(now), now)
+                topic.put(numbers(now), now)

@@ -20,7 +20,6 @@ from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
 from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.nodes.simulation.events import Events
-from screw_dynamics_ros.nodes.simulation.outputs import Topic
 from screw_dynamics_ros.nodes.simulation.parameters import WALL, check
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
@@ -30,6 +29,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 MOST_LAG = 0.25  # s; a simulation that is further behind lets the time go
@@ -92,7 +92,7 @@ class MechanismSimulator:
             self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
             self._descriptions.publish(String(data=text))
         self._clock = (
-            Topic(Publishers(node), Clock, '/clock', templates.clock())
+            Channel(Publishers(node).get(Clock, '/clock'), templates.clock())
             if self._time.is_simulated
             else None
         )
@@ -135,7 +135,7 @@ class MechanismSimulator:
     def _publish(self) -> None:
         stamp = self._time.stamp
         if self._clock is not None:
-            self._clock.publish(np.zeros(0), stamp)
+            self._clock.put(np.zeros(0), stamp)
         self._outputs.publish(stamp)
 
     def _move(self) -> None:

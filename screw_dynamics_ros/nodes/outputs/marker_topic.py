@@ -12,8 +12,7 @@ from visualization_msgs.msg import MarkerArray
 
 from screw_dynamics_ros.core.lie.screws import Screw
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel, Source
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic, Source
 from screw_dynamics_ros.ros.messages.markers import (
     Markers,
     Shape,
@@ -22,6 +21,7 @@ from screw_dynamics_ros.ros.messages.markers import (
     draw_line,
 )
 from screw_dynamics_ros.ros.parameters import Specification
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
@@ -174,15 +174,15 @@ class MarkerTopic:
     def __init__(self, publishers: Publishers, process: DrawingProcess) -> None:
         self._publishers, self._process = publishers, process
         process.is_used = True
-        self._channel: DrawnChannel | None = None
+        self._drawn: DrawnTopic | None = None
         self._shapes: tuple[Shape, ...] = ()
 
     def bind(self, pictures: Sequence[Picture], rate: float) -> list[Channel]:
         """Return the topic for another robot, see `redraw`."""
         publisher = self._publishers.get(MarkerArray, '~/markers')
-        self._channel = DrawnChannel(publisher, self._process)
+        self._drawn = DrawnTopic(publisher, self._process)
         self.redraw(pictures, rate)
-        return [self._channel]
+        return [self._drawn.channel]
 
     def redraw(self, pictures: Sequence[Picture], rate: float) -> None:
         """Show other pictures of the same robot from now on, at most `rate` times a second [Hz].
@@ -190,15 +190,14 @@ class MarkerTopic:
         Shapes shown before are deleted, if they are others. Before the first `bind` there is
         nothing to show.
         """
-        channel = self._channel
-        if channel is None:
+        if self._drawn is None:
             return
         drawings = [picture.drawing for picture in pictures]
         shapes = shapes_of(drawings)
         counts = [len(picture.sources) for picture in pictures]
         maker = MarkerMaker(tuple(zip(drawings, counts)), lifetime=0.5 + 2.0 / rate)
         sources = [source for picture in pictures for source in picture.sources]
-        channel.draw(maker if shapes else None, sources, rate)
+        self._drawn.draw(maker if shapes else None, sources, rate)
         if self._shapes and shapes != self._shapes:
-            channel.send(delete_all())
+            self._drawn.channel.send(delete_all())
         self._shapes = shapes

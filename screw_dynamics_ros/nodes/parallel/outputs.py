@@ -13,10 +13,10 @@ from screw_dynamics_ros.core.lie import quaternions, screws
 from screw_dynamics_ros.core.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parallel.motor_states import MotorState
-from screw_dynamics_ros.nodes.simulation.outputs import Topic
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 try:
@@ -58,19 +58,22 @@ class ParallelOutputs:
         self._publishers = Publishers(node)
         self._topics = list(self._make())
 
-    def _make(self) -> Iterator[tuple[Topic, Numbers]]:
+    def _make(self) -> Iterator[tuple[Channel, Numbers]]:
         base, platform = (self._parameters[f'{name}_frame'] for name in ('base', 'platform'))
         joints, publishers = self._robot.joint_names, self._publishers
         if TFMessage is not None and self._parameters['publish_tf']:
             template = templates.transforms([(base, platform)])
-            yield Topic(publishers, TFMessage, '/tf', template), self._pose
-        yield Topic(publishers, PoseStamped, '~/pose', templates.pose(base)), self._pose
-        yield Topic(publishers, TwistStamped, '~/twist', templates.twist(base)), self._twist
+            yield Channel(publishers.get(TFMessage, '/tf'), template), self._pose
+        yield Channel(publishers.get(PoseStamped, '~/pose'), templates.pose(base)), self._pose
+        yield Channel(publishers.get(TwistStamped, '~/twist'), templates.twist(base)), self._twist
         efforts = templates.joint_efforts(joints)
-        yield Topic(publishers, JointState, '~/gravity', efforts), self._gravity
+        yield Channel(publishers.get(JointState, '~/gravity'), efforts), self._gravity
         efforts = templates.joint_efforts(joints)
-        yield Topic(publishers, JointState, '~/leg_forces', efforts), self._leg_forces
-        yield Topic(publishers, WrenchStamped, '~/wrench', templates.wrench(platform)), self._wrench
+        yield Channel(publishers.get(JointState, '~/leg_forces'), efforts), self._leg_forces
+        yield (
+            Channel(publishers.get(WrenchStamped, '~/wrench'), templates.wrench(platform)),
+            self._wrench,
+        )
 
     def count_listeners(self) -> None:
         """Look for the subscribers of all topics."""
@@ -83,7 +86,7 @@ class ParallelOutputs:
             if topic.listened:
                 found = numbers(state, pose)
                 if found is not None and np.isfinite(found).all():
-                    topic.publish(found, state.stamp)
+                    topic.put(found, state.stamp)
 
     def compute_once(self, state: MotorState, pose: Array) -> None:
         """Compile what the topics need, before time matters."""

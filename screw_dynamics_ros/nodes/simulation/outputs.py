@@ -15,9 +15,9 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import topic_tokens
-from screw_dynamics_ros.ros.topics.publishers import Publishers, raw_publish
+from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -25,39 +25,6 @@ except ImportError:
     TFMessage = None
 
 TRUTH = '~/ground_truth'
-
-
-class Topic:
-    """One topic and its message.
-
-    Parameters
-    ----------
-    publishers : Publishers
-    kind : type
-        Of the message.
-    name : str
-    template : Template
-
-    Attributes
-    ----------
-    listened : bool
-        Whether there was a subscriber when they were last counted.
-    """
-
-    def __init__(self, publishers: Publishers, kind: type, name: str, template: Template) -> None:
-        self._publisher, self._template = publishers.get(kind, name), template
-        self._send = raw_publish(self._publisher)
-        self.listened = False
-
-    def publish(self, numbers: Array, stamp: int) -> None:
-        """Send a message with these numbers and this stamp [ns]."""
-        self._send(self._template.fill(numbers, stamp))
-
-    def count_listeners(self) -> int:
-        """Return how many subscribers there are."""
-        count: int = self._publisher.get_subscription_count()
-        self.listened = count > 0
-        return count
 
 
 class StateOutputs:
@@ -77,7 +44,7 @@ class StateOutputs:
 
     Attributes
     ----------
-    states : Topic
+    states : Channel
         `joint_states`.
     """
 
@@ -93,7 +60,7 @@ class StateOutputs:
         self._publishers = Publishers(node)
         self._torques = np.zeros(plant.simulated.robot.nv)
         template = templates.joint_states(plant.joints.joints)
-        self.states = Topic(self._publishers, JointState, 'joint_states', template)
+        self.states = Channel(self._publishers.get(JointState, 'joint_states'), template)
         self._others = [
             *self._truths(),
             *self._base_twist(),
@@ -101,7 +68,7 @@ class StateOutputs:
             *self._transforms(world_frame),
         ]
 
-    def _truths(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _truths(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         """Yield the topics with what is true, and what gives their numbers."""
         plant, names = self._plant, self._plant.joints.joints
         simulated = plant.simulated
@@ -131,17 +98,17 @@ class StateOutputs:
                 lambda now: np.array([simulated.violation]),
             ),
         ):
-            yield Topic(self._publishers, kind, name, template), numbers
+            yield Channel(self._publishers.get(kind, name), template), numbers
 
-    def _base_twist(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _base_twist(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         """Yield a topic with the twist of a floating base, in its own frame."""
         simulated, robot = self._plant.simulated, self._plant.simulated.robot
         if robot.floating_base:
             name, template = f'{TRUTH}/base_twist', templates.twist(robot.link_names[0])
-            topic = Topic(self._publishers, TwistStamped, name, template)
+            topic = Channel(self._publishers.get(TwistStamped, name), template)
             yield topic, lambda now: swap_linear_angular(simulated.v[:6])
 
-    def _contact_wrenches(self) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _contact_wrenches(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         """Yield a topic for each link with contact points."""
         simulated = self._plant.simulated
         for link, token in topic_tokens(simulated.environment.contact_links).items():
@@ -150,9 +117,12 @@ class StateOutputs:
                 return swap_linear_angular(simulated.contact_wrenches[link])
 
             name = f'~/contact_wrench/{token}'
-            yield Topic(self._publishers, WrenchStamped, name, templates.wrench(link)), numbers
+            yield (
+                Channel(self._publishers.get(WrenchStamped, name), templates.wrench(link)),
+                numbers,
+            )
 
-    def _transforms(self, world_frame: str) -> Iterator[tuple[Topic, Callable[[int], Array]]]:
+    def _transforms(self, world_frame: str) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
         """Yield /tf, if there is something that joint states cannot place."""
         simulated, robot = self._plant.simulated, self._plant.simulated.robot
         described = {joint.name: joint for joint in robot.description.joints}
@@ -176,7 +146,7 @@ class StateOutputs:
             poses = robot.joint_transforms(simulated.q)[rows].ravel() if rows else np.zeros(0)
             return np.concatenate([simulated.q[:7], poses]) if base else poses
 
-        yield Topic(self._publishers, TFMessage, '/tf', templates.transforms(frames)), numbers
+        yield Channel(self._publishers.get(TFMessage, '/tf'), templates.transforms(frames)), numbers
 
     def prepare(self) -> None:
         """Compile what the topics need, which the first messages would wait for otherwise."""
@@ -197,10 +167,10 @@ class StateOutputs:
         self._sensor.measure(now, *self._true_state())
         measurements = self._sensor.arrived(now)
         for stamp, values in measurements:
-            self.states.publish(values, stamp)
+            self.states.put(values, stamp)
         for topic, numbers in self._others:
             if topic.listened:
-                topic.publish(numbers(now), now)
+                topic.put(numbers(now), now)
         return measurements[-1].stamp if measurements else None
 
     def _true_state(self) -> tuple[Array, Array, Array]:

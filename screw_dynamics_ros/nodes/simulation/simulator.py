@@ -24,7 +24,7 @@ from screw_dynamics_ros.nodes.simulation.command_topics import CommandTopics
 from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.nodes.simulation.fault_parameters import FaultParameters
-from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs, Topic
+from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs
 from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP, WALL
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.nodes.simulation.pushes import Pushes
@@ -38,6 +38,7 @@ from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
@@ -115,7 +116,7 @@ class Simulator:
         self._serve(node)
         self._publish_description(node, text)
         self._clock = (
-            Topic(Publishers(node), Clock, '/clock', templates.clock())
+            Channel(Publishers(node).get(Clock, '/clock'), templates.clock())
             if self._time.is_simulated
             else None
         )
@@ -179,7 +180,10 @@ class Simulator:
 
     def _is_listened(self) -> bool:
         """Whether lock step can begin: somebody hears the first state."""
-        return not self._locked or self._time.tick > 0 or self._outputs.states.count_listeners() > 0
+        if not self._locked or self._time.tick > 0:
+            return True
+        self._outputs.states.count_listeners()
+        return self._outputs.states.listened
 
     def _on_command(self, stamp: int) -> None:
         """Go on in lock step if the command, with its stamp [ns] or 0, is what was waited for."""
@@ -253,7 +257,7 @@ class Simulator:
     def _publish_clock(self) -> None:
         """Publish the present time, if it is simulated."""
         if self._clock is not None:
-            self._clock.publish(np.zeros(0), self._time.stamp)
+            self._clock.put(np.zeros(0), self._time.stamp)
 
     def _look_around(self) -> None:
         """Look for listeners; tell the time to those that come while it stands still."""

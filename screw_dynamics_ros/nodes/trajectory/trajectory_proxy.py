@@ -13,7 +13,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.services.requests import pickled
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
@@ -29,6 +29,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.worker import FunctionError, Worker, WorkerError
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.nodes.trajectory.goal_relay import GoalRelay

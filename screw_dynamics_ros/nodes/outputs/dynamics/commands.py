@@ -30,10 +30,9 @@ from screw_dynamics_ros.core.control import (
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import motor_joints
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.outputs.dynamics.command_channel import CommandChannel, joint_command
+from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
 from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import CONTINUE, LOCKED, TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -45,9 +44,11 @@ from screw_dynamics_ros.ros.parameters import NodeTables, Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 WATCH = 0.01  # s between looks for joint states that do not come
+LAST = 1  # rank: Fast DDS wakes a thread for each deadline, which delays what is sent after it
 DELIVERY = 0.2  # s that listeners have to acknowledge the last command of a process
 RECENT = 3.0  # s for which a limit that acted stays on /diagnostics
 
@@ -70,7 +71,7 @@ class Commands:
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
-        self._channels: list[CommandChannel] = []
+        self._topics: list[tuple[Channel, CommandMessage]] = []
         self._is_ready = False  # whether there is a command for the present state
         self._stopped = ''  # why a description takes the torques off
         self._action = ''  # what is done about it
@@ -118,7 +119,7 @@ class Commands:
         if is_new and self.torque is not None:
             self._react_to_description(model)
         self._configure()
-        self._channels = []
+        self._topics = []
         every_joint = templates.joint_efforts(model.joints)
         self._add(publishers, JointState, '~/feedforward', every_joint, slice(None))
         if order:
@@ -126,7 +127,7 @@ class Commands:
             self._add(publishers, Float64MultiArray, '~/commands', templates.matrix(order), places)
             kind, template = joint_command(order)
             self._add(publishers, kind, '~/joint_command', template, places)
-        return [*self._channels]
+        return [channel for channel, _ in self._topics]
 
     def _refuse_locked(self, names: Collection[str]) -> None:
         """Refuse changes that others could move the robot by; raises `ArgumentError`."""
@@ -149,7 +150,11 @@ class Commands:
             **deadline,
         )
         publisher = publishers.get(kind, topic, profile, qos.COMMAND_OVERRIDES)
-        self._channels.append(CommandChannel(publisher, template, places, self._is_known))
+        message = CommandMessage(template, places)
+        channel = Channel(
+            publisher, message.encode, is_valid=self._is_known, rank=LAST, follows_states=False
+        )
+        self._topics.append((channel, message))
 
     def _is_known(self) -> bool:
         """Whether there is a command for the present state."""
@@ -227,8 +232,8 @@ class Commands:
     # --- commands -------------------------------------------------------------------------------
 
     @property
-    def _listened(self) -> list[CommandChannel]:
-        return [channel for channel in self._channels if channel.listeners]
+    def _listened(self) -> list[tuple[Channel, CommandMessage]]:
+        return [topic for topic in self._topics if topic[0].listeners]
 
     def consume(self, mapper: JointStateMapper, sent: float) -> None:
         """Make the command of a state."""
@@ -253,8 +258,8 @@ class Commands:
         # Zero as the last command is never too old: nothing comes after it.
         is_off = self.torque.is_silent and not command.any()
         latest = np.inf if is_off else sent + self.torque.settings.age_limit
-        for channel in listened:
-            channel.write(command, latest)
+        for _, message in listened:
+            message.write(command, latest)
 
     def watch(self) -> None:
         """React to missing joint states and to refused descriptions."""
@@ -275,9 +280,9 @@ class Commands:
         if command is None:
             return
         stamp = packed(self._stamp + round(1e9 * (now - self._stamp_time)))
-        for channel in self._listened:
+        for channel, message in self._listened:
             with FAULTS.caught(f'output {channel.topic}'):
-                channel.write(command, np.inf)
+                message.write(command, np.inf)
                 channel.publish(stamp)
 
     # --- descriptions ---------------------------------------------------------------------------
@@ -326,7 +331,7 @@ class Commands:
         if self.torque is None or not self._listened:
             return True
         if self.torque.has_ended:
-            for channel in self._listened:
+            for channel, _ in self._listened:
                 channel.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
             return True
         return False

@@ -21,7 +21,6 @@ from screw_dynamics_ros.core.constraints.motion_constraint import (
     fixed_frame,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.parameters.constraint_parameters import BlockedMotions
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -31,6 +30,7 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.timers import at_most
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 Flags = NDArray[np.bool_]
@@ -144,7 +144,6 @@ class ConstraintWrenches:
                 Channel(
                     publisher,
                     template,
-                    {},
                     velocity=True,
                     effort=self._torques_name == MEASURED,
                     is_valid=self._is_known,

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.closed_loops import (
     closed_of,
@@ -47,6 +47,7 @@ from screw_dynamics_ros.ros.messages.labels import MOMENTUM_ROWS
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (

@@ -15,7 +15,6 @@ from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -23,6 +22,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 LEVELS = ('contact', 'collision')
@@ -168,20 +168,17 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     return found
 
 
-class FlagChannel(Channel):
-    """The topic of one flag: std_msgs/Bool, the last one also for those who subscribe later."""
-
-    rank = 1
-
-    def __init__(self, publisher: Any, flag: ThresholdFlag, is_valid: Any) -> None:
-        super().__init__(publisher, None, {}, velocity=True, effort=True, is_valid=is_valid)
-        self._flag = flag
-        self._messages = [encoded(value) for value in (False, True)]
-
-    def publish(self, stamp: bytes) -> None:
-        """Publish the flag; the message has no stamp."""
-        self.send(self._messages[self._flag.is_raised])
-        self.published += 1
+def flag_channel(publisher: Any, flag: ThresholdFlag, is_valid: Any) -> Channel:
+    """Return the topic of one flag, std_msgs/Bool: the last one also for later subscribers."""
+    messages = [encoded(value) for value in (False, True)]  # without a stamp
+    return Channel(
+        publisher,
+        lambda stamp: messages[flag.is_raised],
+        velocity=True,
+        effort=True,
+        is_valid=is_valid,
+        rank=1,
+    )
 
 
 def encoded(value: bool) -> bytes:
@@ -204,7 +201,7 @@ class ContactFlags:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._flags: dict[str, ThresholdFlag] = {}
-        self._channels: dict[str, FlagChannel] = {}
+        self._channels: dict[str, Channel] = {}
         self._mapper: JointStateMapper | None = None
 
     def bind(
@@ -225,7 +222,7 @@ class ContactFlags:
             self._seen = dict.fromkeys(LEVELS, -1)
         self.follow()
         self._channels = {
-            level: FlagChannel(
+            level: flag_channel(
                 publishers.get(Bool, f'~/{level}', qos.LATCHED),
                 flag,
                 lambda level=level: is_settled() and self._take(level),

@@ -22,7 +22,6 @@ from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
@@ -37,6 +36,7 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 TABLE = (
@@ -141,7 +141,7 @@ class ContactLocation:
     ) -> None:
         self._host, self._publishers, self._observer = host, publishers, observer
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
-        self._channels: list[ContactChannel] = []
+        self._channels: list[Channel] = []
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
         self._is_new, self._found_at = False, 0  # whether in the present state, stamp [ns]
@@ -181,7 +181,7 @@ class ContactLocation:
             (WrenchStamped, '~/contact_force', templates.wrench, wrench_numbers),
         ):
             self._channels.append(
-                ContactChannel(
+                contact_channel(
                     self._publishers.get(kind, topic),
                     {link: template(prefix + link) for link in locator.links},
                     numbers,
@@ -276,8 +276,13 @@ class ContactLocation:
             np.fill_diagonal(self._covariance, np.square(deviations))
 
 
-class ContactChannel(Channel):
-    """A topic of the contact, whose frame is the link that is touched.
+def contact_channel(
+    publisher: Any,
+    templates: Mapping[str, Template],
+    numbers: Callable[[ContactPoint], Array],
+    contact: Callable[[], ContactPoint | None],
+) -> Channel:
+    """Return a topic of the contact, whose frame is the link that is touched.
 
     Parameters
     ----------
@@ -290,31 +295,17 @@ class ContactChannel(Channel):
         Returns the present contact, None if there is none.
     """
 
-    def __init__(
-        self,
-        publisher: Any,
-        templates: Mapping[str, Template],
-        numbers: Callable[[ContactPoint], Array],
-        contact: Callable[[], ContactPoint | None],
-    ) -> None:
-        super().__init__(
-            publisher,
-            None,
-            {},
-            velocity=True,
-            effort=True,
-            is_valid=lambda: contact() is not None,
-        )
-        self._templates, self._numbers, self._contact = templates, numbers, contact
+    def encode(stamp: bytes) -> bytes | None:
+        found = contact()
+        if found is None:
+            return None
+        template = templates[found.segment.link]
+        template.array(0)[:] = numbers(found)
+        return template.encode(stamp)
 
-    def publish(self, stamp: bytes) -> None:
-        """Publish the present contact."""
-        contact = self._contact()
-        if contact is not None:
-            template = self._templates[contact.segment.link]
-            template.array(0)[:] = self._numbers(contact)
-            self.send(template.encode(stamp))
-            self.published += 1
+    return Channel(
+        publisher, encode, velocity=True, effort=True, is_valid=lambda: contact() is not None
+    )
 
 
 def pose_numbers(contact: ContactPoint) -> Array:

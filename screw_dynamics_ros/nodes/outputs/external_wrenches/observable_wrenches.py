@@ -11,7 +11,6 @@ from screw_dynamics_ros.core.estimation.wrench_observability import (
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact
@@ -29,12 +28,6 @@ VALIDITY_LABELS = (
     'condition_number',
     'near_singular',
 )
-
-
-class ComputedChannel(Channel):
-    """A topic whose numbers `is_valid` computes, outside of the kernel."""
-
-    rank = 1
 
 
 class ObservableWrench:

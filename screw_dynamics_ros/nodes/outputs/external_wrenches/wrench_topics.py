@@ -14,13 +14,11 @@ from std_msgs.msg import Float64MultiArray
 from screw_dynamics_ros.core.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import is_observable
 from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import Finite
 from screw_dynamics_ros.nodes.outputs.external_wrenches.observable_wrenches import (
     VALIDITY_LABELS,
-    ComputedChannel,
     ObservableWrench,
 )
 from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import BANDS
@@ -35,6 +33,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.labels import WRENCH_ROWS
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 
@@ -208,15 +207,15 @@ class WrenchTopics:
         publisher, numbers = self._publishers.get(kind, topic), template.array(0)
         is_finite = Finite(publisher.topic_name, numbers, self._mapper)
         if of_positions:
-            channel = ComputedChannel(publisher, template, {}, is_valid=lambda: fill(numbers))
+            channel = Channel(publisher, template, is_valid=lambda: fill(numbers), rank=1)
         else:
             self._checks.append(is_finite)
-            channel = ComputedChannel(
+            channel = Channel(
                 publisher,
                 template,
-                {},
                 velocity=True,
                 effort=True,
                 is_valid=lambda: self._observer.is_settled and fill(numbers) and is_finite(),
+                rank=1,
             )
         self.channels.append(channel)

@@ -12,12 +12,13 @@ from screw_dynamics_ros.core.inverse.manipulability import Dexterity, dexterity,
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnChannel, Source
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic, Source
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics.channel import Channel
 
 LABELS = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')
 SAMPLES = 3  # random configurations, of which at least one is not singular
@@ -119,7 +120,7 @@ class Singularities:
     ) -> None:
         self._model, self._mapper, self._parameters = model, mapper, parameters
         self._jacobians, self._inertia = jacobians, inertia
-        self._channels: dict[str, DrawnChannel] = {}
+        self._drawn: dict[str, DrawnTopic] = {}
         samples = random_samples(model)
         self._freedoms = {
             link: freedoms(np.array([sample[output] for sample in samples]))
@@ -137,15 +138,15 @@ class Singularities:
             return None
         return partial(self._model.results.__getitem__, self._inertia)
 
-    def channel(self, link: str, publisher: Any, process: DrawingProcess) -> DrawnChannel:
+    def channel(self, link: str, publisher: Any, process: DrawingProcess) -> Channel:
         """Return the topic of a link."""
-        self._channels[link] = DrawnChannel(publisher, process)
+        self._drawn[link] = DrawnTopic(publisher, process)
         self._draw(link)
-        return self._channels[link]
+        return self._drawn[link].channel
 
     def redraw(self) -> None:
         """Follow changed parameters."""
-        for link in self._channels:
+        for link in self._drawn:
             self._draw(link)
 
     def _draw(self, link: str) -> None:
@@ -153,7 +154,7 @@ class Singularities:
             self._parameters[name] for name in ('characteristic_length', 'singularity_rate')
         )
         metric = self.joint_metric
-        self._channels[link].draw(
+        self._drawn[link].draw(
             SingularityMaker(self._freedoms[link], length),
             (partial(self._model.results.__getitem__, self._jacobians[link]),)
             + (() if metric is None else (metric,)),

@@ -10,7 +10,6 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.nodes.hosting.output_group import Channel
 from screw_dynamics_ros.nodes.model.closed_loops import closed_of
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import (
@@ -27,6 +26,7 @@ from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
+from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
