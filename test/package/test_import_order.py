@@ -20,6 +20,7 @@ NAME = PACKAGE.name
 
 #: Folders, and files beside them, from the bottom up: each imports from those before it only.
 ORDER = """
+    pipes
     core.errors  core.types  core.units
     core.files  core.arguments  core.linear  core.kinematic_model
     core.least_squares  core.reproducible

@@ -20,8 +20,8 @@ from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakSet
 
-from screw_dynamics_ros.core.compile.llvm.compiler_process import close_pipes, receive, send
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
+from screw_dynamics_ros.pipes import close_pipes, receive, send
 from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
 from screw_dynamics_ros.ros.status import Level, Status
 

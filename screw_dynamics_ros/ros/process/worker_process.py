@@ -15,7 +15,7 @@ from typing import IO
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.llvm.compiler_process import receive, send
+from screw_dynamics_ros.pipes import receive, send
 from screw_dynamics_ros.ros.process.worker import NICENESS
 
 MEMORY = 2 * 2**30  # bytes

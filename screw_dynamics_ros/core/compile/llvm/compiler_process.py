@@ -1,7 +1,8 @@
 """A process that compiles modules of IR, started by `compilers.compile_code` for long programs.
 
-It is run as a file, so that it imports nothing but llvmlite. The first line it reads holds settings
-as JSON; then come modules, and their object files go back, each after its length in eight bytes.
+It is run as a file, so that it imports nothing but llvmlite and `pipes`. The first line it reads
+holds settings as JSON; then come modules, and their object files go back, each after its length in
+eight bytes.
 """
 
 from __future__ import annotations
@@ -11,40 +12,10 @@ import os
 import sys
 from contextlib import suppress
 from threading import Timer
-from typing import IO, TYPE_CHECKING
 
-if TYPE_CHECKING:  # starting takes as little as possible
-    import subprocess
+from screw_dynamics_ros.pipes import receive, send
 
 PATIENCE = 5.0  # s, for the next module
-
-
-def framed(data: bytes) -> bytes:
-    """Return the length of some bytes, and the bytes."""
-    return len(data).to_bytes(8, 'little') + data
-
-
-def send(stream: IO[bytes], data: bytes) -> None:
-    """Write `framed` bytes."""
-    stream.write(framed(data))
-    stream.flush()
-
-
-def receive(stream: IO[bytes]) -> bytes:
-    """Read the next `framed` bytes; raises EOFError if nothing, or not all of it, comes."""
-    head = stream.read(8)
-    data = stream.read(int.from_bytes(head, 'little'))
-    if len(head) < 8 or len(data) < int.from_bytes(head, 'little'):
-        raise EOFError
-    return data
-
-
-def close_pipes(process: subprocess.Popen[bytes]) -> None:
-    """Close this end of the pipes to a process, whatever is left in them."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
 
 
 def serve() -> None:

@@ -14,6 +14,8 @@ from functools import cache
 from queue import Empty, SimpleQueue
 
 from screw_dynamics_ros.core.compile.llvm import compiler_process, native
+from screw_dynamics_ros.core.compile.sources import PACKAGE
+from screw_dynamics_ros.pipes import close_pipes, receive, send
 
 #: Of processes that compile programs for one sample: plain register allocation and no second
 #: scheduling. The programs, which are fetched instruction by instruction once per call, run as
@@ -48,8 +50,8 @@ class Compilers:
         process = running(self._idle.get(), self._options)
         try:
             if process is not None and process.stdin and process.stdout:
-                compiler_process.send(process.stdin, native.with_target(module).encode())
-                return compiler_process.receive(process.stdout)
+                send(process.stdin, native.with_target(module).encode())
+                return receive(process.stdout)
         except (OSError, EOFError):
             end(process)
             process = None
@@ -85,7 +87,7 @@ def end(process: subprocess.Popen[bytes] | None) -> None:
         return
     process.kill()
     process.wait()
-    compiler_process.close_pipes(process)
+    close_pipes(process)
 
 
 def running(
@@ -103,7 +105,7 @@ def running(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join([*sys.path, str(PACKAGE.parent)])},
         )
         if process.stdin:
             process.stdin.write(f'{settings}\n'.encode())  # sent with the first module

@@ -13,8 +13,8 @@ from functools import cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from screw_dynamics_ros.core.compile.llvm.compiler_process import framed, receive
 from screw_dynamics_ros.core.errors import BackendError
+from screw_dynamics_ros.pipes import framed, receive
 
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_PROCESSOR'
 

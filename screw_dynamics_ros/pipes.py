@@ -1,0 +1,40 @@
+"""Messages through pipes between this process and those it starts.
+
+Beside `core`, as the process that compiles imports nothing else of the package.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:  # starting takes as little as possible
+    import subprocess
+
+
+def framed(data: bytes) -> bytes:
+    """Return the length of some bytes, and the bytes."""
+    return len(data).to_bytes(8, 'little') + data
+
+
+def send(stream: IO[bytes], data: bytes) -> None:
+    """Write `framed` bytes."""
+    stream.write(framed(data))
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes:
+    """Read the next `framed` bytes; raises EOFError if nothing, or not all of it, comes."""
+    head = stream.read(8)
+    data = stream.read(int.from_bytes(head, 'little'))
+    if len(head) < 8 or len(data) < int.from_bytes(head, 'little'):
+        raise EOFError
+    return data
+
+
+def close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Close this end of the pipes to a process, whatever is left in them."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
