@@ -33,7 +33,7 @@ help:
 
 demo:
 	@tools/setup.sh run
-	@$(IN_VENV) python -m screw_dynamics_ros.cli.demo $(if $(DURATION),--duration $(DURATION))
+	@$(IN_VENV) python -m screw_dynamics_ros demo $(if $(DURATION),--duration $(DURATION))
 
 test:
 	@tools/setup.sh all

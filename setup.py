@@ -1,6 +1,7 @@
 """Packaging for colcon and pip; name, version and texts come from package.xml."""
 
 import os
+import runpy
 from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
@@ -8,6 +9,7 @@ from setuptools import find_packages, setup
 manifest = ElementTree.parse('package.xml').getroot()
 package_name = manifest.findtext('name')
 maintainer = manifest.find('maintainer')
+registry = runpy.run_path(f'{package_name}/registry.py')  # by path: nothing is installed yet
 
 
 def shared(*folders):
@@ -40,30 +42,7 @@ setup(
     zip_safe=True,
     entry_points={
         'console_scripts': [
-            f'{name} = {package_name}.entry:{name}'
-            for name in (
-                'kinematics',
-                'dynamics',
-                'wrench_estimator',
-                'wrist_sensor',
-                'simulator',
-                'mechanism_simulator',
-                'odometry',
-                'parallel_robot',
-                'trajectory_proxy',
-                'bringup',
-                'demo',
-                'doctor',
-                'parity',
-                'calibrate',
-                'identify',
-                'excite',
-                'annotate',
-                'replay',
-                'compile',
-                'bench',
-                'rviz',
-            )
+            f'{name} = {package_name}.entry:{name}' for name in registry['EXECUTABLES']
         ],
     },
 )

@@ -113,8 +113,8 @@ class Trials:
     def _start(self, name: str, parameters: Mapping[str, Any]) -> None:
         path = Path(self._folder.name, f'{name}.yaml')
         path.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': dict(parameters)}}))
-        arguments = ['--ros-args', '--params-file', str(path)]
-        self._children.start(name, f'screw_dynamics_ros.nodes.{name}', arguments)
+        arguments = [name, '--ros-args', '--params-file', str(path)]
+        self._children.start(name, 'screw_dynamics_ros', arguments)
 
     def _connect(self) -> None:
         self._context = rclpy.Context()

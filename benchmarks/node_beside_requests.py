@@ -71,11 +71,11 @@ def figures(quick: bool) -> Iterator[Figure]:
     arguments = ['--ros-args', '-p', f'realtime_priority:={priority}']
     with Children() as children:
         children.start(
-            'bringup', 'screw_dynamics_ros.nodes.bringup', [*arguments, '-p', 'enabled:=true']
+            'bringup', 'screw_dynamics_ros', ['bringup', *arguments, '-p', 'enabled:=true']
         )
         recorder = Recorder()
         children.start(
-            'simulator', 'screw_dynamics_ros.nodes.simulator', [*arguments, '-p', f'rate:={RATE}']
+            'simulator', 'screw_dynamics_ros', ['simulator', *arguments, '-p', f'rate:={RATE}']
         )
         recorder.wait_for_outputs(priority)
         for _ in range(rounds):

@@ -96,8 +96,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     with Children() as children:
         children.start(
             'bringup',
-            'screw_dynamics_ros.nodes.bringup',
-            ['--ros-args', '-p', f'realtime_priority:={priority}', *RECORDING],
+            'screw_dynamics_ros',
+            ['bringup', '--ros-args', '-p', f'realtime_priority:={priority}', *RECORDING],
         )
         recorder = Recorder()
         recorder.subscribe(priority)
@@ -105,8 +105,15 @@ def figures(quick: bool) -> Iterator[Figure]:
         wakers = on_each_processor(WAKER) if priority else []
         children.start(
             'simulator',
-            'screw_dynamics_ros.nodes.simulator',
-            ['--ros-args', '-p', f'rate:={RATE}', '-p', f'realtime_priority:={priority}'],
+            'screw_dynamics_ros',
+            [
+                'simulator',
+                '--ros-args',
+                '-p',
+                f'rate:={RATE}',
+                '-p',
+                f'realtime_priority:={priority}',
+            ],
         )
         result = recorder.record(seconds, children.pids()['bringup'])
         for process in sleepers + wakers:

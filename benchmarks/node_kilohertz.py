@@ -204,8 +204,8 @@ def measured(
     node = rclpy.create_node('kilohertz')
     publish_description(node)
     ours = (
-        'screw_dynamics_ros.nodes.bringup',
-        ['--ros-args', '-p', f'realtime_priority:={priority}', '-p', 'enabled:=true'],
+        'screw_dynamics_ros',
+        ['bringup', '--ros-args', '-p', f'realtime_priority:={priority}', '-p', 'enabled:=true'],
     )
     started = {
         ALL: ours,

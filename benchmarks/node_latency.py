@@ -65,8 +65,8 @@ def figures(quick: bool) -> Iterator[Figure]:
     with Children() as children:
         children.start(
             'bringup',
-            'screw_dynamics_ros.nodes.bringup',
-            ['--ros-args', '-p', 'enabled:=true', '-p', 'max_delay:=0.0'],
+            'screw_dynamics_ros',
+            ['bringup', '--ros-args', '-p', 'enabled:=true', '-p', 'max_delay:=0.0'],
         )
         children.start('echo', 'echo_node', [])
         profiles = same_profiles(children.pids().values())

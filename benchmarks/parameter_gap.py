@@ -72,14 +72,15 @@ def bringup() -> tuple[Any, list[Any]]:
     """Return the host of all nodes, in this process, and the nodes."""
     from rclpy.node import Node
 
-    from screw_dynamics_ros.nodes.bringup import MODEL_NODES
     from screw_dynamics_ros.nodes.hosting.host import ModelHost
+    from screw_dynamics_ros.registry import NODES, load
 
     nodes = [Node('bringup')]
     host = ModelHost(nodes[0])
-    for name, part in MODEL_NODES.items():
-        nodes.append(Node(name))
-        host.add(part(nodes[-1], host), nodes[-1])
+    for name, row in NODES.items():
+        if row.kind == 'outputs':
+            nodes.append(Node(name))
+            host.add(load(row.factory)(nodes[-1], host), nodes[-1])
     host.start()
     return host, nodes
 

@@ -75,7 +75,7 @@ def run(tool: str, source: Path, target: Path, *options: str) -> tuple[float, fl
     )
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, '-m', f'screw_dynamics_ros.cli.{tool}', source, '-o', target]
+        [sys.executable, '-m', 'screw_dynamics_ros', tool, source, '-o', target]
         + [*options, *observer],
         stdout=subprocess.DEVNULL,
         env={**os.environ, 'PYTHONPATH': str(ROOT)},

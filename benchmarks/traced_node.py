@@ -7,7 +7,7 @@ zeros where there was no state.
 
 from __future__ import annotations
 
-import importlib
+import runpy
 import sys
 import time
 from typing import Any
@@ -59,7 +59,7 @@ def main(file: str, module: str, *arguments: str) -> None:
     Model.evaluate = noted_evaluate
     StatePipeline.publish = noted_publish
     sys.argv[1:] = arguments
-    importlib.import_module(module).main()
+    runpy.run_module(module, run_name='__main__')
 
 
 if __name__ == '__main__':

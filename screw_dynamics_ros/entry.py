@@ -1,4 +1,6 @@
-"""The executables: signals are heeded before anything is imported that takes time.
+"""Starting the executables: signals are heeded before anything is imported that takes time.
+
+    python -m screw_dynamics_ros NAME [arguments]
 
 Python turns an early SIGINT into a KeyboardInterrupt during an import, with a traceback. As long as
 there is nothing to clean up, a process should end at once. Nodes do otherwise as soon as ROS begins
@@ -13,8 +15,11 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 
-TRANSFORMATIONS = 'tf_transformations'  # whose absence is told in a line, with the remedy
+from screw_dynamics_ros.registry import COMMANDS, EXECUTABLES, NODES
+
+TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the remedy
 INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
+UNUSABLE = 2  # exit status for a wrong command line
 
 
 def end_node_at_once() -> None:
@@ -33,61 +38,46 @@ def end_tool_at_once(name: str) -> None:
     signal.signal(signal.SIGINT, end)
 
 
-def module_to_run(package: str) -> str:
-    """Return which module of a package Python is about to run by `python -m`; '' if none.
-
-    To be asked while the package is imported: until the module is found, sys.argv[0] is '-m'.
-    """
-    if sys.argv[:1] != ['-m'] or '-m' not in sys.orig_argv:
-        return ''
-    name, _, module = sys.orig_argv[sys.orig_argv.index('-m') + 1].rpartition('.')
-    return module if name == package else ''
-
-
-def node(name: str) -> Callable[[], None]:
-    """Return the executable of a node."""
-
-    def main() -> None:
-        end_node_at_once()
-        try:
-            module = import_module(f'screw_dynamics_ros.nodes.{name}')
-        except ImportError as error:
-            if error.name != TRANSFORMATIONS:
-                raise
-            sys.exit(f'[FATAL] [{name}]: {error}')
-        module.main()
-
-    return main
+def run_node(name: str) -> None:
+    """Run a node until the process is asked to end."""
+    end_node_at_once()
+    try:
+        executables = import_module('screw_dynamics_ros.nodes.executables')
+        executables.run(name)
+    except ImportError as error:
+        if error.name != TRANSFORMATIONS:
+            raise
+        sys.exit(f'[FATAL] [{name}]: {error}')
 
 
-def tool(name: str, module: str = '') -> Callable[[], int]:
-    """Return the executable of a tool, which returns its exit status."""
-
-    def main() -> int:
-        end_tool_at_once(name)
-        return import_module(f'screw_dynamics_ros.cli.{module or name}').main()
-
-    return main
+def run_command(name: str) -> int:
+    """Run a command; return its exit status."""
+    end_tool_at_once(name)
+    return import_module(COMMANDS[name].module).main()
 
 
-kinematics = node('kinematics')
-dynamics = node('dynamics')
-wrench_estimator = node('wrench_estimator')
-wrist_sensor = node('wrist_sensor')
-simulator = node('simulator')
-mechanism_simulator = node('mechanism_simulator')
-odometry = node('odometry')
-parallel_robot = node('parallel_robot')
-trajectory_proxy = node('trajectory_proxy')
-bringup = node('bringup')
-demo = tool('demo', 'demo.command')
-doctor = tool('doctor', 'doctor.command')
-parity = tool('parity', 'parity.command')
-calibrate = tool('calibrate', 'calibrate.command')
-identify = tool('identify', 'identify.command')
-excite = tool('excite', 'excite.command')
-annotate = tool('annotate', 'annotate.command')
-replay = tool('replay', 'replay.command')
-compile = tool('compile')
-bench = tool('bench')
-rviz = tool('rviz', 'rviz.command')
+def executable(name: str) -> Callable[[], int | None]:
+    """Return the function that runs an executable with the arguments of the process."""
+    return lambda: run_node(name) if name in NODES else run_command(name)
+
+
+def __getattr__(name: str) -> Callable[[], int | None]:
+    """Return the entry point of an executable, whose name it has."""
+    if name not in EXECUTABLES:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return executable(name)
+
+
+def main() -> int | None:
+    """Run the executable that the first argument names, with the others."""
+    name = sys.argv[1] if len(sys.argv) > 1 else '--help'
+    if name in EXECUTABLES:
+        del sys.argv[1]
+        return executable(name)()
+    known = '\n'.join(f'  {each:<20} {row.purpose}' for each, row in EXECUTABLES.items())
+    text = f'usage: python -m screw_dynamics_ros NAME [arguments]\n\n{known}'
+    if name in ('-h', '--help'):
+        print(text)
+        return 0
+    print(f'screw_dynamics_ros: there is no executable {name!r}\n{text}', file=sys.stderr)
+    return UNUSABLE

@@ -127,7 +127,3 @@ def shortest(function: Callable[..., Any], *arguments: Any) -> float:
     once = timer.timeit(1)
     calls = max(1, int(TURN / once))
     return min(timer.repeat(max(1, min(RUNS, int(1.0 / once))), calls)) / calls
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -153,7 +153,3 @@ def parse_output(text: str) -> Output:
         )
     options = [*given, *(default for default in defaults if default is not None)]
     return (name, *options) if options else name
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -1,40 +1,33 @@
 """All parameters of the nodes of this package, wherever they run."""
 
-from screw_dynamics_ros.nodes.force_torque import parameters as force_torque
-from screw_dynamics_ros.nodes.mechanism import parameters as mechanism
-from screw_dynamics_ros.nodes.mobile_base import parameters as mobile_base
-from screw_dynamics_ros.nodes.outputs.dynamics import (
-    command_parameters,
-    dynamics_outputs,
-    reference_parameters,
-)
-from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_localization, wrench_outputs
-from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
-from screw_dynamics_ros.nodes.parallel import parameters as parallel
-from screw_dynamics_ros.nodes.parameters import hosted_nodes, shared_parameters
-from screw_dynamics_ros.nodes.simulation import fault_parameters, simulator, world_parameters
-from screw_dynamics_ros.nodes.trajectory import parameters as trajectory
-from screw_dynamics_ros.ros import diagnostics
+from __future__ import annotations
 
-#: The tables of parameters by what has them.
-TABLES = {
-    'bringup': hosted_nodes.TABLE,
-    'every model node': shared_parameters.TABLE,
-    'kinematics': kinematics_outputs.TABLE,
-    'dynamics': (
-        *dynamics_outputs.TABLE,
-        *reference_parameters.TABLE,
-        *command_parameters.TABLE,
-    ),
-    'wrench_estimator': (*wrench_outputs.TABLE, *contact_localization.TABLE),
-    'wrist_sensor': force_torque.TABLE,
-    'simulator': (*simulator.TABLE, *fault_parameters.TABLE),
-    'mechanism_simulator': mechanism.TABLE,
-    'odometry': mobile_base.TABLE,
-    'parallel_robot': parallel.TABLE,
-    'trajectory_proxy': trajectory.TABLE,
-    'diagnostics': diagnostics.TABLE,
-}
+from functools import cache
+
+from screw_dynamics_ros.nodes.parameters import shared_parameters
+from screw_dynamics_ros.nodes.simulation import world_parameters
+from screw_dynamics_ros.registry import NODES, load
+from screw_dynamics_ros.ros import diagnostics
+from screw_dynamics_ros.ros.parameters import Specification
+
+#: What every node of the running robot's model has, unless `bringup` has it for those it hosts.
+SHARED = (*shared_parameters.TABLE, *diagnostics.TABLE)
+
+
+@cache
+def own_parameters(name: str) -> tuple[Specification, ...]:
+    """Return the parameters that only this node has."""
+    return tuple(each for table in NODES[name].tables for each in load(table))
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(each.name for each in all_parameters())
+
+
+def all_parameters() -> tuple[Specification, ...]:
+    """Return the parameters of all nodes; several may have one name."""
+    return (*SHARED, *(each for name in NODES for each in own_parameters(name)))
 
 
 def is_known(parameter: str) -> bool:
@@ -43,9 +36,8 @@ def is_known(parameter: str) -> bool:
     Those of drives have the names of joints in them, those of planes, contact points and springs
     their names; the node that has them checks them.
     """
-    names = {specification.name for table in TABLES.values() for specification in table}
     return (
-        parameter in names
+        parameter in _names()
         or parameter.startswith('drives.')
         or world_parameters.is_known(parameter)
     )

@@ -58,7 +58,7 @@ class Client:
         for key, value in {**parameters, 'realtime_priority': self.priority}.items():
             text = str(value).lower() if isinstance(value, bool) else value
             arguments += ['-p', f'{key}:={text}']
-        return self.nursery.start(f'screw_dynamics_ros.nodes.{name}', arguments)
+        return self.nursery.start(name, arguments)
 
     def subscribe(self, kind: str, topic: str, on_deadline: Any = None) -> Any:
         import sensor_msgs.msg as sensor

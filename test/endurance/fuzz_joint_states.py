@@ -387,7 +387,7 @@ def main() -> int:
     parameters = {**PARAMETERS, 'max_delay': PARAMETERS['max_delay'] * arguments.patience}
     options = [text for name, value in parameters.items() for text in ('-p', f'{name}:={value}')]
     with Children() as children:
-        children.start('bringup', 'screw_dynamics_ros.nodes.bringup', ['--ros-args', *options])
+        children.start('bringup', 'screw_dynamics_ros', ['bringup', '--ros-args', *options])
         rclpy.init()
         try:
             return fuzz(children, arguments)

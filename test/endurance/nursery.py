@@ -2,13 +2,12 @@
 
     python test/endurance/nursery.py
 
-reads commands, ``[module, argument, ...]`` as JSON, one a line, and answers each one with the
+reads commands, ``[node, argument, ...]`` as JSON, one a line, and answers each one with the
 process id; it says ``[pid, status]`` when one of them has ended.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import select
@@ -22,8 +21,8 @@ from typing import Any
 from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
 
 
-def serve(modules: list[Any]) -> Any:
-    """Fork a child for each command; return, in the child, the function to be called."""
+def serve() -> str:
+    """Fork a child for each command; return, in the child, the node to run."""
     waiting = b''
     while True:
         ready, _, _ = select.select([0], [], [], 0.01)
@@ -50,7 +49,7 @@ def serve(modules: list[Any]) -> Any:
                 os.dup2(2, 1)
                 end_with_parent()
                 sys.argv = [name, *arguments]
-                return next(module for module in modules if module.__name__ == name).main
+                return name
             tell([pid])
 
 
@@ -74,10 +73,10 @@ class Nursery:
         self._started: list[int] = []
         self.ended: dict[int, int] = {}
 
-    def start(self, module: str, arguments: list[str]) -> Child:
-        """Run a module."""
+    def start(self, name: str, arguments: list[str]) -> Child:
+        """Run a node."""
         assert self._process.stdin is not None
-        self._process.stdin.write((json.dumps([module, *arguments]) + '\n').encode())
+        self._process.stdin.write((json.dumps([name, *arguments]) + '\n').encode())
         self._process.stdin.flush()
         while not self._started:
             self.read(1.0)
@@ -132,10 +131,8 @@ class Child:
 
 
 if __name__ == '__main__':
-    MODULES = [
-        importlib.import_module(f'screw_dynamics_ros.nodes.{name}')
-        for name in ('bringup', 'simulator')
-    ]
+    from screw_dynamics_ros.nodes import bringup, executables  # noqa: F401  bringup imports all
+
     with suppress(OSError):  # where that is permitted, starting does not wait for others, either
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    serve(MODULES)()
+    executables.run(serve())

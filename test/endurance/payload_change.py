@@ -88,7 +88,8 @@ class Trial:
             [
                 sys.executable,
                 '-m',
-                f'screw_dynamics_ros.nodes.{name}',
+                'screw_dynamics_ros',
+                name,
                 *('--ros-args', '--log-level', 'error', '--params-file', str(file)),
             ],
             preexec_fn=end_with_parent,

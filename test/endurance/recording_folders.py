@@ -78,7 +78,7 @@ def main() -> int:
 def started(source: Path, target: Path, workers: int) -> subprocess.Popen[bytes]:
     """Start the command in a process group of its own."""
     return subprocess.Popen(
-        [sys.executable, '-m', 'screw_dynamics_ros.cli.annotate', source, '-o', target]
+        [sys.executable, '-m', 'screw_dynamics_ros', 'annotate', source, '-o', target]
         + ['--workers', str(workers)],
         env={**os.environ, 'PYTHONPATH': str(ROOT)},
         start_new_session=True,

@@ -99,7 +99,8 @@ class Soak:
         return Watched(
             [
                 '-m',
-                'screw_dynamics_ros.nodes.bringup',
+                'screw_dynamics_ros',
+                'bringup',
                 '--ros-args',
                 '-p',
                 f'executor:={executor or self._executor}',

@@ -7,7 +7,7 @@ pytest.importorskip('rclpy')
 import rclpy
 from rclpy.parameter import Parameter
 
-from screw_dynamics_ros.nodes.known_parameters import TABLES
+from screw_dynamics_ros.nodes.known_parameters import all_parameters, own_parameters
 from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import LIMITS, LOCKED, MODEL
 from support.host_bench import Bench
 
@@ -34,9 +34,9 @@ def change(bench, name, value):
 
 
 def test_locked_parameters_exist():
-    known = {each.name for table in TABLES.values() for each in table}
+    known = {each.name for each in all_parameters()}
     assert known >= LOCKED['all']
-    commands = {each.name for each in TABLES['dynamics']}
+    commands = {each.name for each in own_parameters('dynamics')}
     assert commands >= LIMITS
     assert not LIMITS & MODEL
     assert 'enabled' not in LOCKED['all']

@@ -59,9 +59,9 @@ def test_a_description_that_nobody_writes_holds_up_no_start(start, tmp_path):
 
 URDF = str(urdf_path('panda'))
 STARTS = {
-    'bringup': ['-m', 'screw_dynamics_ros.nodes.bringup'],
-    'simulator': ['-m', 'screw_dynamics_ros.nodes.simulator'],
-    'doctor': ['-m', 'screw_dynamics_ros.cli.doctor', '--wait', '60'],
+    'bringup': ['-m', 'screw_dynamics_ros', 'bringup'],
+    'simulator': ['-m', 'screw_dynamics_ros', 'simulator'],
+    'doctor': ['-m', 'screw_dynamics_ros', 'doctor', '--wait', '60'],
     'compile': [
         '-c',
         'import sys; from screw_dynamics_ros.entry import compile; sys.exit(compile())',
@@ -70,7 +70,7 @@ STARTS = {
         '--folder',
         '{folder}',
     ],
-    'bench': ['-m', 'screw_dynamics_ros.cli.bench', URDF, 'mass_matrix', 'inverse_dynamics'],
+    'bench': ['-m', 'screw_dynamics_ros', 'bench', URDF, 'mass_matrix', 'inverse_dynamics'],
     'dynamics': ['-c', 'from screw_dynamics_ros.entry import dynamics; dynamics()'],
 }
 

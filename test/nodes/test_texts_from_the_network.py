@@ -19,7 +19,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.nodes.known_parameters import TABLES
+from screw_dynamics_ros.nodes.known_parameters import all_parameters
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.services.calibration_service import calibrate
 from screw_dynamics_ros.nodes.services.payload_estimates import describe_tool
@@ -68,8 +68,7 @@ REQUESTS = {
 def test_every_text_of_a_parameter_has_a_kind():
     texts = {
         each.name: each
-        for table in TABLES.values()
-        for each in table
+        for each in all_parameters()
         if each.kind in (Parameter.Type.STRING, Parameter.Type.STRING_ARRAY) and not each.choices
     }
     listed = [name for names in PARAMETERS.values() for name in names.split()]

@@ -17,6 +17,7 @@ import setuptools
 import yaml
 
 import screw_dynamics_ros
+from screw_dynamics_ros.registry import COMMANDS, EXECUTABLES, NODES, load
 from support.compilation import run_python
 from support.paths import ROOT
 
@@ -141,10 +142,45 @@ def test_executables_exist(arguments):
     pytest.importorskip('rclpy')
     executables = arguments['entry_points']['console_scripts']
     names = {entry.partition(' = ')[0] for entry in executables}
-    assert names >= {'kinematics', 'dynamics', 'wrench_estimator', 'simulator', 'bringup'}
+    assert names == set(EXECUTABLES)
     for entry in executables:
         module, _, function = entry.partition(' = ')[2].partition(':')
         assert callable(getattr(importlib.import_module(module), function)), entry
+
+
+def test_what_the_registry_names_exists():
+    pytest.importorskip('rclpy')
+    for name, row in NODES.items():
+        assert callable(load(row.factory)), name
+        assert all(each.name for table in row.tables for each in load(table)), name
+        assert (ROOT / 'config' / f'{row.config}.yaml').exists(), name
+        assert not row.launch or (ROOT / 'launch' / f'{row.launch}.launch.py').exists(), name
+    for name, command in COMMANDS.items():
+        assert callable(load(f'{command.module}:main')), name
+
+
+def test_the_registry_needs_nothing():
+    """An isolated build reads it by path, before anything is installed."""
+    assert imported_packages(PACKAGE / 'registry.py') == set()
+    text = (PACKAGE / 'registry.py').read_text()
+    assert 'from screw_dynamics_ros' not in text
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'status', 'words'),
+    [
+        (['--help'], 0, 'wrench_estimator'),
+        ([], 0, 'wrench_estimator'),
+        (['kinematic'], 2, "there is no executable 'kinematic'"),
+        (['compile', '--help'], 0, 'usage: compile'),
+    ],
+)
+def test_executables_run_by_their_names(arguments, status, words):
+    done = subprocess.run(
+        [sys.executable, '-m', PACKAGE.name, *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == status
+    assert words in done.stdout + done.stderr
 
 
 # --- dependencies ---
@@ -184,7 +220,10 @@ def test_what_is_missing_for_gradients_is_named(module, library):
 def test_nodes_start_without_scipy():
     """It would take as long to import as all the rest; what needs it imports it."""
     pytest.importorskip('rclpy')
-    code = 'import sys, screw_dynamics_ros.nodes.bringup; print("scipy" in sys.modules)'
+    code = (
+        'import sys; from screw_dynamics_ros.nodes import bringup, executables; '
+        'print("scipy" in sys.modules)'
+    )
     assert run_python(code).startswith('False')
 
 

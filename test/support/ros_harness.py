@@ -54,7 +54,7 @@ DIRECT = {
 
 
 class NodeProcess:
-    """A node started as `python -m screw_dynamics_ros.nodes.<name>`.
+    """A node started as `python -m screw_dynamics_ros NAME`.
 
     Joint states are answered however late a busy machine lets them be, unless `max_delay` is among
     the parameters, and diagnostics come five times a second, so that nobody waits for them.
@@ -76,7 +76,8 @@ class NodeProcess:
         command = [
             sys.executable,
             '-m',
-            f'screw_dynamics_ros.nodes.{name}',
+            'screw_dynamics_ros',
+            name,
             '--ros-args',
             *arguments,
         ]

@@ -37,7 +37,7 @@ WHEELS_PTH = "import os, sys; os.environ.setdefault('AMENT_PREFIX_PATH', sys.pre
 # here what it imports, once, instead of in each process of the demo.
 CHECK = (
     'import rclpy, numpy, scipy, tf2_msgs.msg, control_msgs.action, screw_dynamics_msgs.srv; '
-    'from screw_dynamics_ros.nodes import bringup, simulator; '
+    'from screw_dynamics_ros.nodes import bringup, executables; '
     'from screw_dynamics_ros.cli.demo import client, command; '
     'rclpy.init(); rclpy.create_node("setup_check").destroy_node(); rclpy.shutdown()'
 )

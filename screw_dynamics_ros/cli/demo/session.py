@@ -223,7 +223,7 @@ def start_nodes(children: Children) -> None:
         assignments = [
             argument for key, value in parameters.items() for argument in ('-p', f'{key}:={value}')
         ]
-        children.start(name, f'screw_dynamics_ros.nodes.{name}', ['--ros-args', *assignments])
+        children.start(name, 'screw_dynamics_ros', [name, '--ros-args', *assignments])
         say(f'started {name}, process {children.pids()[name]}: {PURPOSES[name]}')
 
 

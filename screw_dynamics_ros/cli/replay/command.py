@@ -29,6 +29,7 @@ from screw_dynamics_ros.cli.command_line import (
 from screw_dynamics_ros.cli.progress import ProgressBar
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros.recordings.forms import is_known
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
@@ -38,7 +39,7 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingError, RecordingR
 if TYPE_CHECKING:
     from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
 
-NODES = ('wrench_estimator', 'dynamics', 'kinematics')
+REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics')
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # of nodes made while it has this value
 
 WRITTEN, REFUSED, BROKEN = 0, 1, 3
@@ -71,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def replay(options: argparse.Namespace, ros_arguments: Sequence[str]) -> dict[str, int]:
     """Return how many messages were written on each topic."""
-    unknown = [name for name in options.nodes if name not in NODES]
+    unknown = [name for name in options.nodes if name not in REPLAYED]
     if unknown or not options.nodes:
         raise UnusableError(
-            f'argument --nodes: {", ".join(unknown)!r}: choose of {", ".join(NODES)}'
+            f'argument --nodes: {", ".join(unknown)!r}: choose of {", ".join(REPLAYED)}'
         )
     with RecordingReader(options.recording) as reader:
         reader.check(options.topic, JOINT_STATE)
@@ -129,7 +130,8 @@ class Nodes:
             import rclpy
 
             from screw_dynamics_ros.cli.replay.hosted_node import HostedNode
-            from screw_dynamics_ros.nodes.bringup import MODEL_NODES
+
+            factories = [load(NODES[name].factory) for name in options.nodes]
         except ImportError as error:
             self._restore_range()
             raise UnusableError(
@@ -143,8 +145,7 @@ class Nodes:
             raise UnusableError(f'arguments after --ros-args: {error}') from None
         self._nodes: list[HostedNode] = []
         try:
-            for name in options.nodes:
-                factory = MODEL_NODES[name]
+            for name, factory in zip(options.nodes, factories):
                 self._nodes.append(HostedNode(name, factory, text, send, options.topics))
         except BaseException:
             self._end()
@@ -209,7 +210,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         type=names,
         default=('wrench_estimator',),
         metavar='A,B',
-        help=f'of {", ".join(NODES)} (default: wrench_estimator)',
+        help=f'of {", ".join(REPLAYED)} (default: wrench_estimator)',
     )
     add(
         '--topics',

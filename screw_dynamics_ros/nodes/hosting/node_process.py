@@ -46,22 +46,6 @@ class Process:
     endings: Sequence[Ending] = ()
 
 
-def run(
-    name: str, factories: Sequence[OutputGroupFactory], is_known: Callable[[str], bool]
-) -> None:
-    """Run a node `name` that hosts output groups, until the process is asked to end."""
-
-    def make() -> Process:
-        node = Node(name)
-        host = ModelHost(node)
-        for factory in factories:
-            host.add(factory(node, host), node)
-        host.start()
-        return Process([node], host.parameters['executor'], host.services.nodes, host.endings)
-
-    run_nodes(make, is_known)
-
-
 def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> NoReturn:
     """Run what `make` returns, unless the configuration of the process is invalid; end it.
 

@@ -13,6 +13,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.node_process import Process
 from screw_dynamics_ros.nodes.hosting.output_group import Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import Model
 from screw_dynamics_ros.nodes.services.requests import pickled
@@ -216,3 +217,14 @@ class TrajectoryProxy:
         status.values['latest preparation [ms]'] = f'{1e3 * self._duration:.1f}'
         status.values['goals'] = ', '.join(f'{n} {how}' for how, n in relay.counts.items())
         return status
+
+
+def make_process() -> Process:
+    """Return the node, and that of its actions."""
+    node = Node('trajectory_proxy')
+    host = ModelHost(node)
+    proxy = TrajectoryProxy(node, host)
+    host.add(proxy, node)
+    host.start()
+    slow = [*host.services.nodes, *proxy.nodes]
+    return Process([node], host.parameters['executor'], slow, host.endings)

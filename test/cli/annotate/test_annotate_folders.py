@@ -39,7 +39,7 @@ def started(source, target):
     """Start the command in a process group of its own."""
     path = os.pathsep.join([str(ROOT), *sys.path[1:]])
     return subprocess.Popen(
-        [sys.executable, '-m', 'screw_dynamics_ros.cli.annotate', source, '-o', target]
+        [sys.executable, '-m', 'screw_dynamics_ros', 'annotate', source, '-o', target]
         + ['--workers', '2'],
         env={**os.environ, 'PYTHONPATH': path},
         start_new_session=True,

@@ -315,7 +315,8 @@ class TestRunningRobot:
                 [
                     sys.executable,
                     '-m',
-                    'screw_dynamics_ros.cli.doctor',
+                    'screw_dynamics_ros',
+                    'doctor',
                     '--seconds',
                     '1',
                     '--wait',

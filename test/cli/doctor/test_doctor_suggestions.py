@@ -262,7 +262,7 @@ def test_a_file_for_the_simulator_starts_the_nodes(start, connect, ros_domain, t
     file = tmp_path / 'suggested.yaml'
     run = subprocess.run(
         [
-            *(sys.executable, '-m', 'screw_dynamics_ros.cli.doctor', '--suggest', str(file)),
+            *(sys.executable, '-m', 'screw_dynamics_ros', 'doctor', '--suggest', str(file)),
             *('--seconds', '1', '--wait', '300', '--ros-args', '-r', '__ns:=/suggested'),
         ],
         env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},

@@ -98,7 +98,7 @@ def start(folder, domain, *arguments, has_rviz=True):
         program.chmod(0o755)
     with (folder / 'log').open('w') as log:
         return subprocess.Popen(
-            [sys.executable, '-m', 'screw_dynamics_ros.cli.rviz', *arguments],
+            [sys.executable, '-m', 'screw_dynamics_ros', 'rviz', *arguments],
             env={**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PATH': str(folder)},
             stdout=subprocess.PIPE,
             stderr=log,

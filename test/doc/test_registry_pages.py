@@ -1,4 +1,4 @@
-"""doc/parameters.md is what the declarations say, for each node that there is."""
+"""Generated files are what the registry and the declarations say."""
 
 import importlib.util
 import re
@@ -17,15 +17,23 @@ PAGE = ROOT / 'doc/parameters.md'
 @pytest.fixture(scope='module')
 def tool():
     specification = importlib.util.spec_from_file_location(
-        'parameters_page', ROOT / 'tools/parameters_page.py'
+        'registry_pages', ROOT / 'tools/registry_pages.py'
     )
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
 
 
-def test_page_is_what_the_declarations_say(tool):
-    assert PAGE.read_text() == tool.page(), 'run: python tools/parameters_page.py'
+def test_files_are_what_the_registry_says(tool):
+    for path, text in tool.pages().items():
+        assert path.read_text() == text, f'{path}: run python tools/registry_pages.py'
+
+
+def test_check_finds_a_stale_file(tool, monkeypatch, capsys):
+    monkeypatch.setitem(tool.EXECUTABLES, 'commands', lambda: '')
+    monkeypatch.setattr('sys.argv', ['registry_pages', '--check'])
+    assert tool.main() == 1
+    assert 'doc/nodes.md is not what the registry says' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

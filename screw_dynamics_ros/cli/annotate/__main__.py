@@ -1,7 +1,0 @@
-"""Run `annotate`."""
-
-import sys
-
-from screw_dynamics_ros.cli.annotate.command import main
-
-sys.exit(main())

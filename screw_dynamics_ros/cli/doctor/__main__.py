@@ -1,7 +1,0 @@
-"""Run `doctor`."""
-
-import sys
-
-from screw_dynamics_ros.cli.doctor.command import main
-
-sys.exit(main())

@@ -1,7 +1,0 @@
-"""Run `excite`."""
-
-import sys
-
-from screw_dynamics_ros.cli.excite.command import main
-
-sys.exit(main())

@@ -1,0 +1,34 @@
+"""Running the nodes of the registry."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.node_process import Process, run_nodes
+from screw_dynamics_ros.nodes.known_parameters import is_known
+from screw_dynamics_ros.registry import NODES, load
+
+
+def run(name: str) -> None:
+    """Run a node until the process is asked to end, and end the process."""
+    factory = load(NODES[name].factory)  # imports, before signals are handled in order
+    run_nodes(partial(make, name, factory), is_known)
+
+
+def make(name: str, factory: Any) -> Process:
+    """Return the process of a node, made by what the registry names."""
+    kind = NODES[name].kind
+    if kind == 'process':
+        process: Process = factory()
+        return process
+    node = Node(name)
+    if kind == 'node':
+        return Process([node], factory(node).parameters['executor'])
+    host = ModelHost(node)
+    host.add(factory(node, host), node)
+    host.start()
+    return Process([node], host.parameters['executor'], host.services.nodes, host.endings)
