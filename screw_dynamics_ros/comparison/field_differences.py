@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.reading import SCALAR, Reading, inertia_of
+from screw_dynamics_ros.comparison.reading import Reading, inertia_of
 from screw_dynamics_ros.core.description import Inertia, Joint, Link
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
 from screw_dynamics_ros.core.lie import se3
@@ -123,7 +123,7 @@ def of_joints(ours: Joint, theirs: Joint, same: float) -> Iterator[FieldDifferen
             numbers(roll_pitch_yaw(b[:3, :3])),
             lambda joint: replace(joint, origin=se3.pose(b[:3, :3], joint.origin[:3, 3])),
         )
-    if ours.type not in SCALAR:
+    if not ours.kind.is_scalar:
         return
     if np.linalg.norm(ours.axis - theirs.axis) > same:
         yield joint_change(

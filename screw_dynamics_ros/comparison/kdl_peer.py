@@ -19,7 +19,6 @@ from screw_dynamics_ros.comparison.peer import (
     Source,
 )
 from screw_dynamics_ros.comparison.reading import (
-    SCALAR,
     Reading,
     chain_to,
     inertia_of,
@@ -73,7 +72,7 @@ class KDLPeer(Peer):
             origin = matrix_of(segment.getFrameToTip())
             its = segment.getJoint()
             axis = joint.axis
-            if joint.type in SCALAR:
+            if joint.kind.is_scalar:
                 axis = origin[:3, :3].T @ np.array([its.JointAxis()[i] for i in range(3)])
             reading = reading.with_joint(replace(joint, origin=origin, axis=axis))
             body = segment.getInertia()
@@ -116,7 +115,7 @@ class KDLPeer(Peer):
 
     def damping(self) -> Array:
         """Return that of the description, which kdl_parser does not read."""
-        return np.array([joint.damping for joint in self.subject.joints if joint.type in SCALAR])
+        return np.array([joint.damping for joint in self.subject.joints if joint.kind.is_scalar])
 
     def _built(self, description: RobotDescription) -> Any:
         """Return the chain as kdl_parser makes it."""
@@ -135,9 +134,9 @@ class KDLPeer(Peer):
 
     def _joint(self, joint: Joint) -> Any:
         kdl = self._kdl
-        if joint.type not in SCALAR:
+        if not joint.kind.is_scalar:
             return kdl.Joint(joint.name, kdl.Joint.Fixed)
-        kind = kdl.Joint.TransAxis if joint.type == 'prismatic' else kdl.Joint.RotAxis
+        kind = kdl.Joint.RotAxis if joint.kind.turns else kdl.Joint.TransAxis
         axis = joint.origin[:3, :3] @ joint.axis
         armature = self._armatures.get(joint.name, 0.0)
         origin = kdl.Vector(*joint.origin[:3, 3])
@@ -155,7 +154,7 @@ class KDLPeer(Peer):
         poses, masses, moment, moves = {self.subject.root: np.eye(4)}, [], np.zeros(3), False
         frame = self._kdl.Frame()
         for k, joint in enumerate(self.theirs.joints):
-            moves = moves or joint.type in SCALAR
+            moves = moves or joint.kind.is_scalar
             segment = self._chain.getSegment(k)
             self._kinematics.JntToCart(x, frame, k + 1)
             pose = poses[joint.child] = matrix_of(frame)
@@ -193,7 +192,7 @@ class KDLPeer(Peer):
 
 def joints_of(description: RobotDescription) -> list[tuple[str, str]]:
     """Return names and types of the scalar joints."""
-    return [(joint.name, joint.type) for joint in description.joints if joint.type in SCALAR]
+    return [(joint.name, joint.type) for joint in description.joints if joint.kind.is_scalar]
 
 
 def last_link(description: RobotDescription) -> str:
@@ -201,7 +200,7 @@ def last_link(description: RobotDescription) -> str:
     depth = {description.root: (0, 0)}
     for joint in description.joints:
         joints, links = depth[joint.parent]
-        depth[joint.child] = (joints + (joint.type in SCALAR), links + 1)
+        depth[joint.child] = (joints + joint.kind.is_scalar, links + 1)
     return max(depth, key=lambda link: depth[link])
 
 

@@ -58,7 +58,7 @@ def merging_faults(
         joints = [
             joint
             for joint in reading.description.joints
-            if joint.type == 'fixed' and held[joint.child][0] == head
+            if joint.kind.is_fixed and held[joint.child][0] == head
         ]
         if joints:
             yield from explained_body(reading, head, theirs, joints, same)

@@ -22,7 +22,6 @@ from screw_dynamics_ros.comparison.peer import (
     Source,
 )
 from screw_dynamics_ros.comparison.reading import (
-    SCALAR,
     Reading,
     carriers,
     inertia_of,
@@ -89,7 +88,7 @@ class MuJoCoPeer(Peer):
         for joint in self.subject.joints:
             if joint.child in ids and (joint.parent in ids or joint.parent == self.subject.root):
                 reading = reading.with_joint(self._joint(joint, model, ids))
-        heads = {joint.child for joint in self.subject.joints if joint.type in SCALAR}
+        heads = {joint.child for joint in self.subject.joints if joint.kind.is_scalar}
         bodies = {
             link: body_inertia(self._model, k) for link, k in self._bodies.items() if link in heads
         }
@@ -203,7 +202,7 @@ class MuJoCoPeer(Peer):
         above = int(model.body_parentid[k])
         if joint.parent in ids and ids[joint.parent] != above:
             return joint  # bodies are merged: the origin is not that of this joint alone
-        if joint.type not in SCALAR:
+        if not joint.kind.is_scalar:
             return replace(joint, origin=origin)
         its = model.joint(joint.name)
         dof = int(its.dofadr[0])
@@ -211,7 +210,7 @@ class MuJoCoPeer(Peer):
         lower, upper = -np.inf, np.inf
         if model.jnt_limited[its.id]:
             lower, upper = map(float, model.jnt_range[its.id])
-        if self._is_urdf and joint.type != 'continuous' and model.jnt_actfrclimited[its.id]:
+        if self._is_urdf and joint.kind.has_range and model.jnt_actfrclimited[its.id]:
             effort = float(model.jnt_actfrcrange[its.id][1])
         axis = np.array(model.jnt_axis[its.id])
         return replace(

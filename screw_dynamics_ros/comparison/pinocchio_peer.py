@@ -19,7 +19,6 @@ from screw_dynamics_ros.comparison.peer import (
     Source,
 )
 from screw_dynamics_ros.comparison.reading import (
-    SCALAR,
     Reading,
     inertia_of,
     relative_pose,
@@ -170,7 +169,7 @@ class PinocchioPeer(Peer):
 
     def _joint(self, joint: Joint, frames: dict[str, Any]) -> Joint:
         parent = np.array(frames[joint.parent].placement.homogeneous)
-        if joint.type not in SCALAR:
+        if not joint.kind.is_scalar:
             child = np.array(frames[joint.child].placement.homogeneous)
             return replace(joint, origin=relative_pose(parent, child))
         index = self._model.getJointId(joint.name)

@@ -10,7 +10,6 @@ from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer
 from screw_dynamics_ros.comparison.peer import Peer, RefusalError, Source
 from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
 from screw_dynamics_ros.comparison.quantities import random_states
-from screw_dynamics_ros.comparison.reading import SCALAR
 from screw_dynamics_ros.comparison.report import Outcome
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.errors import UnknownNameError, UnsupportedRobotError
@@ -59,12 +58,12 @@ def check(description: RobotDescription, tip: str) -> None:
     UnsupportedRobotError, UnknownNameError
     """
     for joint in description.joints:
-        if joint.type not in (*SCALAR, 'fixed'):
+        if joint.kind.nv > 1:
             raise UnsupportedRobotError(
                 f'joint {joint.name} is {joint.type}; the programs have different coordinates for '
                 'such joints: make it fixed to compare the rest'
             )
-    if not any(joint.type in SCALAR for joint in description.joints):
+    if not any(joint.kind.is_scalar for joint in description.joints):
         raise UnsupportedRobotError('no joint of this robot moves: there is nothing to compare')
     links = [link.name for link in description.links]
     if tip and tip not in links:

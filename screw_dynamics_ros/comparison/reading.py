@@ -18,7 +18,6 @@ from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
-SCALAR = ('revolute', 'continuous', 'prismatic')
 MASSLESS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
@@ -47,7 +46,7 @@ class Reading:
                 damping=joint.damping, armature=float(self.armatures.get(joint.name, 0.0))
             )
             for joint in self.description.joints
-            if joint.type in SCALAR
+            if joint.kind.is_scalar
         }
         return Robot(self.description, gravity=gravity, drives=drives, backend=backend)
 
@@ -84,7 +83,7 @@ def carriers(description: RobotDescription) -> dict[str, tuple[str, Array]]:
     found = {description.root: (description.root, np.eye(4))}
     for joint in description.joints:
         head, pose = found[joint.parent]
-        fixed = joint.type == 'fixed'
+        fixed = joint.kind.is_fixed
         found[joint.child] = (head, pose @ joint.origin) if fixed else (joint.child, np.eye(4))
     return found
 
@@ -180,7 +179,7 @@ class JointMap:
     @classmethod
     def of(cls, description: RobotDescription) -> JointMap:
         """Return the map of a description all of whose joints are scalar or fixed."""
-        joints = {joint.name: joint for joint in description.joints if joint.type in SCALAR}
+        joints = {joint.name: joint for joint in description.joints if joint.kind.is_scalar}
         free = [name for name, joint in joints.items() if joint.mimic is None]
         gain, offset = np.zeros((len(joints), len(free))), np.zeros(len(joints))
         for row, name in enumerate(joints):

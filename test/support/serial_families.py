@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.family import Family
 from screw_dynamics_ros.core.families.gantry import GantryWithWrist
 from screw_dynamics_ros.core.families.scara import Scara
@@ -90,7 +90,7 @@ def branches(arm: Family, C: np.ndarray, q: np.ndarray) -> np.ndarray:
 def difference(chain: SerialChain, q: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return q - other (..., n), angles within [-pi, pi]."""
     apart = q - other
-    turns = np.array(chain.kinds) == REVOLUTE
+    turns = np.array(chain.turns)
     return np.where(turns, (apart + np.pi) % (2.0 * np.pi) - np.pi, apart)
 
 

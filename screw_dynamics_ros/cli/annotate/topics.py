@@ -20,7 +20,6 @@ from screw_dynamics_ros.ros.recordings import forms
 from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
 from screw_dynamics_ros.ros.recordings.outputs import Stack
 
-FREE = ('floating', 'planar')  # joint states cannot say where they are
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
 
 #: Node and last part of the topic of each output of the whole robot.
@@ -80,7 +79,7 @@ class Topics:
             dict.fromkeys(name.split('/', 1)[1] for name in outputs if '/' in name)
         )
         self._moving = [joint for joint in robot.description.joints if is_moving(joint)]
-        self._fixed = [joint for joint in robot.description.joints if joint.type == 'fixed']
+        self._fixed = [joint for joint in robot.description.joints if joint.kind.is_fixed]
         self._places = np.array(
             [
                 place
@@ -160,4 +159,4 @@ class Topics:
 
 def is_moving(joint: Joint) -> bool:
     """Whether joint states tell where the child of a joint is."""
-    return joint.type != 'fixed' and joint.type not in FREE
+    return joint.kind.is_scalar

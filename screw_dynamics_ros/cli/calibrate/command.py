@@ -88,7 +88,7 @@ def calibrated(text: str, options: argparse.Namespace) -> tuple[RobotCalibration
     """Return the result, and the kind of measurements."""
     description = read_urdf(text)
     model = ChainErrors(description, options.link, options.estimate)
-    known = [joint.name for joint in description.joints if joint.type != 'fixed']
+    known = [joint.name for joint in description.joints if not joint.kind.is_fixed]
     file = read_measurements(options.measurements, known)
     for line in beyond_limits(file, description):
         print(line)

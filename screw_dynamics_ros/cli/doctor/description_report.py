@@ -18,7 +18,6 @@ from screw_dynamics_ros.core.types import Array
 REPEATS = 1000  # calls
 STATES = 100  # compared with Pinocchio
 AGREEMENT = 1e-9  # relative
-SCALAR = ('revolute', 'continuous', 'prismatic')
 
 
 def description_sections(robot: Robot, urdf: str) -> list[Section]:
@@ -58,7 +57,7 @@ def joints_section(robot: Robot) -> Section:
                 f'{carried[joint.child]:.4g}',
             )
             for joint in described.joints
-            if joint.type != 'fixed'
+            if not joint.kind.is_fixed
         ],
     )
     return section
@@ -82,7 +81,7 @@ def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
     """Yield a finding for each limit that forbids everything, as templates often have it."""
     for joint in joints:
         for name in ('velocity', 'effort'):
-            if joint.type in SCALAR and getattr(joint.limits, name) == 0.0:
+            if joint.kind.is_scalar and getattr(joint.limits, name) == 0.0:
                 yield Finding(
                     'warning',
                     f'joint {joint.name}',
@@ -121,7 +120,7 @@ def speed_section(robot: Robot) -> Section:
 def second_opinion(robot: Robot, urdf: str) -> Section:
     """Compare gravity and Coriolis torques in random states with Pinocchio, if it is installed."""
     section = Section('compared with Pinocchio')
-    kinds = {joint.type for joint in robot.description.joints} - {'fixed', *SCALAR}
+    kinds = {joint.type for joint in robot.description.joints if joint.kind.nv > 1}
     if kinds or not robot.nv:
         section.lines.append(f'left out: {", ".join(kinds) or "no"} joints')
         return section

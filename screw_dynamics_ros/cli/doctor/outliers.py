@@ -119,7 +119,7 @@ def moving_bodies(description: RobotDescription) -> list[Body]:
             corners = 0.5 * shape.extents * CORNERS @ shape.pose[:3, :3].T + shape.pose[:3, 3]
             farthest = np.linalg.norm(corners @ pose[:3, :3].T + pose[:3, 3], axis=1).max()
             lengths[head] = max(lengths[head], float(farthest))
-    joints = [joint for joint in description.joints if joint.type != 'fixed']
+    joints = [joint for joint in description.joints if not joint.kind.is_fixed]
     offsets = {joint.name: distance(held[joint.parent][1] @ joint.origin) for joint in joints}
     for joint in joints:
         head, _ = held[joint.parent]
@@ -146,7 +146,7 @@ def heavy(body: Body) -> Iterator[Outlier]:
     may be heavier than its fork.
     """
     before, mass = body.before, body.inertia.mass
-    is_wheel = body.joint.type == 'continuous' and not body.after
+    is_wheel = body.joint.kind.is_periodic and not body.after
     if before is None or is_wheel or min(before.inertia.mass, before.extent, body.extent) <= 0.0:
         return
     factor = mass / before.inertia.mass
@@ -208,10 +208,10 @@ def uneven_limits(body: Body) -> Iterator[Outlier]:
     """Yield limits far above or below those of the joints before and after, of the same kind."""
     if body.before is None:
         return
-    slides = body.joint.type == 'prismatic'
+    kind = body.joint.kind
     near = [each.joint for each in (body.before, *body.after)]
-    near = [each for each in near if (each.type == 'prismatic') == slides]
-    units = {'effort': 'N', 'velocity': 'm/s'} if slides else {'effort': 'N m', 'velocity': 'rad/s'}
+    near = [each for each in near if each.kind.turns == kind.turns]
+    units = {'effort': kind.effort_unit, 'velocity': f'{kind.position_unit}/s'}
     for name, unit in units.items():
         value, *others = (getattr(each.limits, name) for each in (body.joint, *near))
         if len(others) < 2 or not all(0.0 < each < math.inf for each in (value, *others)):

@@ -19,13 +19,7 @@ from screw_dynamics_ros.core.absolute_coordinates.body_equations import SHIFT, T
 from screw_dynamics_ros.core.absolute_coordinates.constraint_projection import project_configuration
 from screw_dynamics_ros.core.absolute_coordinates.exactness import choose_groups
 from screw_dynamics_ros.core.absolute_coordinates.groups import check_group
-from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import (
-    PLANAR,
-    PRISMATIC,
-    REVOLUTE,
-    LowerPair,
-    lower_pair,
-)
+from screw_dynamics_ros.core.absolute_coordinates.lower_pairs import lower_pair
 from screw_dynamics_ros.core.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.absolute_coordinates.system_values import NONE, Stabilization
 from screw_dynamics_ros.core.description.body_inertia import Inertia
@@ -36,14 +30,6 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, Unkn
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
 from screw_dynamics_ros.core.types import Array
-
-PAIR_OF_TYPE: dict[str, LowerPair] = {
-    'revolute': REVOLUTE,
-    'continuous': REVOLUTE,
-    'prismatic': PRISMATIC,
-    'planar': PLANAR,
-}
-PLACEABLE = ('revolute', 'continuous', 'prismatic')  # the types of joints with one position
 
 
 def absolute_system(
@@ -92,9 +78,7 @@ def absolute_system(
     """
     placements, parts = merged_links(description, floating_base)
     check_positions(description, positions or {})
-    joints = [
-        tree_joint(joint, placements) for joint in description.joints if joint.type in PAIR_OF_TYPE
-    ]
+    joints = [tree_joint(joint, placements) for joint in description.joints if joint.kind.pair]
     joints += [on_bodies(closure, placements) for closure in closures]
     bodies: Sequence[AbsoluteBody] = [
         AbsoluteBody(name, inertia_of(name, inertias)) for name, inertias in parts.items()
@@ -127,12 +111,12 @@ def absolute_system(
 def check_positions(description: RobotDescription, positions: Mapping[str, float]) -> None:
     """Raise errors about joints that cannot be placed."""
     leaders = mimic_map(description)
-    types = {joint.name: joint.type for joint in description.joints}
+    kinds = {joint.name: joint.kind for joint in description.joints}
     placeable = sorted(
-        name for name, kind in types.items() if kind in PLACEABLE and leaders[name][0] == name
+        name for name, kind in kinds.items() if kind.is_scalar and leaders[name][0] == name
     )
     for name in positions:
-        if name not in types:
+        if name not in kinds:
             raise UnknownNameError(f'no joint named {name!r} to place; there are {placeable}')
         leader = leaders[name][0]
         if leader != name:
@@ -141,8 +125,8 @@ def check_positions(description: RobotDescription, positions: Mapping[str, float
             )
         if name not in placeable:
             raise ArgumentError(
-                f'joint {name!r} is {types[name]}: it has no single position; those that can be '
-                f'placed are {placeable}'
+                f'joint {name!r} is {kinds[name].name}: it has no single position; those that can '
+                f'be placed are {placeable}'
             )
 
 
@@ -155,7 +139,7 @@ def merged_links(
     placements = {root: (root if floating_base else GROUND, np.eye(4))}
     for joint in description.joints:
         body, C = placements[joint.parent]
-        fixed = joint.type == 'fixed'
+        fixed = joint.kind.is_fixed
         placements[joint.child] = (body, C @ joint.origin) if fixed else (joint.child, np.eye(4))
     parts: dict[str, list[RigidBody]] = {
         body: [] for body, _ in placements.values() if body != GROUND
@@ -182,7 +166,12 @@ def tree_joint(joint: Joint, placements: Mapping[str, tuple[str, Array]]) -> Con
     parent, C = placements[joint.parent]
     along = frame(axis=joint.axis)
     return ConstraintJoint(
-        joint.name, PAIR_OF_TYPE[joint.type], parent, joint.child, C @ joint.origin @ along, along
+        joint.name,
+        lower_pair(joint.kind.pair),
+        parent,
+        joint.child,
+        C @ joint.origin @ along,
+        along,
     )
 
 
@@ -210,14 +199,13 @@ def on_bodies(
 
 def mimic_couplings(description: RobotDescription, names: Sequence[str]) -> list[Coupling]:
     """Return the couplings of mimic joints; `names` are the joints of the system in their order."""
-    component = {REVOLUTE.name: TURN, PRISMATIC.name: SHIFT}
-    types = {joint.name: joint.type for joint in description.joints}
+    component = {joint.name: TURN if joint.kind.turns else SHIFT for joint in description.joints}
     return [
         Coupling(
             names.index(follower),
             names.index(leader),
-            component[PAIR_OF_TYPE[types[follower]].name],
-            component[PAIR_OF_TYPE[types[leader]].name],
+            component[follower],
+            component[leader],
             multiplier,
             offset,
         )
@@ -234,9 +222,9 @@ def link_poses(description: RobotDescription, positions: Mapping[str, float]) ->
         leader, multiplier, offset = leaders[joint.name]
         x = float(multiplier * positions.get(leader, 0.0) + offset)
         D = np.eye(4)
-        if joint.type in ('revolute', 'continuous'):
+        if joint.kind.is_scalar and joint.kind.turns:
             D[:3, :3] = so3.exp(x * np.asarray(joint.axis))
-        elif joint.type == 'prismatic':
+        elif joint.kind.is_scalar:
             D[:3, 3] = x * joint.axis
         poses[joint.child] = poses[joint.parent] @ joint.origin @ D
     return poses

@@ -132,11 +132,11 @@ class ClosedRobot:
     def closure_from(self, joints: Sequence[str]) -> PositionClosure:
         """Return what closes the loops for given positions of other joints than the actuated."""
         robot = self.robot
-        turning = {j.name for j in robot.description.joints if j.type == 'continuous'}
+        periodic = {j.name for j in robot.description.joints if j.kind.is_periodic}
         return PositionClosure(
             robot.regrouped_tree,
             self._partition(joints),
-            np.array([name in turning for name in joints], dtype=bool),
+            np.array([name in periodic for name in joints], dtype=bool),
             robot.backend,
             redundant=len(joints) > self.nv,
         )

@@ -2,8 +2,8 @@
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.checks import physical_findings
+from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
 from screw_dynamics_ros.core.description.robot_description import (
-    JOINT_FREEDOMS,
     Finding,
     Joint,
     Limits,
@@ -14,10 +14,11 @@ from screw_dynamics_ros.core.description.robot_description import (
 from screw_dynamics_ros.core.description.urdf import read_urdf
 
 __all__ = [
-    'JOINT_FREEDOMS',
+    'JOINT_TYPES',
     'Finding',
     'Inertia',
     'Joint',
+    'JointType',
     'Limits',
     'Link',
     'Mimic',

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
 
 #: Relative inertia about a joint axis below which the joint counts as moving nothing.
@@ -109,13 +110,14 @@ class _Body:
         assert self.joint is not None
         matrix, axis = self.second_moment, self.joint.axis
         nothing = _NOTHING * float(np.abs(matrix.diagonal()).sum())
-        if self.joint.type in ('prismatic', 'planar', 'floating') and self.mass == 0.0:
+        kind = self.joint.kind
+        if kind.slides and self.mass == 0.0:
             return False
-        if self.joint.type == 'prismatic':
+        if not kind.turns:
             return True
-        if self.joint.type in ('planar', 'floating'):  # free to turn about the center of mass
+        if kind.slides:  # free to turn about the center of mass
             matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
-        if self.joint.type == 'floating':
+        if kind.is_free:
             return float(np.abs(np.linalg.eigvalsh(matrix)).min()) > nothing
         return abs(float(axis @ matrix @ axis)) > nothing
 
@@ -132,7 +134,7 @@ def _moving_bodies(description: RobotDescription) -> list[_Body]:
     placed = {description.root: (0, np.eye(4))}
     for joint in description.joints:
         index, pose = placed[joint.parent]
-        if joint.type == 'fixed':
+        if joint.kind.is_fixed:
             pose = pose @ joint.origin
         else:
             bodies.append(_Body(joint.child, joint, index))
@@ -182,7 +184,12 @@ def _single_positions(description: RobotDescription) -> Iterator[Finding]:
     """Report joints that cannot move: templates have limits of 0 and 0."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
-            unlimited = 'type="continuous"' if joint.type == 'revolute' else 'its range'
+            periodic = [
+                row.name
+                for row in JOINT_TYPES.values()
+                if row.is_periodic and row.pair == joint.kind.pair
+            ]
+            unlimited = f'type="{periodic[0]}"' if periodic else 'its range'
             yield Finding(
                 'warning',
                 f'joint {joint.name}',

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import is_number
+from screw_dynamics_ros.core.description.joint_types import scalar_types
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.reproducible import unit
 
@@ -203,17 +204,17 @@ def drives_of(
             )
         if not isinstance(drive, Drive):
             raise ArgumentError(f'drives: {name!r} must be given a Drive, got {drive!r}')
-        if not _has_one_freedom(joints[name]):
+        if not joints[name].kind.is_scalar:
             raise ArgumentError(
-                f'drives: joint {name!r} is {joints[name].type}; only revolute, continuous and '
-                'prismatic joints have a drive'
+                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints have '
+                'a drive'
             )
         if drive.carrier is not None and drive.carrier not in links:
             raise UnknownNameError(
                 f'drives: no link named {drive.carrier!r} to carry the rotor of {name!r}; '
                 f'the links are {", ".join(links)}'
             )
-    driven = {name: joint for name, joint in joints.items() if _has_one_freedom(joint)}
+    driven = {name: joint for name, joint in joints.items() if joint.kind.is_scalar}
     return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
 
 
@@ -227,10 +228,6 @@ def _described(joint: Joint) -> Drive:
                 'away, so give a number that is not negative'
             )
     return Drive(damping=joint.damping, coulomb=joint.friction)
-
-
-def _has_one_freedom(joint: Joint) -> bool:
-    return joint.type in ('revolute', 'continuous', 'prismatic')
 
 
 def _unit(axis: Vector) -> Vector:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from screw_dynamics_ros.core.description.robot_description import (
-    JOINT_FREEDOMS,
     Joint,
     Link,
     RobotDescription,
@@ -46,13 +45,13 @@ def rerooted(description: RobotDescription, root: str) -> RobotDescription:
     link = root
     while link != description.root:
         joint = above[link]
-        if JOINT_FREEDOMS[joint.type] > 1:
+        if joint.kind.nv > 1:
             raise DescriptionError(
                 f'joint {joint.name!r} between {description.root!r} and {root!r} is {joint.type} '
                 'and cannot be turned round; choose a root on this side of it'
             )
         back, behind = se3.inverse(joint.origin), joint.parent
-        if joint.type == 'fixed':
+        if joint.kind.is_fixed:
             turned[joint.name] = [replace(joint, parent=link, child=behind, origin=back)]
         else:
             carrier = f'{behind}_at_{joint.name}'

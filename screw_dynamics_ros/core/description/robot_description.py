@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import float_array, is_number
 from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
+from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType, scalar_types
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
 
-JointType = Literal['revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar']
 Severity = Literal['error', 'warning', 'info']
 
 #: How far a rotation matrix or a unit vector may be off.
@@ -28,16 +28,6 @@ ROUNDING = 1e-6
 
 #: The last row of a pose.
 BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
-
-#: Degrees of freedom of each joint type.
-JOINT_FREEDOMS: dict[str, int] = {
-    'revolute': 1,
-    'continuous': 1,
-    'prismatic': 1,
-    'fixed': 0,
-    'floating': 6,
-    'planar': 3,
-}
 
 
 @dataclass(frozen=True)
@@ -134,7 +124,7 @@ class Joint:
     Attributes
     ----------
     name, type, parent, child : str
-        `type` is one of `JOINT_FREEDOMS`; `parent` and `child` are link names.
+        `type` is one of `JOINT_TYPES`; `parent` and `child` are link names.
     origin : (4, 4) array
         Pose of the child link frame in the parent link frame at q = 0.
     axis : (3,) array
@@ -157,7 +147,7 @@ class Joint:
     """
 
     name: str
-    type: JointType
+    type: str
     parent: str
     child: str
     origin: NDArray[np.float64]
@@ -168,10 +158,10 @@ class Joint:
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.type not in JOINT_FREEDOMS:
+        if self.type not in JOINT_TYPES:
             raise DescriptionError(
                 f'joint {self.name!r} has unknown type {self.type!r}; '
-                f'use one of {", ".join(JOINT_FREEDOMS)}'
+                f'use one of {", ".join(JOINT_TYPES)}'
             )
         for field, size in (('origin', (4, 4)), ('axis', (3,))):
             array = float_array(f'joint {self.name!r}: {field}', getattr(self, field)).copy()
@@ -188,8 +178,7 @@ class Joint:
                 f'joint {self.name!r}: origin must be a rigid motion [[R, r], [0, 1]], with '
                 f'R^T R = 1 and det R = 1, got {self.origin.tolist()}'
             )
-        turns = self.type not in ('fixed', 'floating')
-        if turns and not abs(np.linalg.norm(self.axis) - 1.0) < ROUNDING:
+        if self.kind.has_axis and not abs(np.linalg.norm(self.axis) - 1.0) < ROUNDING:
             raise DescriptionError(
                 f'joint {self.name!r}: axis must be a unit vector, got {self.axis.tolist()}; '
                 'divide it by its length, or make the joint fixed'
@@ -199,6 +188,11 @@ class Joint:
                 f'joint {self.name!r}: limits must be Limits and mimic Mimic or None, '
                 f'got {self.limits!r} and {self.mimic!r}'
             )
+
+    @property
+    def kind(self) -> JointType:
+        """What a joint of this type does."""
+        return JOINT_TYPES[self.type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,10 +274,10 @@ def _check_mimics(joints: dict[str, Joint]) -> None:
     for joint in joints.values():
         if joint.mimic is None:
             continue
-        if JOINT_FREEDOMS[joint.type] != 1:
+        if not joint.kind.is_scalar:
             raise DescriptionError(
                 f'joint {joint.name!r} is {joint.type} and cannot mimic {joint.mimic.joint!r}; '
-                'remove its <mimic> or make it revolute, continuous or prismatic'
+                f'remove its <mimic> or make it {scalar_types("or")}'
             )
         chain = [joint.name]
         while (mimic := joints[chain[-1]].mimic) is not None:
@@ -293,10 +287,10 @@ def _check_mimics(joints: dict[str, Joint]) -> None:
                     f'joint {chain[-1]!r} mimics joint {mimic.joint!r}, which does not exist; '
                     'correct the name in its <mimic>'
                 )
-            if JOINT_FREEDOMS[master.type] != 1:
+            if not master.kind.is_scalar:
                 raise DescriptionError(
                     f'joint {chain[-1]!r} mimics joint {master.name!r}, which is {master.type}; '
-                    'only revolute, continuous and prismatic joints can be followed'
+                    f'only {scalar_types()} joints can be followed'
                 )
             if master.name in chain:
                 cycle = ' -> '.join([*chain[chain.index(master.name) :], master.name])

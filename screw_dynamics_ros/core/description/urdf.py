@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.checks import physical_findings
+from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
 from screw_dynamics_ros.core.description.robot_description import (
-    JOINT_FREEDOMS,
     Finding,
     Joint,
     Limits,
@@ -192,12 +192,13 @@ def _inertia(inertial: Element, owner: str) -> Inertia:
 def _joint(element: Element, remarks: list[Finding]) -> Joint:
     name = _name(element)
     owner = f'joint {name!r}'
-    kind = element.getAttribute('type')
-    if kind not in JOINT_FREEDOMS:
-        what = f'has unknown type {kind!r}' if kind else 'has no type'
-        raise DescriptionError(f'{owner} {what}; use one of {", ".join(JOINT_FREEDOMS)}')
+    given = element.getAttribute('type')
+    if given not in JOINT_TYPES:
+        what = f'has unknown type {given!r}' if given else 'has no type'
+        raise DescriptionError(f'{owner} {what}; use one of {", ".join(JOINT_TYPES)}')
+    kind = JOINT_TYPES[given]
     mimic = _mimic(element, owner)
-    if mimic is not None and kind == 'fixed':
+    if mimic is not None and kind.is_fixed:
         remarks.append(
             Finding('info', f'joint {name}', f'is fixed, its <mimic> of {mimic.joint!r} is ignored')
         )
@@ -205,11 +206,11 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
     dynamics = child(element, 'dynamics')
     return Joint(
         name=name,
-        type=kind,  # type: ignore[arg-type]
+        type=given,
         parent=_end(element, 'parent', owner),
         child=_end(element, 'child', owner),
         origin=_origin(element, owner),
-        axis=_axis(element, owner) if kind not in ('fixed', 'floating') else np.array([1.0, 0, 0]),
+        axis=_axis(element, owner) if kind.has_axis else np.array([1.0, 0, 0]),
         limits=_limits(element, kind, name, remarks),
         mimic=mimic,
         damping=0.0 if dynamics is None else _number(dynamics, 'damping', owner, 0.0),
@@ -239,8 +240,8 @@ def _axis(element: Element, owner: str) -> NDArray[np.float64]:
     return unit(axis / largest)
 
 
-def _limits(element: Element, kind: str, name: str, remarks: list[Finding]) -> Limits:
-    if JOINT_FREEDOMS[kind] != 1:
+def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]) -> Limits:
+    if not kind.is_scalar:
         return Limits()
     owner = f'joint {name!r}'
     limit = child(element, 'limit')
@@ -253,14 +254,14 @@ def _limits(element: Element, kind: str, name: str, remarks: list[Finding]) -> L
                 raise DescriptionError(
                     f'{owner}: {key} limit is {value:g}; it is a magnitude and cannot be negative'
                 )
-    if kind == 'continuous':
+    if not kind.has_range:
         return Limits(velocity=velocity, effort=effort)
     if limit is None or not (limit.hasAttribute('lower') or limit.hasAttribute('upper')):
         remarks.append(
             Finding(
                 'warning',
                 f'joint {name}',
-                f'is {kind} but has no position limits; they are taken as infinite',
+                f'is {kind.name} but has no position limits; they are taken as infinite',
                 'add <limit lower="..." upper="..." velocity="..." effort="..."/>',
             )
         )

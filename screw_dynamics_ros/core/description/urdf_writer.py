@@ -10,7 +10,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.robot_description import (
-    JOINT_FREEDOMS,
     Joint,
     Limits,
     RobotDescription,
@@ -72,10 +71,10 @@ def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) ->
     ElementTree.SubElement(element, 'origin', origin_attributes(joint.origin))
     ElementTree.SubElement(element, 'parent', link=joint.parent)
     ElementTree.SubElement(element, 'child', link=joint.child)
-    if joint.type not in ('fixed', 'floating'):
+    if joint.kind.has_axis:
         ElementTree.SubElement(element, 'axis', xyz=_numbers(joint.axis))
-    if JOINT_FREEDOMS[joint.type] == 1:
-        limit = _limit(joint.limits, joint.type == 'continuous', unlimited)
+    if joint.kind.is_scalar:
+        limit = _limit(joint.limits, joint.kind.has_range, unlimited)
         if limit:
             ElementTree.SubElement(element, 'limit', limit)
     if joint.mimic is not None:
@@ -92,13 +91,13 @@ def _joint(robot: ElementTree.Element, joint: Joint, unlimited: float | None) ->
         )
 
 
-def _limit(limits: Limits, continuous: bool, unlimited: float | None) -> dict[str, str]:
+def _limit(limits: Limits, has_range: bool, unlimited: float | None) -> dict[str, str]:
     """Return the attributes of <limit>; one bound alone would make the other zero."""
     values = {'velocity': limits.velocity, 'effort': limits.effort}
     bounds = {'lower': limits.lower, 'upper': limits.upper}
-    if not continuous and (unlimited or any(map(math.isfinite, bounds.values()))):
+    if has_range and (unlimited or any(map(math.isfinite, bounds.values()))):
         values |= bounds
-    elif continuous:
+    elif not has_range:
         unlimited = None
     if unlimited is not None:
         values = {key: min(max(x, -unlimited), unlimited) for key, x in values.items()}

@@ -95,7 +95,7 @@ def moved_bodies(
             leader = by_name[leader.mimic.joint]
         own = {leader.name} & set(joints)
         moved[joint.child] = moved[joint.parent] | own
-        if joint.type != 'fixed' and moved[joint.child]:
+        if not joint.kind.is_fixed and moved[joint.child]:
             bodies[joint.child] = moved[joint.child]
     return bodies
 
@@ -104,7 +104,7 @@ def fixed_links(description: RobotDescription, body: str) -> dict[str, Array]:
     """Return the links of a body with their poses (4, 4) in the frame of its first one."""
     poses: dict[str, Array] = {body: np.eye(4)}
     for joint in description.joints:
-        if joint.type == 'fixed' and joint.parent in poses:
+        if joint.kind.is_fixed and joint.parent in poses:
             poses[joint.child] = poses[joint.parent] @ joint.origin
     return poses
 
@@ -118,7 +118,7 @@ def ends(
     for joint in description.joints:
         if joint.parent not in poses:
             continue
-        is_joint = joint.type != 'fixed'
+        is_joint = not joint.kind.is_fixed
         if is_joint or joint.child not in parents:
             found = True
             name = joint.name if is_joint else joint.child

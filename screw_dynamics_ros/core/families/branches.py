@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.types import Array
 
 TURN = 2.0 * np.pi
@@ -39,7 +39,7 @@ def nearest_image(q: ArrayLike, seed: ArrayLike, chain: SerialChain) -> Array:
     least = np.ceil((chain.lower - q - slack) / TURN)
     most = np.floor((chain.upper - q + slack) / TURN)
     within = np.where(least <= most, np.clip(turns, least, most), turns)
-    return q + TURN * np.where(np.array(chain.kinds) == REVOLUTE, within, 0.0)
+    return q + TURN * np.where(np.array(chain.turns), within, 0.0)
 
 
 def nearest(solutions: ArrayLike, seed: ArrayLike, chain: SerialChain) -> tuple[int, Array]:

@@ -21,8 +21,6 @@ from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
-REVOLUTE, PRISMATIC = 'revolute', 'prismatic'
-
 
 @dataclass(frozen=True, eq=False)
 class SerialChain:
@@ -56,8 +54,8 @@ class SerialChain:
     ...     [[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -1, 0]],
     ...     se3.pose(np.eye(3), [2, 0, 0]),
     ... )
-    >>> chain.kinds
-    ('revolute', 'revolute')
+    >>> chain.turns
+    (True, True)
     >>> chain.pose([0, np.pi / 2])[:3, 3].round(9) + 0.0
     array([1., 1., 0.])
     """
@@ -97,9 +95,9 @@ class SerialChain:
             )
 
     @cached_property
-    def kinds(self) -> tuple[str, ...]:
-        """'revolute' or 'prismatic' for each joint."""
-        return tuple(REVOLUTE if e.any() else PRISMATIC for e in self.screws[:, :3])
+    def turns(self) -> tuple[bool, ...]:
+        """Whether each joint is revolute; the others are prismatic."""
+        return tuple(bool(e.any()) for e in self.screws[:, :3])
 
     def __len__(self) -> int:
         """Return the number of joints."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.families.alignment import are_parallel
-from screw_dynamics_ros.core.families.chain import PRISMATIC, REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE, Family
 from screw_dynamics_ros.core.families.gantry import GantryWithWrist
 from screw_dynamics_ros.core.families.scara import Scara
@@ -115,11 +115,11 @@ def axis_triples(chain: SerialChain, tolerance: float = TOLERANCE) -> tuple[Axis
     found = []
     for first in range(len(chain) - 2):
         three = slice(first, first + 3)
-        S, kinds = chain.screws[three], set(chain.kinds[three])
-        if kinds == {PRISMATIC}:
+        S, turns = chain.screws[three], set(chain.turns[three])
+        if turns == {False}:
             if abs(np.linalg.det(S[:, 3:])) > tolerance:
                 found.append(AxisTriple(first, 'sliding'))
-        elif kinds == {REVOLUTE}:
+        elif turns == {True}:
             if are_parallel(*S, tolerance=tolerance):
                 found.append(AxisTriple(first, 'parallel'))
             elif common_point(S.T, tolerance) is not None:
@@ -134,8 +134,8 @@ def _described(start: str, triples: tuple[AxisTriple, ...]) -> str:
 
 def _short_name(chain: SerialChain, tolerance: float) -> str:
     """Return what a chain of at most five joints is called."""
-    turns = [S for S, kind in zip(chain.screws, chain.kinds) if kind == REVOLUTE]
-    slides = [S[3:] for S, kind in zip(chain.screws, chain.kinds) if kind == PRISMATIC]
+    turns = [S for S, does_turn in zip(chain.screws, chain.turns) if does_turn]
+    slides = [S[3:] for S, does_turn in zip(chain.screws, chain.turns) if not does_turn]
     if not turns:
         return 'cartesian' if slides else 'few joints'
     normal = turns[0][:3]

@@ -80,7 +80,7 @@ class GantryWithWrist(Family):
     def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> GantryWithWrist | None:
         """Return a chain as a gantry with wrist, None if it is not one (C-087)."""
         S = reproducible(chain.screws)
-        if chain.kinds != 3 * ('prismatic',) + 3 * ('revolute',):
+        if chain.turns != 3 * (False,) + 3 * (True,):
             return None
         wrist = common_point(S[3:].T, tolerance)
         flat = abs(np.linalg.det(chain.screws[:3, 3:])) < FLAT

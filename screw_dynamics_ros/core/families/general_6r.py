@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.compile.kernels import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families import trigonometric_polynomial
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.elimination import (
     DEGREE,
     PLACES,
@@ -192,8 +192,9 @@ class GeneralSixRevolute:
     bound = 2 * DEGREE
 
     def __init__(self, chain: SerialChain, backend: str, places: Sequence[Place] = ()) -> None:
-        if chain.kinds != (REVOLUTE,) * 6:
-            raise ArgumentError(f'expected six revolute joints, got {", ".join(chain.kinds)}')
+        if chain.turns != (True,) * 6:
+            kinds = ('revolute' if turns else 'prismatic' for turns in chain.turns)
+            raise ArgumentError(f'expected six revolute joints, got {", ".join(kinds)}')
         self.places = tuple(places) or ranked_places(chain)
         if not self.places:
             raise ArgumentError(

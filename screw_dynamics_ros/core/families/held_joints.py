@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.elimination import ArmConstants, Elimination, Place
 from screw_dynamics_ros.core.families.general_6r import compiled_elimination, scaled
 from screw_dynamics_ros.core.families.pieper import Pieper
@@ -149,7 +149,7 @@ class HeldSixRevolute:
     @staticmethod
     def fits(chain: SerialChain, held: Sequence[int]) -> bool:
         """Return whether these joints may be held."""
-        return len(held) <= MOST and all(chain.kinds[k] == REVOLUTE for k in held)
+        return len(held) <= MOST and all(chain.turns[k] for k in held)
 
     def _constants_at(self, positions: Sequence[float]) -> ArmConstants:
         chain, length, at = self._chain, self._chain.length, dict(zip(self._held, positions))

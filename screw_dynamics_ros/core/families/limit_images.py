@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import ChainSolutions
 from screw_dynamics_ros.core.families.polishing import SLACK, TURN
 from screw_dynamics_ros.core.types import Array
@@ -55,7 +55,7 @@ class LimitImages:
         held[list(moving)] = False
         self._lower = np.where(held, -np.inf, chain.lower)
         self._upper = np.where(held, np.inf, chain.upper)
-        turning = (np.array(chain.kinds) == REVOLUTE) & ~held
+        turning = np.array(chain.turns) & ~held
         endless = np.isinf(self._lower) & np.isinf(self._upper)
         #: Joints with limits that have images at all: others are where they are.
         self._turning = np.flatnonzero(turning & ~endless)

@@ -13,7 +13,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.inverse.position import squared_distance
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3
@@ -66,7 +66,7 @@ def polished(
         normal = symmetric(J @ J.T) + DAMPING * (e @ e) * np.eye(6) + least
         q = q.astype(e.dtype)
         q[moving] = q[moving] + J.T @ solve_positive_definite(normal, e)
-    turning = [k for k in moving if chain.kinds[k] == REVOLUTE]
+    turning = [k for k in moving if chain.turns[k]]
     q[turning] = q[turning] - TURN * np.rint(q[turning] / TURN)
     residual = np.sqrt(squared_distance(chain.pose(q), C))
     determinant = triangular_factor(normal).diagonal().prod()

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.families.alignment import align, are_parallel, distance, frame_on_axis
-from screw_dynamics_ros.core.families.chain import PRISMATIC, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE, Family, placed
 from screw_dynamics_ros.core.families.subproblems import two_links
 from screw_dynamics_ros.core.lie import screws, se3
@@ -76,9 +76,9 @@ class Scara(Family):
     @classmethod
     def recognized(cls, chain: SerialChain, tolerance: float = TOLERANCE) -> Scara | None:
         """Return a chain as a SCARA, None if it is not one (C-087)."""
-        if sorted(chain.kinds) != ['prismatic', 'revolute', 'revolute', 'revolute']:
+        if sorted(chain.turns) != [False, True, True, True]:
             return None
-        slide = chain.kinds.index(PRISMATIC)
+        slide = chain.turns.index(False)
         turns = reproducible(np.delete(chain.screws, slide, axis=0))
         across = norm(cross(turns[0, :3], chain.screws[slide, 3:]))
         if across > tolerance or not are_parallel(*turns, tolerance=tolerance):

@@ -11,7 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import compiled_into, stacked_into
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.chain_solutions import (
     APART,
     NONE_LOST,
@@ -138,7 +138,7 @@ class SerialSolver:
         if arm is not None:  # not compiled for each position of a joint that is held in between
             backend = 'reference' if held else self.backend
             return ClosedForm('pieper', arm, chain.identity, backend)
-        if set(chain.kinds) != {REVOLUTE}:
+        if set(chain.turns) != {True}:
             return None
         if n < 6:
             longer = SerialSolver(chain.padded(), (), 'reference' if held else self.backend)

@@ -129,7 +129,7 @@ class SphericalShoulderElbowWrist(Family):
         the wrist center, both centers in one plane at right angles to axis 4.
         """
         S = reproducible(chain.screws)
-        if chain.kinds != ('revolute',) * 7 or not are_perpendicular(*S, tolerance=tolerance):
+        if chain.turns != (True,) * 7 or not are_perpendicular(*S, tolerance=tolerance):
             return None
         center, wrist = common_point(S[:3].T, tolerance), common_point(S[4:].T, tolerance)
         if center is None or wrist is None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
-from screw_dynamics_ros.core.families.chain import REVOLUTE, SerialChain
+from screw_dynamics_ros.core.families.chain import SerialChain
 from screw_dynamics_ros.core.families.family import TOLERANCE
 from screw_dynamics_ros.core.families.subproblems import root
 from screw_dynamics_ros.core.inverse.singularities import common_point
@@ -61,7 +61,7 @@ class SphericalWrist:
     @staticmethod
     def readings(chain: SerialChain, tolerance: float) -> Iterator[SphericalWrist]:
         """Yield the arm by its wrist, and by its shoulder, of those that are spherical."""
-        if chain.kinds != (REVOLUTE,) * 6:
+        if chain.turns != (True,) * 6:
             return
         for backward in (False, True):
             S = reproducible(-chain.screws[::-1] if backward else chain.screws)

@@ -111,7 +111,7 @@ class ThreeParallelAxes(Family):
         through a point each.
         """
         S = reproducible(chain.screws)
-        if chain.kinds != ('revolute',) * 6 or not are_parallel(*S[1:4], tolerance=tolerance):
+        if chain.turns != (True,) * 6 or not are_parallel(*S[1:4], tolerance=tolerance):
             return None
         right_angles = are_perpendicular(S[0], S[1], tolerance=tolerance) and are_perpendicular(
             *S[3:], tolerance=tolerance

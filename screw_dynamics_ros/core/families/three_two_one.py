@@ -141,7 +141,7 @@ class ThreeTwoOne(Family):
         a base offset forward and small offsets of the joints.
         """
         S = reproducible(chain.screws)
-        if chain.kinds != ('revolute',) * 6 or not are_parallel(S[1], S[2], tolerance=tolerance):
+        if chain.turns != (True,) * 6 or not are_parallel(S[1], S[2], tolerance=tolerance):
             return None
         right_angles = are_perpendicular(S[0], S[1], tolerance=tolerance) and are_perpendicular(
             *S[2:], tolerance=tolerance

@@ -81,7 +81,7 @@ def topology_of(description: RobotDescription) -> Topology:
     body = {description.root: description.root}
     connections = []
     for joint in description.joints:
-        fixed = joint.type == 'fixed'
+        fixed = joint.kind.is_fixed
         body[joint.child] = body[joint.parent] if fixed else joint.child
         if not fixed:
             connections.append((body[joint.parent], joint.child))

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.robot_description import (
     Joint,
-    JointType,
     Limits,
     Link,
     Mimic,
@@ -41,6 +40,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import (
     inertia_in,
     mimic_map,
     rotation_of_z_to,
+    unit_screws,
 )
 from screw_dynamics_ros.core.types import Array
 
@@ -96,7 +96,7 @@ def geometry_of(description: RobotDescription) -> RobotGeometry:
     for joint in description.joints:
         frame = frames[joint.parent]
         origin, body = product(frame.S, joint.origin), frame.body
-        if joint.type == 'fixed':
+        if joint.kind.is_fixed:
             frames[joint.child] = Frame(body, origin)
             continue
         master, multiplier, offset = masters[joint.name]
@@ -122,22 +122,15 @@ def geometry_of(description: RobotDescription) -> RobotGeometry:
 
 def _unit_screws(joint: Joint) -> list[tuple[str, Array]]:
     """Return a suffix to the joint's name and the screw in the child frame, for each freedom."""
-    turn = np.concatenate([joint.axis, np.zeros(3)])
-    if joint.type in ('revolute', 'continuous'):
-        return [('', turn)]
-    if joint.type == 'prismatic':
-        return [('', np.concatenate([np.zeros(3), joint.axis]))]
-    if joint.type == 'planar':
-        x, y, _ = rotation_of_z_to(joint.axis).T
-        return [
-            ('/x', np.concatenate([np.zeros(3), x])),
-            ('/y', np.concatenate([np.zeros(3), y])),
-            ('/angle', turn),
-        ]
-    raise DescriptionError(
-        f'joint {joint.name!r} is floating: a quaternion is not a coordinate of a product of '
-        'exponentials; replace the joint by joints.floating(), whose six coordinates are'
-    )
+    if joint.kind.is_free:
+        raise DescriptionError(
+            f'joint {joint.name!r} is floating: a quaternion is not a coordinate of a product of '
+            'exponentials; replace the joint by joints.floating(), whose six coordinates are'
+        )
+    x, y, _ = rotation_of_z_to(joint.axis).T
+    R = np.kron(np.eye(2), np.column_stack([x, y, joint.axis]))
+    parts = ('',) if joint.kind.is_scalar else ('/x', '/y', '/angle')
+    return [(part, R @ X[:, 0]) for part, X in zip(parts, unit_screws(joint))]
 
 
 def description_of(
@@ -184,11 +177,11 @@ def description_of(
     for i, (joint, link) in enumerate(zip(own.names, links)):
         e, p, pitch = axes.direction[i], axes.point[i], float(axes.pitch[i])
         bounds = (limits or {}).get(joint)
-        turning: JointType = 'continuous' if bounds is None else 'revolute'
+        turning = 'continuous' if bounds is None else 'revolute'
         helical, off_axis = pitch != 0.0 and np.isfinite(pitch), p.any()
         to_axis = se3.pose(np.eye(3), p)
         first = 'prismatic' if np.isinf(pitch) else turning
-        stages: list[tuple[str, JointType, Array, Mimic | None]] = [
+        stages: list[tuple[str, str, Array, Mimic | None]] = [
             (joint, first, product(own.B[i], to_axis), None)
         ]
         children = [link]

@@ -121,7 +121,7 @@ class ChainErrors:
         self._B, self._X, self._S = own.B[path], own.X[path], frame.S
         self._base, self._target = _pose('base', base), _pose('target', target)
         self._mount = next((j for j in description.joints if j.child == link), None)
-        if 'tool' in estimate and (self._mount is None or self._mount.type != 'fixed'):
+        if 'tool' in estimate and (self._mount is None or not self._mount.kind.is_fixed):
             raise ArgumentError(
                 f'no fixed joint carries link {link!r}, so a description cannot have a corrected '
                 'tool there; estimate the target instead, or name a link behind a fixed joint'
@@ -200,7 +200,7 @@ class ChainErrors:
                 i = self.joints.index(joint.name)
                 offset = self._value(joint.name, 'offset', P)
                 correction = se3.exp(self._six(joint.name, P)) @ se3.exp(self._X[i] * offset)
-            elif joint is self._mount and joint.type == 'fixed':
+            elif joint is self._mount and joint.kind.is_fixed:
                 correction = se3.exp(self._six('tool', P))
             if (correction != np.eye(4)).any():
                 origins[joint.name] = joint.origin @ correction

@@ -40,9 +40,9 @@ def joint_transform(moving: MovingJoint, q: Array) -> Array:
     R, r = joint.origin[:3, :3], joint.origin[:3, 3]
     position, quaternion = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     q_i = q[moving.q]
-    if joint.type == 'floating':
+    if joint.kind.is_free:
         position, quaternion = q_i[:3], q_i[3:] / np.sqrt(q_i[3:] @ q_i[3:])
-    elif joint.type == 'planar':
+    elif not joint.kind.is_scalar:  # in the plane, and about its normal
         x, y, _ = rotation_of_z_to(joint.axis).T
         position, quaternion = (
             x * q_i[0] + y * q_i[1],
@@ -50,7 +50,7 @@ def joint_transform(moving: MovingJoint, q: Array) -> Array:
         )
     else:
         coordinate = moving.multiplier * q_i[0] + moving.offset
-        if joint.type == 'prismatic':
+        if joint.kind.slides:
             position = joint.axis * coordinate
         else:
             quaternion = quaternions.exp_unit_axis(joint.axis, coordinate)

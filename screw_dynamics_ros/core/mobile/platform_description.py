@@ -134,9 +134,9 @@ def base_joints(description: RobotDescription, name: str) -> list[Joint]:
     joints = [joint for joint in found if joint is not None]
     axes = [joint.axis.tolist() for joint in joints]
     x, y, z = np.eye(3).tolist()
-    types = [joint.type for joint in joints]
-    is_planar = types == ['planar'] and axes == [z]
-    is_macro = types[:2] == ['prismatic'] * 2 and axes == [x, y, z]
+    freedoms = [joint.kind.nv for joint in joints]
+    is_planar = freedoms == [3] and axes == [z]
+    is_macro = not any(joint.kind.turns for joint in joints[:2]) and axes == [x, y, z]
     if not (is_planar or is_macro) or joints[0].parent != description.root:
         raise ArgumentError(
             f'the robot has no planar joint {name!r} with the normal z on its root link; make one '

@@ -263,15 +263,7 @@ def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, floa
 
 def unit_screws(joint: Joint) -> tuple[Array, ...]:
     """Return the screws X of the bodies that make up `joint`, one (6, k) array for each body."""
-    z, p = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
-    return {
-        'revolute': (z,),
-        'continuous': (z,),
-        'prismatic': (p,),
-        'floating': (np.eye(6),),
-        # macro joint of K-10: two translations in the plane, one rotation about its normal
-        'planar': (np.eye(6)[:, [3]], np.eye(6)[:, [4]], z),
-    }[joint.type]
+    return joint.kind.screws()
 
 
 def build_tree(
@@ -300,12 +292,12 @@ def build_tree(
     owners = [
         joint
         for joint in description.joints
-        if joint.type != 'fixed' and masters[joint.name][0] == joint.name
+        if not joint.kind.is_fixed and masters[joint.name][0] == joint.name
     ]
     nq, nv = (7, 6) if floating_base else (0, 0)
     coordinates = {}
     for joint in owners:
-        dq, dv = {'floating': (7, 6), 'planar': (3, 3)}.get(joint.type, (1, 1))
+        dq, dv = joint.kind.nq, joint.kind.nv
         coordinates[joint.name] = slice(nq, nq + dq), slice(nv, nv + dv)
         nq, nv = nq + dq, nv + dv
 
@@ -320,11 +312,11 @@ def build_tree(
     for joint in description.joints:
         parent, inertia = frames[joint.parent], links[joint.child].inertia
         placement = product(parent.S, joint.origin)
-        if joint.type == 'fixed':
+        if joint.kind.is_fixed:
             frames[joint.child] = Frame(parent.body, placement, joint.parent, inertia)
             continue
         Q = np.eye(4)
-        if joint.type != 'floating':
+        if joint.kind.has_axis:
             Q[:3, :3] = rotation_of_z_to(joint.axis)
         master, multiplier, offset = masters[joint.name]
         q, v = coordinates[master]
@@ -373,7 +365,7 @@ def build_tree(
         moving_joints=tuple(
             MovingJoint(joint, coordinates[masters[joint.name][0]][0], *masters[joint.name][1:])
             for joint in description.joints
-            if joint.type != 'fixed'
+            if not joint.kind.is_fixed
         ),
         with_friction=drives is not None if friction is None else friction,
     )

@@ -188,7 +188,7 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
         names += [cut.name for cut in closed.loops.closures]
     return JointStateMapper(
         measured_joints(robot),
-        continuous={joint.name for joint in joints if joint.type == 'continuous'},
+        continuous={joint.name for joint in joints if joint.kind.is_periodic},
         known=set(names),
         completion=LoopCompletion(robot) if isinstance(robot, RobotWithLoops) else None,
         **settings,
@@ -227,7 +227,7 @@ def leaf_links(robot: Robot, most: int = 8) -> list[str]:
         & {
             other.child
             for other in joints
-            if other.type != 'fixed' and other.mimic is None and other is not joint
+            if not other.kind.is_fixed and other.mimic is None and other is not joint
         }
     }
     pruned = {link for finger in fingers for link in subtree(robot, finger)}
@@ -236,7 +236,7 @@ def leaf_links(robot: Robot, most: int = 8) -> list[str]:
     depth, body = {robot.description.root: 0}, {robot.description.root: ''}
     ends: dict[str, str] = {}
     for joint in kept:
-        moves = joint.type != 'fixed'
+        moves = not joint.kind.is_fixed
         depth[joint.child] = depth[joint.parent] + moves
         body[joint.child] = joint.child if moves else body[joint.parent]
         if joint.child not in parents and body[joint.child]:

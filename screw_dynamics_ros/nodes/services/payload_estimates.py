@@ -137,7 +137,7 @@ def describe_tool(request: Any, response: Any) -> None:
         orientation.w = 1.0
     body = tool_body(description, conversions.matrix(request.pose, 'pose'))
     write_inertia(response.inertia.inertia, body)
-    moving = [joint.name for joint in description.joints if joint.type != 'fixed']
+    moving = [joint.name for joint in description.joints if not joint.kind.is_fixed]
     held = f', {shorten(moving)} at neutral positions' if moving else ''
     response.message = (
         f'{description.name}: {body.mass:.6g} kg in {len(description.links)} links{held}'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from screw_dynamics_ros.core.description.robot_description import JOINT_FREEDOMS, RobotDescription
+from screw_dynamics_ros.core.description.joint_types import scalar_types
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
 
 INTERFACES = ('position', 'velocity', 'effort')
@@ -43,9 +44,7 @@ def command_interfaces(choice: str, description: RobotDescription) -> dict[str, 
     {'elbow': 'effort'}
     """
     free = [
-        joint.name
-        for joint in description.joints
-        if JOINT_FREEDOMS[joint.type] == 1 and joint.mimic is None
+        joint.name for joint in description.joints if joint.kind.is_scalar and joint.mimic is None
     ]
     general, single = '', dict[str, str]()
     for word in choice.split():
@@ -80,6 +79,5 @@ def _check_joint(name: str, free: list[str], description: RobotDescription) -> N
             'interface for it; command the other one'
         )
     raise ArgumentError(
-        f'joint {name!r} is {joint.type}; only revolute, continuous and prismatic joints can be '
-        'commanded'
+        f'joint {name!r} is {joint.type}; only {scalar_types()} joints can be commanded'
     )

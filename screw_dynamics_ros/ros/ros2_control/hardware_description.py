@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from xml.dom.minidom import Document, Element
 
 from screw_dynamics_ros.core.description.robot_description import (
-    JOINT_FREEDOMS,
     Joint,
     RobotDescription,
 )
@@ -187,7 +186,7 @@ def _tag(
 
 def _masters_first(description: RobotDescription) -> list[Joint]:
     """Return the scalar joints, each after the one that it follows, otherwise in their order."""
-    scalar = {joint.name: joint for joint in description.joints if JOINT_FREEDOMS[joint.type] == 1}
+    scalar = {joint.name: joint for joint in description.joints if joint.kind.is_scalar}
 
     def depth(joint: Joint) -> int:
         return 0 if joint.mimic is None else 1 + depth(scalar[joint.mimic.joint])

@@ -45,7 +45,7 @@ def test_limits_and_stacks():
 def test_defaults():
     chain = SerialChain(('slide',), [[0, 0, 0, 1, 0, 0]], np.eye(4))
     assert len(chain) == 1
-    assert chain.kinds == ('prismatic',)
+    assert chain.turns == (False,)
     assert (chain.lower, chain.upper, chain.places) == ([-np.inf], [np.inf], [0])
 
 

@@ -31,7 +31,7 @@ def test_positions(case):
     np.testing.assert_allclose(C, model.chain.pose(q), atol=1e-15)
     found = model.inverse_position(C, q)
     np.testing.assert_allclose(found, q, atol=1e-9)
-    turns = np.where(np.array(model.chain.kinds) == 'revolute', 2 * np.pi, 0.0)
+    turns = np.where(np.array(model.chain.turns), 2 * np.pi, 0.0)
     np.testing.assert_allclose(model.inverse_position(C, q + turns), q + turns, atol=1e-9)
     seed = q + rng.normal(0.0, 1e-3, len(q))
     np.testing.assert_allclose(

@@ -108,9 +108,9 @@ def checked(recording: JointRecording, robot: DynamicModel) -> JointRecording:
     v = None
     if recording.v is not None:
         v = _samples('v', recording.v, len(t), names, columns_may_lack=True)
-    types = {joint.name: joint.type for joint in robot.description.joints}
-    turning = [types[name] == 'continuous' for name in names]
-    q[:, turning] = np.unwrap(q[:, turning], axis=0)
+    kinds = {joint.name: joint.kind for joint in robot.description.joints}
+    periodic = [kinds[name].is_periodic for name in names]
+    q[:, periodic] = np.unwrap(q[:, periodic], axis=0)
     _check_efforts(tau, names)
     return replace(recording, t=t, q=q, v=v, tau=tau)
 

@@ -245,8 +245,8 @@ class Unknowns:
         """Return the unit of a parameter."""
         owner, _, kind = name.rpartition('/')
         if kind in JOINT_UNITS:
-            types = {joint.name: joint.type for joint in self.robot.description.joints}
-            return JOINT_UNITS[kind][types[owner] == 'prismatic']
+            kinds = {joint.name: joint.kind for joint in self.robot.description.joints}
+            return JOINT_UNITS[kind][not kinds[owner].turns]
         return 'kg' if kind == 'm' else 'kg m' if kind[0] == 'm' else 'kg m^2'
 
 

@@ -90,7 +90,7 @@ class ConstraintWrenches:
         held = [
             fixed_frame(joint.child, other=joint.parent)
             for joint in robot.description.joints
-            if joint.type in ('planar', 'floating')
+            if joint.kind.nv > 1
         ]
         self._constraints = [*constraints.values(), *held]
         self._wanted = sum(constraint.size for constraint in constraints.values())

@@ -337,5 +337,5 @@ class ResidualOffsets:
 def turning_joints(model: Model) -> Array:
     """Return which joints of a model turn, (n,) bool."""
     robot: Robot = model.robot
-    sliding = {joint.name for joint in robot.description.joints if joint.type == 'prismatic'}
-    return np.array([name not in sliding for name in model.joints], dtype=bool)
+    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
+    return np.array([turns[name] for name in model.joints], dtype=bool)

@@ -107,10 +107,7 @@ class TareStates:
         moved[:, turns] = (moved[:, turns] + np.pi) % (2.0 * np.pi) - np.pi
         seconds = (self._stamps[-1] - self._stamps[0]) * 1e-9
         spread = moved.max(axis=0) - moved.min(axis=0)
-        units = {
-            joint.name: 'm' if joint.type == 'prismatic' else 'rad'
-            for joint in robot.description.joints
-        }
+        units = {joint.name: joint.kind.position_unit for joint in robot.description.joints}
         speeds = np.abs(v).max(axis=0)
         for joint, speed, distance in zip(mapper.joints, speeds.tolist(), spread.tolist()):
             unit = units[joint]

@@ -60,11 +60,7 @@ def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Pictur
         )
         return Picture(Drawing((shape,), partial(draw_axis, 0.5 * length * joint.axis)))
 
-    return [
-        picture(joint)
-        for joint in robot.description.joints
-        if joint.type in ('revolute', 'continuous', 'prismatic')
-    ]
+    return [picture(joint) for joint in robot.description.joints if joint.kind.is_scalar]
 
 
 def draw_axis(half: Array, numbers: Sequence[Array]) -> None:

@@ -35,7 +35,6 @@ try:
 except ImportError:
     TFMessage = None
 
-FREE = ('floating', 'planar')  # joint states cannot say where they are
 
 #: Messages refused for these reasons tell where the joints are that they name.
 LACKING = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
@@ -82,11 +81,12 @@ class TransformPublisher:
             return []
         if closed_of(robot) is None:
             robot.joint_transforms(robot.neutral())  # compiled here, in another thread
-        types = {joint.name: joint.type for joint in robot.description.joints}
+        # Joint states cannot say where joints of several freedoms are.
+        scalar = {joint.name for joint in robot.description.joints if joint.kind.is_scalar}
         return [
             Formula(f'row {i}', ('joint_transforms',), row, (i,))
             for i, name in enumerate(robot.transform_joints)
-            if types[name] not in FREE
+            if name in scalar
         ]
 
     def bind(
@@ -98,7 +98,7 @@ class TransformPublisher:
             return []
         self._mapper = mapper
         joints = model.robot.description.joints
-        moving = [joint for joint in joints if joint.type not in (*FREE, 'fixed')]
+        moving = [joint for joint in joints if joint.kind.is_scalar]
         if outputs and model.results:
             template = templates.transforms(
                 [(self._prefix + joint.parent, self._prefix + joint.child) for joint in moving]
@@ -112,7 +112,7 @@ class TransformPublisher:
             if closed_of(model.robot) is None:
                 self._reported = ReportedTransforms(model, self._prefix, self._frequency)
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # known by it to others
-        fixed = [joint for joint in joints if joint.type == 'fixed']
+        fixed = [joint for joint in joints if joint.kind.is_fixed]
         stamp = self._node.get_clock().now().nanoseconds
         self._other_transforms.watch(
             [self._prefix + joint.child for joint in joints], stamp, has_fixed=bool(fixed)

@@ -1,0 +1,121 @@
+"""The types of joints, one row each: everything that depends on the type asks its row.
+
+The child frame has its 3-axis along the joint axis here. A joint of several freedoms is one body
+with a free pose, or several bodies one after the other: a planar joint is two translations in the
+plane and a rotation about its normal (macro joint, K-10).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screw_dynamics_ros.core.types import Array
+
+#: Components of twists, angular part first; the axis is the third of each part.
+_ABOUT_AXIS, _ALONG_AXIS = 2, 5
+
+
+@dataclass(frozen=True)
+class JointType:
+    """What a joint of this type lets its child link do.
+
+    Attributes
+    ----------
+    name : str
+        As `Joint.type` and a URDF have it.
+    freedoms : tuple of tuple of int
+        For each body of the joint the components of its twist that are free, angular part first.
+    pair : str
+        The lower pair in absolute coordinates, '' if there is none.
+    has_range : bool
+        Whether there are limits of position.
+    is_periodic : bool
+        Whether positions a whole turn apart are the same.
+    """
+
+    name: str
+    freedoms: tuple[tuple[int, ...], ...]
+    pair: str = ''
+    has_range: bool = False
+    is_periodic: bool = False
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return sum(map(len, self.freedoms))
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates: a free body has a quaternion."""
+        return 7 if self.is_free else self.nv
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing moves."""
+        return not self.freedoms
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether there is one coordinate, its rate the velocity."""
+        return self.nv == 1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every motion is admitted."""
+        return self.nv == 6
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether the axis has a meaning."""
+        return not (self.is_fixed or self.is_free)
+
+    @property
+    def turns(self) -> bool:
+        """Whether the child turns; the coordinate of a scalar joint is an angle [rad] then."""
+        return any(k < 3 for body in self.freedoms for k in body)
+
+    @property
+    def slides(self) -> bool:
+        """Whether the child has a translation of its own [m]."""
+        return any(k >= 3 for body in self.freedoms for k in body)
+
+    @property
+    def position_unit(self) -> str:
+        """Unit of the coordinate of a scalar joint."""
+        return 'rad' if self.turns else 'm'
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of the effort of a scalar joint; effort times rate is power [W]."""
+        return 'N m' if self.turns else 'N'
+
+    def screws(self) -> tuple[Array, ...]:
+        """Return the unit screws (6, k) of each body in a frame with its 3-axis along the axis."""
+        return tuple(np.eye(6)[:, list(body)] for body in self.freedoms)
+
+
+_TURN, _SLIDE = ((_ABOUT_AXIS,),), ((_ALONG_AXIS,),)
+
+JOINT_TYPES = {
+    row.name: row
+    for row in (
+        JointType('revolute', _TURN, 'revolute', has_range=True),
+        JointType('continuous', _TURN, 'revolute', is_periodic=True),
+        JointType('prismatic', _SLIDE, 'prismatic', has_range=True),
+        JointType('fixed', ()),
+        JointType('floating', (tuple(range(6)),)),
+        JointType('planar', ((3,), (4,), (_ABOUT_AXIS,)), 'planar'),
+    )
+}
+
+
+def scalar_types(conjunction: str = 'and') -> str:
+    """Return the names of the types with one coordinate, for messages.
+
+    >>> scalar_types('or')
+    'revolute, continuous or prismatic'
+    """
+    *names, last = (row.name for row in JOINT_TYPES.values() if row.is_scalar)
+    return f'{", ".join(names)} {conjunction} {last}'
