@@ -25,7 +25,7 @@ help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
 	@echo 'make test    the whole test suite'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
-	@echo 'make tables  the tables of README.md from benchmarks/results'
+	@echo 'make tables  the tables of README.md and doc/ from benchmarks/results'
 	@echo 'make lint    style and types'
 	@echo 'make setup   only the set-up, which the others do by themselves'
 	@echo 'make clean   remove everything that was made here'
@@ -43,12 +43,10 @@ bench:
 	@tools/setup.sh all
 	@$(IN_VENV) python benchmarks/run.py $(BENCH_ARGS)
 
-# The tables of README.md and of pages in doc/ from what bench has written.
+# The tables of README.md and of pages in doc/, most of them from what bench has written.
 tables:
-	@tools/setup.sh run
-	@$(IN_VENV) python tools/readme_tables.py
-	@$(IN_VENV) python tools/solution_tables.py
-	@$(IN_VENV) python tools/gradient_tables.py
+	@tools/setup.sh all
+	@$(IN_VENV) python tools/pages.py
 
 lint:
 	@tools/setup.sh all

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -267,7 +267,11 @@ def main() -> None:
     print(table(found))
     print(f'{time.monotonic() - begin:.0f} s')
     if options.results is None:
-        PAGE.write_text(with_table(PAGE.read_text(), found))
+        sys.path.append(str(ROOT / 'tools'))
+        from pages import with_tables
+
+        tables = {'feedforward': lambda *_: f'{table(found)}\n'}
+        PAGE.write_text(with_tables(PAGE.read_text(), tables))
 
 
 # --- tables and picture --------------------------------------------------------------------------
@@ -287,14 +291,6 @@ def table(found: Mapping[str, Any]) -> str:
     stiffness = ', '.join(f'{value:.3g}' for value in found['stiffness [N m/rad, N/m]'][:7])
     parts.append(f'Stiffness of the feedback: {stiffness} N m/rad.\n')
     return '\n'.join([*parts, f'Result of the slowed motion: "{found["reason"]}"'])
-
-
-def with_table(page: str, found: Mapping[str, Any]) -> str:
-    """Return the page with its tables; raises `ValueError` if it has no place for them."""
-    block = re.compile(r'(<!-- table: feedforward -->\n).*?(<!-- end of table -->)', re.DOTALL)
-    if not block.search(page):
-        raise ValueError(f'{PAGE.name} has no place for the tables')
-    return block.sub(lambda match: f'{match[1]}{table(found)}\n{match[2]}', page)
 
 
 def draw(

@@ -5,16 +5,14 @@ simulator, a motion of `excite`; sensors are noisy. A right interval of 95 % hol
 to 99 of 100 cases, 98 times in 100.
 
 `OPENBLAS_NUM_THREADS=1 python benchmarks/run.py --only identification` runs it, in 25 minutes;
-`PYTHONPATH=.:test python benchmarks/identification.py` then makes the table of
-doc/identification.md.
+`python tools/pages.py doc/identification.md` then makes the table of that page.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +42,6 @@ from support.simulated_recording import (
     true_robot,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = ROOT / 'benchmarks/results/identification.json', ROOT / 'doc/identification.md'
 TIME = 20.0
 FULL, QUICK = 100, 3  # seeds
 ARM = 'UR5'
@@ -168,8 +164,9 @@ def judged(result: DynamicIdentification) -> tuple[bool, bool]:
     return named, bool(low <= 1.0 / GAINS[2] <= high)
 
 
-def table(measured: list[dict[str, Any]]) -> str:
-    """Return the table of the page."""
+def simulated(folder: Path, brief: bool = False) -> str:
+    """Return the table of doc/identification.md, from the results in a folder."""
+    measured = json.loads((folder / 'identification.json').read_text(encoding='utf-8'))['figures']
     cases = [
         [each for each in measured if each['group'].endswith(f', {text}')]
         for text in CASES.values()
@@ -193,7 +190,7 @@ def table(measured: list[dict[str, Any]]) -> str:
         found = [[each for each in case if each['name'] == name] for case in cases]
         rows.append((name, [cell(each[0]) if each else '' for each in found]))
     lines += [f'| {label} | {" | ".join(cells)} |' for label, cells in rows]
-    return '\n'.join(lines)
+    return '\n'.join(lines) + '\n'
 
 
 def cell(figure: dict[str, Any]) -> str:
@@ -201,14 +198,4 @@ def cell(figure: dict[str, Any]) -> str:
     return str(figure.get('note') or round(figure['ours']))
 
 
-def main() -> None:
-    """Write the table of the page."""
-    measured = json.loads(RESULTS.read_text(encoding='utf-8'))['figures']
-    page = PAGE.read_text(encoding='utf-8')
-    pattern = r'(<!-- table: simulated -->\n).*?(<!-- end of table -->)'
-    new = re.sub(pattern, lambda m: f'{m[1]}{table(measured)}\n{m[2]}', page, flags=re.DOTALL)
-    PAGE.write_text(new, encoding='utf-8')
-
-
-if __name__ == '__main__':
-    main()
+TABLES: dict[str, Callable[[Path, bool], str]] = {'simulated': simulated}

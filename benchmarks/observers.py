@@ -11,7 +11,6 @@ noise and with the right model, shows what the momentum observer does by itself.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -83,7 +82,11 @@ def main() -> None:
     draw(rows['curves'], folder / 'observers.png')
     print(table(found))
     if options.results is None:
-        PAGE.write_text(with_table(PAGE.read_text(), found))
+        sys.path.append(str(ROOT / 'tools'))
+        from pages import with_tables
+
+        tables = {'observers': lambda *_: f'{table(found)}\n'}
+        PAGE.write_text(with_tables(PAGE.read_text(), tables))
 
 
 # --- robots and motions --------------------------------------------------------------------------
@@ -428,14 +431,6 @@ def shown(name: str, value: float) -> str:
     if name.startswith(('false', 'states')):
         return str(int(value))
     return f'{value:.0f}' if '[ms]' in name else f'{value:.3g}'
-
-
-def with_table(page: str, found: Mapping[str, Any]) -> str:
-    """Return the page with its table; raises `ValueError` if it has no place for one."""
-    block = re.compile(r'(<!-- table: observers -->\n).*?(<!-- end of table -->)', re.DOTALL)
-    if not block.search(page):
-        raise ValueError(f'{PAGE.name} has no place for the table of observers')
-    return block.sub(lambda match: f'{match[1]}{table(found)}\n{match[2]}', page)
 
 
 def draw(curves: Mapping[tuple[str, str], Mapping[str, list[float]]], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""doc/operation_counts.md shows what its script counts, and its claims hold."""
+"""The claims of doc/operation_counts.md hold; test_generated_pages compares its tables."""
 
 from __future__ import annotations
 
@@ -10,30 +10,15 @@ from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.program.factoring import factored
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
-from support.paths import DOC
-from support.robots import all_example_robots
 from support.tools import load_tool
 
-TOOL = load_tool('operation_counts')
-PAGE = DOC / 'operation_counts.md'
+TOOL = load_tool('page_tables.operation_counts')
 
 
 def compiled(name: str):
     """Return the program of inverse dynamics of a chain with base parameters."""
     tree = regrouped(TOOL.chain(name))
     return factored(TOOL.recorded(tree, inverse_dynamics, TOOL.MOTION, gravity_along_z=True))
-
-
-@pytest.mark.skipif(not all_example_robots(), reason='example-robot-data is not installed')
-def test_page_is_what_the_script_counts():
-    page = PAGE.read_text(encoding='utf-8')
-    assert TOOL.update(page) == page, 'run PYTHONPATH=test python tools/operation_counts.py'
-
-
-def test_a_page_without_a_table_is_refused():
-    page = PAGE.read_text(encoding='utf-8')
-    with pytest.raises(ValueError, match='the page has the tables'):
-        TOOL.update(page.replace('<!-- table: chains -->', ''))
 
 
 @pytest.mark.parametrize('source', TOOL.OTHERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from types import ModuleType
 
@@ -12,12 +12,7 @@ FOLDER = ROOT / 'tools'
 
 
 def load_tool(name: str) -> ModuleType:
-    """Return tools/<name>.py as a module; scripts may import each other."""
+    """Return the module of this name in tools/."""
     if str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))
-    specification = importlib.util.spec_from_file_location(name, FOLDER / f'{name}.py')
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return importlib.import_module(name)

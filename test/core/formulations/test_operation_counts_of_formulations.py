@@ -1,7 +1,7 @@
 """doc/formulations.md: its functions exist, and what formulations cost is measured.
 
-Operations are counted as in `tools/operation_counts.py`, of programs as they are recorded. Run as a
-script, this file prints the table of the page.
+Operations are counted as in `tools/page_tables/operation_counts.py`, of programs as they are
+recorded. Run as a script, this file prints the table of the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from support.tools import load_tool
 
 PAGE = DOC / 'formulations.md'
 
-COUNTS = load_tool('operation_counts')
+COUNTS = load_tool('page_tables.operation_counts')
 chain = COUNTS.chain
 
 

@@ -1,38 +1,25 @@
-"""Write the measured tables of doc/all_solutions.md: `python tools/solution_tables.py`.
-
-Figures come from benchmarks/results/all_solutions.json and all_solutions_speed.json. Each table
-stands between two comments, as in `tools/readme_tables.py`. `--check` changes nothing and ends with
-status 1 if a table would change.
-"""
+"""The measured tables of doc/all_solutions.md."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from readme_tables import (
-    BLOCK,
-    RESULTS,
-    ROOT,
+from page_tables.results import (
     Results,
     first,
     lost,
     machine_of,
     note,
     number,
-    only_looks,
     ours,
     table,
     theirs,
     times,
     verdict,
-    write,
 )
 
-PAGE = ROOT / 'doc' / 'all_solutions.md'
+PARTS = ('all_solutions', 'all_solutions_speed')
 KINDS = ('at limits', 'singular', 'right angles')
 BORDERS = ('random', 'border, inside', 'border, outside')
 
@@ -61,7 +48,7 @@ class Figures:
         return note(self._found.get((arm, name, kind))).partition(': ')[2]
 
 
-def random_poses(folder: Path) -> str:
+def random_poses(folder: Path, brief: bool = False) -> str:
     """Return the table of random poses."""
     figures = Figures(folder)
     rows = []
@@ -94,7 +81,7 @@ def random_poses(folder: Path) -> str:
     return table(heads, rows, 'numbers of poses, pairs and solutions')
 
 
-def hard_poses(folder: Path) -> str:
+def hard_poses(folder: Path, brief: bool = False) -> str:
     """Return the table of hard poses."""
     figures = Figures(folder)
     rows = []
@@ -113,7 +100,7 @@ def hard_poses(folder: Path) -> str:
     return table(heads, rows, 'configurations that were not found (share of answers certified)')
 
 
-def path_tracking(folder: Path) -> str:
+def path_tracking(folder: Path, brief: bool = False) -> str:
     """Return the table of sets compared with path tracking."""
     figures = Figures(folder)
     rows = [
@@ -123,7 +110,7 @@ def path_tracking(folder: Path) -> str:
     return table(('arm', *BORDERS), rows, 'sets of solutions that agree') + verdict(figures.results)
 
 
-def speed(folder: Path) -> str:
+def speed(folder: Path, brief: bool = False) -> str:
     """Return the table of times."""
     results = Results(folder, 'all_solutions_speed')
     rows = []
@@ -156,56 +143,15 @@ def speed(folder: Path) -> str:
     return table(heads, rows, 'times in µs: median (99th percentile)') + verdict(results)
 
 
-def measured_on(folder: Path) -> str:
+def measured_on(folder: Path, brief: bool = False) -> str:
     """Return what was measured on."""
-    parts = sorted(set(PARTS.values()))
-    return machine_of(folder, [part for part in parts if measured(folder, part)])
+    return machine_of(folder, PARTS)
 
 
-def measured(folder: Path, part: str) -> bool:
-    """Return whether there are results of a part."""
-    return (folder / f'{part}.json').is_file()
-
-
-TABLES: dict[str, Callable[[Path], str]] = {
+TABLES: dict[str, Callable[[Path, bool], str]] = {
     'measured_on': measured_on,
     'random_poses': random_poses,
     'hard_poses': hard_poses,
     'path_tracking': path_tracking,
     'speed': speed,
 }
-
-#: The part of the benchmark that a table is made from.
-PARTS = {
-    'random_poses': 'all_solutions',
-    'hard_poses': 'all_solutions',
-    'path_tracking': 'all_solutions',
-    'speed': 'all_solutions_speed',
-}
-
-
-def update(text: str, folder: Path = RESULTS) -> str:
-    """Return the page with its tables made anew.
-
-    Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
-    """
-    found = [match.group(2) for match in BLOCK.finditer(text)]
-    if sorted(found) != sorted(TABLES):
-        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
-
-    def made(name: str) -> str:
-        part = PARTS.get(name, '')
-        if part and not measured(folder, part):
-            return f'Not measured yet: `python benchmarks/run.py --only {part}`.\n'
-        return TABLES[name](folder).replace('](benchmarks/', '](../benchmarks/')
-
-    return BLOCK.sub(lambda match: match[1] + made(match[2]) + match[4], text)
-
-
-def main() -> None:
-    """Write the page, or only look."""
-    write(PAGE, update(PAGE.read_text(encoding='utf-8')), only_looks())
-
-
-if __name__ == '__main__':
-    main()

@@ -1,28 +1,31 @@
-"""Write the measured tables of README and doc/performance.md: `python tools/readme_tables.py`.
+"""The measured tables of README.md and doc/performance.md.
 
-Figures come from benchmarks/results/*.json, which `make bench` writes. Each table stands between
-two comments, `<!-- table: NAME -->` and `<!-- end of table -->`; what is between them is replaced.
 Below each table stand all comparisons of its parts that a peer wins and all requirements that are
-missed, also those for which the table has no line. `--check` changes nothing and ends with status 1
-if one of them would change.
+missed, also those for which the table has no line.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / 'benchmarks' / 'results'
-PAGES = (ROOT / 'README.md', ROOT / 'doc' / 'performance.md')
-BLOCK = re.compile(r'(<!-- table: (\w+)( in brief)? -->\n).*?(<!-- end of table -->)', re.DOTALL)
+from page_tables.results import (
+    Figure,
+    Results,
+    first,
+    limit,
+    lost,
+    machine_of,
+    note,
+    number,
+    ours,
+    table,
+    theirs,
+    times,
+    unit_of,
+    verdict,
+)
 
-Figure = dict[str, Any]
 PYTHON, CPP, PARALLEL, LOOP = (
     'Pinocchio from Python',
     'Pinocchio C++',
@@ -67,11 +70,10 @@ BRIEF_ROWS = (
     '1024 arms',
 )
 
-
 #: In the table of nodes, once they have been measured.
 MEASURED_ON_DEMAND = ('node_kilohertz', 'node_rates')
 
-#: Parts whose tables are on other pages: `tools/solution_tables.py`, `tools/gradient_tables.py`.
+#: Parts whose tables are on other pages.
 OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'gradients', 'identification', 'recordings')
 
 #: Results of programs that are no parts of benchmarks/run.py, and write their tables themselves.
@@ -79,44 +81,6 @@ STUDIES = ('feedforward', 'observers')
 
 #: Systems that the table of absolute coordinates in brief shows.
 BRIEF_SYSTEMS = ('100 bodies', 'Panda')
-
-
-class Results:
-    """The figures of some parts of the benchmark."""
-
-    def __init__(self, folder: Path, *parts: str) -> None:
-        self.parts = parts
-        files = [json.loads((folder / f'{part}.json').read_text()) for part in parts]
-        self.environments = [file['environment'] for file in files]
-        self.figures: list[Figure] = [figure for file in files for figure in file['figures']]
-
-    def select(self, **values: str) -> list[Figure]:
-        """Return the figures that have these values; '' also selects what is not there."""
-        return [
-            figure
-            for figure in self.figures
-            if all(figure.get(key, '') == value for key, value in values.items())
-        ]
-
-    def names(self, key: str) -> list[str]:
-        """Return the values of a field, each once, in their order."""
-        return list(dict.fromkeys(figure[key] for figure in self.figures))
-
-
-def update(text: str, folder: Path = RESULTS, to_root: str = '') -> str:
-    """Return a text with all its tables made anew; `to_root` leads from the page to the root.
-
-    Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
-    """
-    found = [match.group(2) for match in BLOCK.finditer(text)]
-    if sorted(found) != sorted(TABLES):
-        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
-
-    def made(match: re.Match[str]) -> str:
-        table = TABLES[match[2]](folder, bool(match[3]))
-        return match[1] + table.replace('](benchmarks/', f']({to_root}benchmarks/') + match[4]
-
-    return BLOCK.sub(made, text)
 
 
 def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
@@ -128,36 +92,10 @@ def kept(rows: list[tuple[str, ...]], brief: bool) -> list[tuple[str, ...]]:
     ]
 
 
-# --- tables ---
-
-
 def machine(folder: Path, brief: bool = False) -> str:
     """Return what was measured on, one line for each different set-up."""
     parts = sorted(path.stem for path in folder.glob('*.json'))
     return machine_of(folder, [part for part in parts if part not in (*OTHER_PAGES, *STUDIES)])
-
-
-def machine_of(folder: Path, parts: Iterable[str]) -> str:
-    """Return what some parts were measured on."""
-    lines: dict[str, list[tuple[str, list[float]]]] = {}
-    for path in (folder / f'{part}.json' for part in parts):
-        where = json.loads(path.read_text())['environment']
-        line = (
-            f'{where["processor"]}, {where["cores"]} cores, {where["vectors"]} doubles per vector; '
-            f'Python {where["python"]}, NumPy {where["numpy"]}, llvmlite {where["llvmlite"]}, '
-            f'Pinocchio {where["pinocchio"]}, rclpy {where["rclpy"]}, '
-            f'Fast DDS for ROS {where["fastrtps"]}; {where["date"]}'
-        )
-        lines.setdefault(line, []).append((path.stem, where['load before and after']))
-    text = []
-    for line, parts in lines.items():
-        loads = [load for _, pair in parts for load in pair]
-        which = '' if len(lines) == 1 else f' ({", ".join(name for name, _ in parts)})'
-        text.append(
-            f'Measured on: {line}{which}. Load average of the machine, which others use too, '
-            f'before and after the parts: {min(loads):.1f} to {max(loads):.1f}.\n'
-        )
-    return '\n'.join(text)
 
 
 def single_calls(folder: Path, brief: bool = False) -> str:
@@ -482,147 +420,3 @@ TABLES: dict[str, Callable[[Path, bool], str]] = {
     'start': start,
     'instruction_sets': instruction_sets,
 }
-
-
-# --- cells ---
-
-
-def first(figures: Sequence[Figure]) -> Figure | None:
-    """Return the first figure, None if there is none."""
-    return figures[0] if figures else None
-
-
-def number(value: float | None) -> str:
-    """Return a number with three digits."""
-    if value is None:
-        return ''
-    return f'{value:.0f}' if abs(value) >= 100 else f'{value:.3g}'
-
-
-def unit_of(figure: Figure) -> str:
-    """Return the unit with a space before it."""
-    unit = {'us': 'µs'}.get(figure.get('unit', ''), figure.get('unit', ''))
-    return f' {unit}' if unit else ''
-
-
-def ours(figure: Figure | None, *, unit: bool = False) -> str:
-    """Return our median and 99th percentile."""
-    return _pair(figure, 'ours', unit=unit)
-
-
-def theirs(figure: Figure | None) -> str:
-    """Return the peer's median and 99th percentile."""
-    return _pair(figure, 'theirs')
-
-
-def _pair(figure: Figure | None, whose: str, *, unit: bool = False) -> str:
-    if not figure or whose not in figure:
-        return '–'
-    tail = number(figure.get(f'{whose}_p99'))
-    return (
-        number(figure[whose]) + (f' ({tail})' if tail else '') + (unit_of(figure) if unit else '')
-    )
-
-
-def times(figure: Figure | None) -> str:
-    """Return how many times faster, bold where it is less than once."""
-    if not figure:
-        return '–'
-    ratio = number(figure['ratio'])
-    return f'**{ratio}**' if figure['ratio'] < 1.0 else ratio
-
-
-def limit(figure: Figure) -> str:
-    """Return what is required."""
-    if 'required' not in figure:
-        return ''
-    sign = '≥' if figure['meaning'].endswith('least') else '≤'
-    of_ratio = figure['meaning'].startswith('ratio')
-    return f'{sign} {figure["required"]:g}' + (' times' if of_ratio else unit_of(figure))
-
-
-def note(figure: Figure | None) -> str:
-    """Return the note of a figure."""
-    return figure.get('note', '') if figure else ''
-
-
-def lost(*figures: Figure | None) -> str:
-    """Return, in bold, where a peer is better, and that a requirement is missed."""
-    words = []
-    for figure in figures:
-        if figure and figure['worse']:
-            words += [f'{name} of {figure["peer"]}' for name in figure['worse']]
-        if figure and figure.get('fulfilled') is False:
-            words.append('limit missed')
-    return f'**{"; ".join(dict.fromkeys(words))}**' if words else ''
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], what: str) -> str:
-    """Return a table with a line about its cells above, as Markdown; equal first cells once."""
-    lines = [
-        f'{what[0].upper()}{what[1:]}.\n',
-        f'| {" | ".join(heads)} |',
-        '|---' * len(heads) + '|',
-    ]
-    previous = ''
-    for head, *cells in rows:
-        shown = '' if head == previous and len(heads) > 4 else head
-        lines.append(f'| {" | ".join([shown, *cells])} |')
-        previous = head
-    return '\n'.join(lines) + '\n\n'
-
-
-def verdict(results: Results) -> str:
-    """Return what comparisons are lost and what limits are missed, and of how many."""
-    compared = [f for f in results.figures if not f.get('peer', 'ours').startswith('ours')]
-    worse = [figure for figure in compared if figure['worse']]
-    required = [figure for figure in results.figures if 'fulfilled' in figure]
-    missed = [figure for figure in required if not figure['fulfilled']]
-    files = ', '.join(f'[{part}.json](benchmarks/results/{part}.json)' for part in results.parts)
-    text = ''
-    if compared:
-        text = f'Of {len(compared)} comparisons in {files} we lose {len(worse)}'
-        text += _listed(f'{label(f)} ({", ".join(f["worse"])} of {f["peer"]})' for f in worse)
-        text += '. '
-    text += f'Of {len(required)} limits of our own we miss {len(missed)}'
-    text += _listed(
-        f'{label(f)}{" against " + f["peer"] if "peer" in f else ""} ({limit(f)})' for f in missed
-    )
-    return f'{text}.\n'
-
-
-def label(figure: Figure) -> str:
-    """Return robot and name."""
-    return f'{figure["robot"]}, {figure["name"]}'
-
-
-def _listed(parts: Iterable[str]) -> str:
-    text = '; '.join(parts)
-    return f': {text}' if text else ''
-
-
-def write(page: Path, after: str, check: bool) -> None:
-    """Write a page, or only look whether it would change."""
-    if not check:
-        page.write_text(after, encoding='utf-8')
-    elif after != page.read_text(encoding='utf-8'):
-        sys.exit(f'{page.name} is not what benchmarks/results say')
-
-
-def only_looks(arguments: Sequence[str] | None = None) -> bool:
-    """Return whether the command line says `--check`."""
-    parser = argparse.ArgumentParser(description='Write the measured tables.')
-    parser.add_argument('--check', action='store_true', help='only tell whether it would change')
-    return bool(parser.parse_args(arguments).check)
-
-
-def main() -> None:
-    """Write the pages, or only look."""
-    check = only_looks()
-    for page in PAGES:
-        to_root = '../' * len(page.relative_to(ROOT).parts[1:])
-        write(page, update(page.read_text(encoding='utf-8'), to_root=to_root), check)
-
-
-if __name__ == '__main__':
-    main()

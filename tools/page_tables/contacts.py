@@ -1,11 +1,8 @@
-"""Write the table of doc/contact_localization.md: how well contacts are localized.
-
-python tools/contact_table.py
-"""
+"""The table of doc/contact_localization.md: how well contacts are localized, simulated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +13,7 @@ from screw_dynamics_ros.core.description.robot_description import Joint, Link, R
 from screw_dynamics_ros.core.estimation import ContactLocator, LocalizationOptions, link_segments
 from screw_dynamics_ros.core.types import Array
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / 'doc/contact_localization.md'
-BEGIN, END = '<!-- table by tools/contact_table.py -->\n', '<!-- end of the table -->\n'
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = (
     '| touched | joints before it | force | nothing reported | link alone | place reported '
     '| link right | error along it, median | 95 % | stated deviation, median |',
@@ -174,16 +169,9 @@ def rows(forces: Sequence[float] = FORCES) -> Iterator[str]:
             )
 
 
-def table() -> str:
-    """Return the table."""
+def contacts(folder: Path, brief: bool = False) -> str:
+    """Return the table; it needs no results."""
     return '\n'.join([*HEAD, *rows()]) + '\n'
 
 
-def update(page: str) -> str:
-    """Return the page with the table of now."""
-    start, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-    return page[:start] + table() + page[end:]
-
-
-if __name__ == '__main__':
-    PAGE.write_text(update(PAGE.read_text(encoding='utf-8')), encoding='utf-8')
+TABLES: dict[str, Callable[[Path, bool], str]] = {'contacts': contacts}

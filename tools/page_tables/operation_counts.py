@@ -1,21 +1,18 @@
-"""Write the tables of doc/operation_counts.md: `PYTHONPATH=test python tools/operation_counts.py`.
+"""The tables of doc/operation_counts.md.
 
 Nothing is timed: multiplications and additions of the programs that `Robot` compiles, counted as
 OpenSYMORO counts them. Sines, signs and what no output needs are left out, inertias are general,
-and gravity of a chain is one symbol along the axis of the base. `--check` changes nothing and ends
-with status 1 if a table would change.
+and gravity of a chain is one symbol along the axis of the base.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from readme_tables import BLOCK, ROOT
 
 from screw_dynamics_ros.core.compile.program.factoring import factored
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
@@ -34,8 +31,6 @@ from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
 from support.poe_models import random_inertias
 from support.robots import urdf_path
-
-PAGE = ROOT / 'doc' / 'operation_counts.md'
 
 MULTIPLICATIONS, ADDITIONS = ('mul', 'scale', 'reciprocal'), ('add', 'sub', 'shift')
 
@@ -150,22 +145,24 @@ def header(first: str, names: Iterable[str]) -> str:
     return f'| {first} | ' + ' | '.join(columns) + ' |\n|---|' + '---|' * len(columns) + '\n'
 
 
-def chains() -> str:
+def chains(folder: Path, brief: bool = False) -> str:
     """Return the table of inverse dynamics here and elsewhere."""
     motion = partial(recorded, function=inverse_dynamics, names=MOTION, gravity_along_z=True)
     plain = [motion(chain(name)) for name in CHAINS]
     base = [motion(regrouped(chain(name))) for name in CHAINS]
     return (
-        header('inverse dynamics', CHAINS)
+        '\n'
+        + header('inverse dynamics', CHAINS)
         + ''.join(row(label, cells) for label, cells in OTHERS.items())
         + row('here, as recorded', map(counts, plain))
         + row('here, as recorded, base parameters', map(counts, base))
         + row('here, factored', (counts(factored(p)) for p in plain))
         + row('**here, factored, base parameters**', (counts(factored(p)) for p in base))
+        + '\n'
     )
 
 
-def functions() -> str:
+def functions(folder: Path, brief: bool = False) -> str:
     """Return the table of other functions of real robots: as recorded and factored."""
     columns = [f'{name}{kind}' for name in DESCRIPTIONS for kind in (', recorded', ', factored')]
     lines = []
@@ -178,34 +175,7 @@ def functions() -> str:
             before = recorded(described(robot), function, names, gravity_along_z=False)
             cells += [counts(before), counts(factored(before))]
         lines.append(row(label, cells))
-    return header('function', columns) + ''.join(lines)
+    return '\n' + header('function', columns) + ''.join(lines) + '\n'
 
 
-TABLES: dict[str, Callable[[], str]] = {'chains': chains, 'functions': functions}
-
-
-def update(text: str) -> str:
-    """Return the page with its tables made anew.
-
-    Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
-    """
-    found = [match.group(2) for match in BLOCK.finditer(text)]
-    if sorted(found) != sorted(TABLES):
-        raise ValueError(f'the page has the tables {found} instead of {list(TABLES)}')
-    return BLOCK.sub(lambda match: match[1] + '\n' + TABLES[match[2]]() + '\n' + match[4], text)
-
-
-def main() -> None:
-    """Write the page, or only look."""
-    parser = argparse.ArgumentParser(description='Write the tables of operation counts.')
-    parser.add_argument('--check', action='store_true', help='only tell whether it would change')
-    options = parser.parse_args()
-    before = PAGE.read_text(encoding='utf-8')
-    after = update(before)
-    if options.check and after != before:
-        sys.exit(f'{PAGE.name} does not show the programs')
-    PAGE.write_text(after, encoding='utf-8')
-
-
-if __name__ == '__main__':
-    main()
+TABLES: dict[str, Callable[[Path, bool], str]] = {'chains': chains, 'functions': functions}

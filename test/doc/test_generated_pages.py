@@ -1,0 +1,171 @@
+"""Generated tables of README.md and doc/ are what `tools/pages.py` makes of the results."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from support.paths import ROOT
+from support.robots import all_example_robots
+from support.tools import load_tool
+
+RESULTS = ROOT / 'benchmarks' / 'results'
+
+pages = load_tool('pages')
+benchmark = load_tool('page_tables.benchmark')
+
+
+def text_of(page):
+    return (ROOT / page).read_text(encoding='utf-8')
+
+
+README = text_of('README.md')
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Return a copy of the results."""
+    return shutil.copytree(RESULTS, tmp_path / 'results')
+
+
+def change(folder, part, which, **values):
+    """Change one figure."""
+    path = folder / f'{part}.json'
+    content = json.loads(path.read_text())
+    (figure, *_) = (f for f in content['figures'] if which.items() <= f.items())
+    figure.update(values)
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize('page', pages.PAGES)
+def test_page_is_up_to_date(page):
+    if page == 'doc/operation_counts.md' and not all_example_robots():
+        pytest.skip('example-robot-data is not installed')
+    before = text_of(page)
+    after = pages.updated(page, before)
+    assert pages.alike(before, after, pages.TOLERANCES.get(page, 0.0)), 'run make tables'
+
+
+@pytest.mark.parametrize('page', pages.PAGES)
+def test_tables_that_are_missing_or_unknown_are_refused(page):
+    mark = next(pages.BLOCK.finditer(text_of(page)))[1]
+    for other in ('', '<!-- table: stakes -->\n'):
+        with pytest.raises(ValueError, match='the page has the tables'):
+            pages.updated(page, text_of(page).replace(mark, other))
+
+
+def test_no_table_is_left_out():
+    """Programs that measure external torques and feedforward write their tables themselves."""
+    made = {*pages.PAGES, 'doc/external_torques.md', 'doc/feedforward.md'}
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in ROOT.glob('doc/*.md')}
+    assert {page for page, text in texts.items() if pages.BLOCK.search(text)} == made - {
+        'README.md'
+    }
+
+
+def test_texts_are_alike_but_for_rounding():
+    assert pages.alike('| 12 mm | 3.4 % |', '| 13 mm | 3.3 % |', 1.01)
+    assert not pages.alike('| 12 mm | 3.4 % |', '| 14 mm | 3.4 % |', 1.01)
+    assert not pages.alike('| 12 mm |', '| - mm |', 1.01)
+    assert not pages.alike('| 1.0 |', '| 1 |', 0.0)
+
+
+def test_links_of_contacts_are_right_above_the_stated_force():
+    """99 % and more at 80 N everywhere."""
+    shares = re.findall(
+        r'\| 80 N \|.*?\| ([\d.]+) % \| \d+ mm', text_of('doc/contact_localization.md')
+    )
+    assert len(shares) == len(load_tool('page_tables.contacts').cases())
+    assert min(map(float, shares)) >= 99.0
+
+
+def test_command(monkeypatch, tmp_path, capsys):
+    """`--check` finds a page that was edited by hand; without it, the page is written."""
+    page = 'doc/gradients.md'
+    right = text_of(page)
+    begin = pages.BLOCK.search(right).start()
+    edited = right[:begin] + right[begin:].replace('median', 'mean', 1)
+    (tmp_path / 'doc').mkdir()
+    (tmp_path / page).write_text(edited, encoding='utf-8')
+    monkeypatch.setattr(pages, 'ROOT', tmp_path)
+    assert pages.main(['--check', page]) == 1
+    assert (tmp_path / page).read_text(encoding='utf-8') == edited
+    assert pages.main([page]) == 0
+    assert capsys.readouterr().out == f'outdated: {page}\nwritten: {page}\n'
+    assert (tmp_path / page).read_text(encoding='utf-8') == right
+    assert pages.main(['--check', page]) == 0
+    with pytest.raises(SystemExit):
+        pages.main(['doc/lie_groups.md'])
+
+
+def test_every_row_in_which_we_are_worse_is_in_the_readme():
+    page = text_of('doc/performance.md')
+    bold = [line.count('**') for line in page.splitlines() if line.startswith('|')]
+    shown = [line.count('**') for line in README.splitlines() if line.startswith('|')]
+    assert sum(map(bool, bold)) == sum(map(bool, shown)) > 0
+
+
+def test_an_edited_number_shows():
+    """The text of each table is compared: one digit that is put right by hand is found."""
+    for name in benchmark.TABLES:
+        begin = README.index(f'<!-- table: {name}')
+        digit = re.compile(r'[1-8]').search(README, README.index('-->', begin))
+        edited = README[: digit.start()] + '9' + README[digit.end() :]
+        assert pages.updated('README.md', edited) == README != edited
+
+
+@pytest.mark.parametrize(
+    ('part', 'which'),
+    [
+        ('single_calls', {'robot': 'Panda, 9 dof', 'name': 'inverse dynamics'}),
+        ('stacks', {'name': 'forward dynamics, one core'}),
+        ('inverse_kinematics', {'name': 'time', 'ours': None}),
+        ('node_latency', {'name': 'state'}),
+        ('first_use', {}),
+    ],
+)
+def test_a_change_of_the_results_shows(results, part, which):
+    which = {key: value for key, value in which.items() if value is not None}
+    change(results, part, which, ours=123.4)
+    assert '123' in pages.updated('README.md', README, results)
+    assert pages.updated('README.md', README, results) != README
+
+
+def test_what_a_peer_wins_is_said(results):
+    """In the line of the table, in bold, and below, also without a line."""
+    which = {'robot': 'UR5, 6 dof', 'name': 'gravity torques', 'peer': 'Pinocchio C++'}
+    change(results, 'single_calls', which, ratio=0.5, worse=['median'])
+    text = benchmark.single_calls(results)
+    (line,) = (line for line in text.splitlines() if '**0.5**' in line)
+    assert line.endswith('| **median of Pinocchio C++** |')
+    assert 'UR5, 6 dof, gravity torques (median of Pinocchio C++)' in text.splitlines()[-1]
+    which['name'] = 'kinetic energy'
+    assert which['name'] not in benchmark.SINGLE
+    change(results, 'single_calls', which, ratio=0.4, worse=['median'])
+    assert 'kinetic energy (median of' in benchmark.single_calls(results).splitlines()[-1]
+
+
+def test_what_misses_a_limit_is_said(results):
+    change(results, 'node_endurance', {'fails': True}, fulfilled=False)
+    assert '**limit missed**' in benchmark.nodes(results)
+
+
+def test_every_part_of_the_benchmark_has_results():
+    source = (ROOT / 'benchmarks' / 'run.py').read_text()
+    named = {
+        kind: re.findall(r"'(\w+)',", re.search(rf'{kind} = \((.*?)\)', source, re.DOTALL)[1])
+        for kind in ('MODULES', 'ON_DEMAND')
+    }
+    found = {path.stem for path in RESULTS.glob('*.json')}
+    assert set(named['MODULES']) == found - {*named['ON_DEMAND'], *benchmark.STUDIES}
+
+
+def test_results_know_the_processor_but_not_the_host():
+    for path in RESULTS.glob('*.json'):
+        text = path.read_text()
+        assert not re.search(r'[" =:]/(home|root|tmp|work|usr|opt|Users)/', text), path.name
+        if path.stem in benchmark.STUDIES:
+            continue
+        where = json.loads(text)['environment']
+        assert {'processor', 'cores', 'python', 'numpy', 'pinocchio', 'ROS', 'date'} <= set(where)

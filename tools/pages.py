@@ -1,0 +1,95 @@
+"""Write the generated tables of README.md and doc/: `python tools/pages.py [--check] [PAGE ...]`.
+
+Each table stands between two comments, `<!-- table: NAME -->` (or `NAME in brief`) and
+`<!-- end of table -->`; what is between them is replaced. Measured figures come from
+benchmarks/results/*.json, which `make bench` writes. `--check` changes nothing and ends with
+status 1 if a page would change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / 'benchmarks' / 'results'
+sys.path += [str(ROOT / folder) for folder in ('', 'tools', 'benchmarks', 'test')]
+
+BLOCK = re.compile(r'(<!-- table: (\w+)( in brief)? -->\n).*?(<!-- end of table -->)', re.DOTALL)
+NUMBER = re.compile(r'\d+(?:\.\d+)?')
+
+#: Makes a table from the folder of results, all of it or in brief.
+Table = Callable[[Path, bool], str]
+
+#: Each page, and the module whose TABLES it shows.
+PAGES = {
+    'README.md': 'page_tables.benchmark',
+    'doc/performance.md': 'page_tables.benchmark',
+    'doc/all_solutions.md': 'page_tables.solutions',
+    'doc/gradients.md': 'page_tables.gradients',
+    'doc/identification.md': 'identification',
+    'doc/contact_localization.md': 'page_tables.contacts',
+    'doc/operation_counts.md': 'page_tables.operation_counts',
+}
+
+#: By how much numbers may differ: those of simulations are rounded differently by each processor.
+TOLERANCES = {'doc/contact_localization.md': 1.01}
+
+
+def updated(page: str, text: str, folder: Path = RESULTS) -> str:
+    """Return the text of a page with its tables of now; raises `ValueError` like `with_tables`."""
+    tables: Mapping[str, Table] = importlib.import_module(PAGES[page]).TABLES
+    to_root = '../' * page.count('/')
+    return with_tables(text, tables, folder).replace('](benchmarks/', f']({to_root}benchmarks/')
+
+
+def with_tables(text: str, tables: Mapping[str, Table], folder: Path = RESULTS) -> str:
+    """Return a text with all its tables replaced.
+
+    Raises `ValueError` if it lacks a table, has an unknown one, or one twice.
+    """
+    found = [match[2] for match in BLOCK.finditer(text)]
+    if sorted(found) != sorted(tables):
+        raise ValueError(f'the page has the tables {found} instead of {list(tables)}')
+    return BLOCK.sub(
+        lambda match: match[1] + tables[match[2]](folder, bool(match[3])) + match[4], text
+    )
+
+
+def alike(text: str, other: str, tolerance: float) -> bool:
+    """Return whether texts are equal but for numbers that differ by no more than a tolerance."""
+    if not tolerance or NUMBER.sub('#', text) != NUMBER.sub('#', other):
+        return text == other
+    pairs = zip(NUMBER.findall(text), NUMBER.findall(other))
+    return all(abs(float(a) - float(b)) <= tolerance for a, b in pairs)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pages, or only look; return the exit status."""
+    parser = argparse.ArgumentParser(description='Write the generated tables of pages.')
+    parser.add_argument('--check', action='store_true', help='only report pages that would change')
+    parser.add_argument('page', nargs='*', help=f'all by default: {", ".join(PAGES)}')
+    options = parser.parse_args(arguments)
+    if unknown := set(options.page) - set(PAGES):
+        parser.error(f'no such page: {", ".join(sorted(unknown))}; there are {", ".join(PAGES)}')
+    outdated = []
+    for page in options.page or PAGES:
+        path = ROOT / page
+        before = path.read_text(encoding='utf-8')
+        after = updated(page, before)
+        if alike(before, after, TOLERANCES.get(page, 0.0)):
+            continue
+        outdated.append(page)
+        if not options.check:
+            path.write_text(after, encoding='utf-8')
+    if outdated:
+        print('outdated:' if options.check else 'written:', ', '.join(outdated))
+    return int(options.check and bool(outdated))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
