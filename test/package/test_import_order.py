@@ -53,7 +53,7 @@ ORDER = """
     ros.data_folder
     ros.diagnostics
     ros.services
-    ros.immediate_services
+    ros.immediate_services  ros.standard_services
     ros.messages
     ros.joint_states
     ros.recordings

@@ -20,6 +20,7 @@ from screw_dynamics_ros.nodes.mechanism import simulator as mechanism_simulator
 from screw_dynamics_ros.nodes.mobile_base import odometry_node
 from screw_dynamics_ros.nodes.parallel import platform_node
 from screw_dynamics_ros.nodes.simulation import simulator, status, time_control
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics import channel
 from support.host_bench import Bench, Clock
 from support.ros_harness import stamp_of
@@ -45,6 +46,7 @@ class NodeBench:
             patch.setattr(module, 'time', self.clock)
         for module in nodes:
             patch.setattr(module, 'every', self._every)
+        patch.setattr(FAULTS, '_faults', {})
         patch.setattr(channel, 'raw_publish', raw_publish)
         patch.setattr(channel.Channel, 'listened', True)
         self._context = rclpy.Context()
@@ -78,7 +80,8 @@ class NodeBench:
     # --- time -----------------------------------------------------------------------------------
 
     def _every(self, node, period, callback):
-        self._timers.append([self.clock.offset + period, period, callback])
+        guarded = FAULTS.guarded(f'timer {callback.__qualname__}', callback)
+        self._timers.append([self.clock.offset + period, period, guarded])
 
     def _go_to(self, offset):
         self.clock.offset = offset
@@ -127,6 +130,16 @@ class NodeBench:
         """Return a status, which takes a moment."""
         self._go_to(self.clock.offset + 1e-6)
         return self.tested.status()
+
+    def diagnostics(self):
+        """Return the statuses on /diagnostics by the last parts of their names."""
+        sent = self.sent['diagnostics']
+        sent.clear()
+        while not sent:
+            self._go_to(self.clock.offset + 1e-6)
+            for timer in self.node.timers:
+                timer.callback()
+        return {status.name.rpartition(': ')[2]: status for status in sent[-1].status}
 
     @staticmethod
     def wait(condition):

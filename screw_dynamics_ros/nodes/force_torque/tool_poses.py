@@ -18,13 +18,13 @@ from screw_dynamics_ros.nodes.force_torque.rest import RestStates
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.running_model import Model
-from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular, time_message
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.standard_services import serve_trigger
 
 MOST_POSES = 1000
 
@@ -77,10 +77,9 @@ class ToolPoses:
         self._model: Model | None = None
         self._mapper: JointStateMapper | None = None
         self._motion: Formula | None = None
-        triggers = ControlServices(node)
-        triggers.add_trigger('~/tare', self._tare)
-        triggers.add_trigger('~/record_pose', self._record)
-        triggers.add_trigger('~/forget_poses', self._forget)
+        serve_trigger(node, '~/tare', self._tare)
+        serve_trigger(node, '~/record_pose', self._record)
+        serve_trigger(node, '~/forget_poses', self._forget)
         self._services = ImmediateServices(node)
         self._services.add('IdentifyTool', '~/identify_tool', self._identify)
 

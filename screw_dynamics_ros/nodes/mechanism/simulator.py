@@ -18,8 +18,6 @@ from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechan
 from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, Loads
 from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
-from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
-from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.nodes.simulation.parameters import WALL, check
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
 from screw_dynamics_ros.nodes.simulation.simulation_time import Pace, SimulationTime
@@ -27,7 +25,9 @@ from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -64,14 +64,14 @@ class MechanismSimulator:
         self._time = SimulationTime(rate, origin)
         factor = parameters['real_time_factor'] if self._time.is_simulated else 1.0
         self._pace = Pace(1.0 / (rate * factor) if factor else 0.0, MOST_LAG)
-        self._state, self._failures = RunState(parameters['paused']), Events()
+        self._state = RunState(parameters['paused'])
         self._control = TimeControl(
             self._state, self._time, self._pace, lambda: node.get_clock().now().nanoseconds
         )
         self._lost = 0.0
         self._prepare()
 
-        guarded = self._failures.guarded
+        guarded = FAULTS.guarded
         node.create_subscription(
             JointState,
             COMMANDS,
@@ -84,10 +84,9 @@ class MechanismSimulator:
             guarded(f'a message on {WRENCHES}', self._on_wrench),
             qos.OUTPUT,
         )
-        services = ControlServices(node)
-        services.add_switch('~/pause', self._control.pause)
-        services.add_trigger('~/step', self._step)
-        services.add_trigger('~/reset', self._reset)
+        serve_switch(node, '~/pause', self._control.pause)
+        serve_trigger(node, '~/step', self._step)
+        serve_trigger(node, '~/reset', self._reset)
         if text:
             self._descriptions = node.create_publisher(String, 'robot_description', qos.LATCHED)
             self._descriptions.publish(String(data=text))
@@ -96,10 +95,12 @@ class MechanismSimulator:
             if self._time.is_simulated
             else None
         )
-        Diagnostics(node).add(self.status)
+        diagnostics = Diagnostics(node)
+        diagnostics.add(self.status)
+        diagnostics.add(FAULTS.status)
         self._pace.start(time.monotonic())
-        every(node, HOUSEKEEPING, guarded('housekeeping', self._outputs.count_listeners))
-        every(node, min(1.0 / rate, 0.01), guarded('a step', self._run))
+        every(node, HOUSEKEEPING, self._outputs.count_listeners)
+        every(node, min(1.0 / rate, 0.01), self._run)
 
     def _prepare(self) -> None:
         """Compile what steps need, before time begins."""
@@ -200,17 +201,11 @@ class MechanismSimulator:
                 'redundant constraints': ', '.join(system.redundant) or 'none',
                 'widest gap [rad, m]': f'{gaps[widest]:.3g} in {widest}' if widest else 'no joints',
                 'time skipped [s]': f'{self._lost:.3f}',
-                'failures': str(self._failures),
             }
         )
         if self._state.stopped:
             status.report(
                 Level.ERROR, f'the simulation has stopped, {self._state.stopped}; call ~/reset'
-            )
-        news = self._failures.news()
-        if news:
-            status.report(
-                Level.ERROR, f'failed and was skipped, {news} times; {self._failures.last}'
             )
         for refusal in list(self._loads.refused.values()):
             status.report(Level.WARN, f'refused {refusal}')

@@ -22,12 +22,12 @@ from screw_dynamics_ros.nodes.mobile_base.followed_path import FollowedPath
 from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
 from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
 from screw_dynamics_ros.nodes.mobile_base.wheel_readings import WheelReadings
-from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
-from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 
 STATES, SET_POSE = 'joint_states', '~/set_pose'
@@ -55,7 +55,6 @@ class OdometryNode:
         self._commands = CommandFilter(base.platform, lambda: values.values)
         self._ticked, self._moved = math.nan, time.monotonic()
         self._refused: dict[str, str] = {}
-        self._failures = Events()
 
         self._outputs = PoseOutputs(node, values)
         self._limited = (
@@ -64,12 +63,13 @@ class OdometryNode:
             else None
         )
         self._subscribe()
-        services = ControlServices(node)
-        services.add_trigger('~/reset', self._reset)
-        Diagnostics(node).add(self.status)
+        serve_trigger(node, '~/reset', self._reset)
+        diagnostics = Diagnostics(node)
+        diagnostics.add(self.status)
+        diagnostics.add(FAULTS.status)
 
     def _subscribe(self) -> None:
-        node, guarded, open_loop = self._node, self._failures.guarded, self.parameters['open_loop']
+        node, guarded, open_loop = self._node, FAULTS.guarded, self.parameters['open_loop']
 
         def listen(kind: type, topic: str, callback: Any, profile: Any) -> None:
             node.create_subscription(
@@ -82,7 +82,7 @@ class OdometryNode:
         if open_loop or self._limited is not None:
             listen(TwistStamped, COMMANDS, self._on_stamped, qos.COMMAND)
             listen(Twist, UNSTAMPED, self._on_twist, qos.COMMAND)
-            every(node, 1.0 / self.parameters['publish_rate'], guarded('a command', self._tick))
+            every(node, 1.0 / self.parameters['publish_rate'], self._tick)
 
     # --- parameters -----------------------------------------------------------------------------
 
@@ -199,7 +199,6 @@ class OdometryNode:
                 'slip by wheels that disagree [m/s]': f'{path.slip:.3g}',
                 'published': str(self._outputs.count),
                 'command': self._commands.acting or 'passed on as it is',
-                'failures': str(self._failures),
             }
         )
         if path.lost:
@@ -212,11 +211,6 @@ class OdometryNode:
             if age > self.parameters['state_timeout']:
                 joints = shorten(self._base.joints)
                 status.report(Level.ERROR, f'no step of {joints} in {STATES} for {age:.3g} s')
-        news = self._failures.news()
-        if news:
-            status.report(
-                Level.ERROR, f'failed and was skipped, {news} times; {self._failures.last}'
-            )
         for refusal in list(self._refused.values()):
             status.report(Level.WARN, f'refused {refusal}')
         return status

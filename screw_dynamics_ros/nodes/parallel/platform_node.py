@@ -16,13 +16,13 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.parallel.motor_states import MotorState, motor_state
 from screw_dynamics_ros.nodes.parallel.outputs import ParallelOutputs
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
-from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
-from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.parameters import Parameters, Value
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 
 STATES, WRENCH = 'joint_states', '~/external_wrench'
@@ -46,7 +46,6 @@ class PlatformNode:
         robot = make_robot(parameters)
         self._robot, self._tracker = robot, PoseTracker(robot)
         self._outputs = ParallelOutputs(node, robot, parameters, self._external)
-        self._failures = Events()
         self._refused: dict[str, str] = {}
         self._wrench, self._wrench_time = np.zeros(6), -np.inf
         self._stamp, self._heard = -(2**63), time.monotonic()
@@ -54,7 +53,7 @@ class PlatformNode:
         self._follow({})
         self._prepare()
 
-        guarded = self._failures.guarded
+        guarded = FAULTS.guarded
         node.create_subscription(
             JointState,
             STATES,
@@ -65,9 +64,11 @@ class PlatformNode:
         node.create_subscription(
             WrenchStamped, WRENCH, guarded(f'a message on {WRENCH}', self._on_wrench), qos.COMMAND
         )
-        ControlServices(node).add_trigger('~/reset', self._reset)
-        Diagnostics(node).add(self.status)
-        every(node, HOUSEKEEPING, guarded('housekeeping', self._outputs.count_listeners))
+        serve_trigger(node, '~/reset', self._reset)
+        diagnostics = Diagnostics(node)
+        diagnostics.add(self.status)
+        diagnostics.add(FAULTS.status)
+        every(node, HOUSEKEEPING, self._outputs.count_listeners)
 
     def _prepare(self) -> None:
         """Compile what states need."""
@@ -144,7 +145,6 @@ class PlatformNode:
                 'motors': ', '.join(self._robot.joint_names),
                 'smallest singular value': smallest,
                 **{f'factor of singularity {name}': f'{x:.3g}' for name, x in factors},
-                'failures': str(self._failures),
             }
         )
         if tracker.lost:
@@ -162,9 +162,4 @@ class PlatformNode:
             status.report(Level.WARN, 'no velocities of all motors: ~/twist is not published')
         if not self._has_effort:
             status.report(Level.WARN, 'no efforts of all motors: ~/wrench is not published')
-        news = self._failures.news()
-        if news:
-            status.report(
-                Level.ERROR, f'failed and was skipped, {news} times; {self._failures.last}'
-            )
         return status

@@ -35,6 +35,7 @@ from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import qos
 
@@ -61,8 +62,6 @@ class CommandTopics:
     time : SimulationTime
     text : str
         The description, which may tell in `<ros2_control>` tags who has which interface.
-    guarded : callable
-        ``guarded(what, callback)`` returns a callback whose exceptions are counted.
     answered, replaced : callables
         Called when joints have been commanded, and when the state has been set.
 
@@ -79,7 +78,6 @@ class CommandTopics:
         targets: JointTargets,
         time: SimulationTime,
         text: str,
-        guarded: Callable[[str, Callable[..., None]], Callable[..., None]],
         answered: Answered,
         replaced: Callable[[], None],
     ) -> None:
@@ -94,19 +92,18 @@ class CommandTopics:
         self._components, self._tag_fault = components_of(text)
         for topic, interface in COMMANDS.items():
             on_numbers = partial(self._on_numbers, topic, interface)
-            self._subscribe(node, guarded, Float64MultiArray, topic, on_numbers)
+            self._subscribe(node, Float64MultiArray, topic, on_numbers)
         for kind, topic, receive in (
             (JointState, JOINT_COMMANDS, self._on_joint_commands),
             (JointTrajectory, TRAJECTORIES, self._on_trajectory),
             (WrenchStamped, WRENCHES, self._on_wrench),
             (JointState, STATES, self._on_state),
         ):
-            self._subscribe(node, guarded, kind, topic, receive)
+            self._subscribe(node, kind, topic, receive)
 
     def _subscribe(
         self,
         node: Node,
-        guarded: Callable[[str, Callable[..., None]], Callable[..., None]],
         kind: type,
         topic: str,
         receive: Callable[[Any], None],
@@ -120,7 +117,9 @@ class CommandTopics:
                 self._refused.pop(topic, None)
 
         profile = qos.OUTPUT if topic == WRENCHES else qos.COMMAND
-        node.create_subscription(kind, topic, guarded(f'a message on {topic}', checked), profile)
+        node.create_subscription(
+            kind, topic, FAULTS.guarded(f'a message on {topic}', checked), profile
+        )
 
     def report(self, status: Status) -> None:
         """Report refusals, what was clipped, and commands that are ignored."""

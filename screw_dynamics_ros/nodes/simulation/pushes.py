@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from queue import SimpleQueue
 
 import numpy as np
@@ -13,11 +12,10 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import shown
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
 
 LARGEST = 1e9  # N, N m; no robot meets more, and numbers stay far from overflow
-
-Guard = Callable[[str, Callable[[str], None]], Callable[[str], None]]
 
 
 class Pushes:
@@ -26,15 +24,13 @@ class Pushes:
     Parameters
     ----------
     robot : Robot
-    guarded : callable
-        Returns a function whose exceptions are reported.
     at_once : bool
         Whether to compile where a wrench arrives: time stands still meanwhile. A thread compiles
         otherwise.
     """
 
-    def __init__(self, robot: Robot, guarded: Guard, at_once: bool) -> None:
-        self._robot, self._guarded, self._at_once = robot, guarded, at_once
+    def __init__(self, robot: Robot, at_once: bool) -> None:
+        self._robot, self._at_once = robot, at_once
         self._wrenches: dict[str, tuple[Array, int]] = {}  # by links: no more than there are
         self._compiled: set[str] = set()
         self._compiling: SimpleQueue[str] = SimpleQueue()
@@ -85,7 +81,8 @@ class Pushes:
         use_ordinary_time()
         while True:
             link = self._compiling.get()
-            self._guarded(f'a wrench at {link!r}', self._compile)(link)
+            with FAULTS.caught(f'a wrench at {link!r}'):
+                self._compile(link)
 
     def _compile(self, link: str) -> None:
         self._robot.jacobian(self._robot.neutral(), link, 'body')

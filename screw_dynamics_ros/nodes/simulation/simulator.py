@@ -21,8 +21,6 @@ from screw_dynamics_ros.nodes.simulation.assembly import (
     make_simulated,
 )
 from screw_dynamics_ros.nodes.simulation.command_topics import CommandTopics
-from screw_dynamics_ros.nodes.simulation.control_services import ControlServices
-from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.nodes.simulation.fault_parameters import FaultParameters
 from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs
 from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP, WALL
@@ -35,8 +33,10 @@ from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Value
+from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.process.timers import every
+from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -80,10 +80,8 @@ class Simulator:
         self._steps = int(np.ceil(round(1.0 / (rate * self.parameters['step']), 9)))
         dt = 1.0 / (rate * self._steps)
 
-        self._failures = Events()
-        self._unanswered = Events()
         self._locked = kind == LOCK_STEP
-        pushes = Pushes(robot, self._failures.guarded, at_once=self._locked)
+        pushes = Pushes(robot, at_once=self._locked)
         joints = ScalarJoints(robot)
         self._plant = Plant(simulated, joints, motors, pushes, dt)
         self._sensor = JointSensor(joints.joints, self.parameters['seed'])
@@ -108,7 +106,6 @@ class Simulator:
             targets,
             self._time,
             text,
-            self._failures.guarded,
             self._on_command,
             self._on_replaced,
         )
@@ -123,12 +120,13 @@ class Simulator:
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
         diagnostics.add(self._faults.status)
+        diagnostics.add(FAULTS.status)
         priority = self.parameters['realtime_priority']
         self._scheduling_fault = use_real_time(priority) if priority else ''
         self._pace.start(time.monotonic())
-        every(node, HOUSEKEEPING, self._failures.guarded('housekeeping', self._look_around))
+        every(node, HOUSEKEEPING, self._look_around)
         turn = TURN if self._time.is_simulated else 1.0 / rate
-        every(node, turn, self._failures.guarded('a step', self._run))
+        every(node, turn, self._run)
 
     # --- ticks ----------------------------------------------------------------------------------
 
@@ -175,7 +173,7 @@ class Simulator:
     def _is_waiting(self) -> bool:
         """Whether an answer is still waited for, in lock step."""
         if self._state.given_up(time.monotonic(), self.parameters['lock_step_timeout']):
-            self._unanswered.add(f'at {self._time.stamp / NANOSECONDS:.3f} s')
+            self._report.was_not_answered(f'at {self._time.stamp / NANOSECONDS:.3f} s')
         return self._state.awaited is not None
 
     def _is_listened(self) -> bool:
@@ -194,12 +192,11 @@ class Simulator:
 
     def _serve(self, node: Node) -> None:
         """Offer the services."""
-        services = ControlServices(node)
-        services.add_switch('~/pause', self._control.pause)
-        services.add_trigger('~/step', self._step)
-        services.add_trigger('~/reset', self._reset)
-        services.add_trigger('~/clear_faults', self._clear_faults)
-        services.add_switch('~/freeze_commands', self._freeze)
+        serve_switch(node, '~/pause', self._control.pause)
+        serve_trigger(node, '~/step', self._step)
+        serve_trigger(node, '~/reset', self._reset)
+        serve_trigger(node, '~/clear_faults', self._clear_faults)
+        serve_switch(node, '~/freeze_commands', self._freeze)
 
     def _step(self) -> str:
         self._state.check_step()
@@ -268,7 +265,6 @@ class Simulator:
     def status(self) -> Status:
         """Report the state of the simulation."""
         status = self._report.status(self._timeouts())
-        self._report.events(status, self._failures, self._unanswered)
         self._topics.report(status)
         if self._scheduling_fault:
             status.report(Level.WARN, self._scheduling_fault)

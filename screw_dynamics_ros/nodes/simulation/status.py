@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.simulation.events import Events
 from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
 from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.nodes.simulation.run_state import RunState
@@ -39,14 +38,19 @@ class Report:
         self._plant, self._targets, self._state, self._clock = plant, targets, state, clock
         self._dt = dt
         self.lost, self.ticks = 0.0, 0
-        self._reported = time.monotonic(), 0.0, 0
+        self._unanswered, self._last_unanswered = 0, ''
+        self._reported = time.monotonic(), 0.0, 0, 0
         self._powerless = self._joints_without_power()
+
+    def was_not_answered(self, instant: str) -> None:
+        """Count a joint state without an answer in lock step."""
+        self._unanswered, self._last_unanswered = self._unanswered + 1, instant
 
     def status(self, timeouts: Timeouts) -> Status:
         """Return what is going on."""
         status, clock = Status('simulation'), self._clock
         now, before = time.monotonic(), self._reported
-        self._reported = now, self.lost, self.ticks
+        self._reported = now, self.lost, self.ticks, self._unanswered
         rate = (self.ticks - before[2]) / (now - before[0])
         simulated, joints = self._plant.simulated, self._plant.joints
         stops = joints.of_joints(simulated.stop_torques)
@@ -63,6 +67,9 @@ class Report:
                 'at stops': ', '.join(name for name, load in zip(joints.joints, stops) if load)
                 or 'none',
                 'time skipped [s]': f'{self.lost:.3f}',
+                'unanswered': f'{self._unanswered}; the last {self._last_unanswered}'
+                if self._unanswered
+                else '0',
             }
         )
         if self._state.stopped:
@@ -82,24 +89,13 @@ class Report:
                 f'the effort limit of {self._powerless} is 0 in the '
                 'description, so that no motor moves them; correct <limit effort="..."/>',
             )
-        return status
-
-    def events(self, status: Status, failures: Events, unanswered: Events) -> None:
-        """Add what has gone wrong since the last report."""
-        for name, events, level, means in (
-            ('failures', failures, Level.ERROR, 'failed and was skipped'),
-            (
-                'unanswered',
-                unanswered,
+        if self._unanswered > before[3]:
+            status.report(
                 Level.WARN,
-                'no command answered a joint state in time (lock_step_timeout), and the '
-                'simulation went on',
-            ),
-        ):
-            status.values[name] = str(events)
-            news = events.news()
-            if news:
-                status.report(level, f'{means}, {news} times; {events.last}')
+                'no command answered a joint state in time (lock_step_timeout), and the simulation '
+                f'went on, {self._unanswered - before[3]} times; {self._last_unanswered}',
+            )
+        return status
 
     @property
     def _condition(self) -> str:
